@@ -1,0 +1,254 @@
+//! What a server offers, as constant data: it answers the lists and hands over only the calls.
+
+use crate::error::SendError;
+use crate::json::{Decimal, JsonStr, RawJson};
+use crate::lifecycle::Method;
+use crate::rpc::RpcError;
+use crate::server::{Request, Server};
+use crate::tx::Tx;
+use crate::types::{
+    CacheScope, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, Resource, ResourceTemplate,
+    Text, Tool,
+};
+use crate::uri_template;
+
+/// Tools, resources, templates and prompts, usually `const` and so in flash.
+///
+/// ```
+/// use mcp_sansio::types::Tool;
+/// use mcp_sansio::{Catalog, RawJson};
+/// static CATALOG: Catalog = Catalog::new().tools(&[
+///     Tool::new("led", RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#))
+///         .description("Switches the LED"),
+/// ]);
+/// CATALOG.check().unwrap();
+/// ```
+///
+/// Lists keep this order. They come in one message however long it is, since many clients read only the first page; [`page_size`](Self::page_size) is for
+/// transports that limit the size of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalog<'c> {
+    tools: &'c [Tool<'c>],
+    resources: &'c [Resource<'c>],
+    templates: &'c [ResourceTemplate<'c>],
+    prompts: &'c [Prompt<'c>],
+    page_size: usize,
+    ttl_ms: u64,
+    scope: CacheScope,
+}
+
+/// What a request is about, when it is for the application to answer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Target<'c> {
+    /// `tools/call` of this tool.
+    Tool(&'c Tool<'c>),
+    /// `prompts/get` of this prompt; its required arguments are there.
+    Prompt(&'c Prompt<'c>),
+    /// `resources/read` of this resource.
+    Resource(&'c Resource<'c>),
+    /// `resources/read` of a URI that this template matches; see [`Target::variable`].
+    Template(&'c ResourceTemplate<'c>),
+    /// `completion/complete` for an argument of this prompt.
+    CompletePrompt(&'c Prompt<'c>),
+    /// `completion/complete` for a variable of this template.
+    CompleteTemplate(&'c ResourceTemplate<'c>),
+    /// A method that the catalog has nothing to do with.
+    Other,
+}
+
+impl Target<'_> {
+    /// The value of a variable of the template in a URI.
+    #[must_use]
+    pub fn variable<'f>(&self, name: &str, uri: JsonStr<'f>) -> Option<impl Iterator<Item = char> + 'f> {
+        match self {
+            Self::Template(template) => uri_template::variable(template.uri_template.as_plain()?, name, uri),
+            _ => None,
+        }
+    }
+}
+
+impl<'c> Catalog<'c> {
+    /// Nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { tools: &[], resources: &[], templates: &[], prompts: &[], page_size: usize::MAX, ttl_ms: 0, scope: CacheScope::Public }
+    }
+
+    /// With these tools.
+    #[must_use]
+    pub const fn tools(self, tools: &'c [Tool<'c>]) -> Self {
+        Self { tools, ..self }
+    }
+
+    /// With these resources.
+    #[must_use]
+    pub const fn resources(self, resources: &'c [Resource<'c>]) -> Self {
+        Self { resources, ..self }
+    }
+
+    /// With these resource templates.
+    #[must_use]
+    pub const fn templates(self, templates: &'c [ResourceTemplate<'c>]) -> Self {
+        Self { templates, ..self }
+    }
+
+    /// With these prompts.
+    #[must_use]
+    pub const fn prompts(self, prompts: &'c [Prompt<'c>]) -> Self {
+        Self { prompts, ..self }
+    }
+
+    /// At most this many entries in one answer. Default: all.
+    #[must_use]
+    pub const fn page_size(self, page_size: usize) -> Self {
+        Self { page_size: if page_size == 0 { 1 } else { page_size }, ..self }
+    }
+
+    /// How long a modern client may keep a list, in milliseconds, and who may share it. The same for all pages. Default: not at all, everybody.
+    #[must_use]
+    pub const fn cache(self, ttl_ms: u64, scope: CacheScope) -> Self {
+        Self { ttl_ms, scope, ..self }
+    }
+
+    /// Looks for what a client could not use: names that are empty, too long, of other characters or used twice; schemas that are no objects; URIs without a
+    /// scheme; input headers that break the rules.
+    ///
+    /// # Errors
+    /// The first fault. Worth a test, or a line at start-up.
+    pub fn check(&self) -> Result<(), CatalogFault<'c>> {
+        super::catalog_check::check(self.tools, self.resources, self.templates, self.prompts)
+    }
+
+    /// Answers what the catalog alone can answer, lists and names that do not exist, and then returns `None`; otherwise says what the request is about.
+    ///
+    /// # Errors
+    /// As [`Server::respond`]: drain and call again.
+    pub fn answer<const N: usize, const S: usize>(
+        &self,
+        server: &mut Server<'_, N, S>,
+        request: &Request<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<Target<'c>>, SendError> {
+        macro_rules! list {
+            ($entries:expr, $result:ident) => {{
+                let Some(page) = self.page($entries, request.cursor()) else {
+                    let error = RpcError::invalid_params("Invalid cursor");
+                    return server.respond_error(request.handle, &error, tx).map(|_| None);
+                };
+                let mut result = $result::new(page.entries).ttl_ms(self.ttl_ms).cache_scope(self.scope);
+                result.next_cursor = page.next().map(Text::new);
+                server.respond(request.handle, &result, tx).map(|_| None)
+            }};
+        }
+        match request.method {
+            Method::ToolsList => list!(self.tools, ListToolsResult),
+            Method::ResourcesList => list!(self.resources, ListResourcesResult),
+            Method::ResourcesTemplatesList => list!(self.templates, ListResourceTemplatesResult),
+            Method::PromptsList => list!(self.prompts, ListPromptsResult),
+            _ => match self.target(request) {
+                Ok(target) => Ok(Some(target)),
+                Err(error) => server.respond_error(request.handle, &error, tx).map(|_| None),
+            },
+        }
+    }
+
+    /// What a request is about, or the error that answers it.
+    ///
+    /// # Errors
+    /// No such tool, prompt, argument or resource.
+    pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
+        match request.method {
+            Method::ToolsCall => {
+                let name = request.name();
+                let tool = self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
+                tool.map(Target::Tool).ok_or(RpcError::invalid_params("Unknown tool"))
+            }
+            Method::PromptsGet => {
+                let prompt = self.prompt(request.name()).ok_or(RpcError::invalid_params("Unknown prompt"))?;
+                let arguments = request.arguments();
+                let missing = prompt.arguments.iter().flat_map(|list| list.iter()).flatten().any(|argument| {
+                    argument.required == Some(true) && argument.name.as_plain().is_none_or(|name| arguments.get(name).is_none())
+                });
+                if missing { Err(RpcError::invalid_params("A required argument is missing")) } else { Ok(Target::Prompt(prompt)) }
+            }
+            Method::ResourcesRead => {
+                let Some(uri) = request.uri() else { return Err(RpcError::invalid_params("params.uri must be a string")) };
+                if let Some(resource) = self.resources.iter().find(|resource| resource.uri == uri) {
+                    return Ok(Target::Resource(resource));
+                }
+                self.template_for(uri).map(Target::Template).ok_or(RpcError::resource_not_found(uri))
+            }
+            Method::CompletionComplete => self.completion_target(request),
+            _ => Ok(Target::Other),
+        }
+    }
+
+    fn completion_target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
+        let reference = request.params.get("ref").unwrap_or(RawJson::EMPTY);
+        let string = |key| reference.get(key).and_then(RawJson::as_string);
+        if let Some(name) = string("name") {
+            let prompt = self.prompt(Some(name)).ok_or(RpcError::invalid_params("Unknown prompt"))?;
+            let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
+            let known = prompt.arguments.iter().flat_map(|list| list.iter()).flatten().any(|a| argument.is_some_and(|name| a.name == name));
+            return if known { Ok(Target::CompletePrompt(prompt)) } else { Err(RpcError::invalid_params("Unknown argument")) };
+        }
+        let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
+        template.map(Target::CompleteTemplate).ok_or(RpcError::invalid_params("Unknown resource template"))
+    }
+
+    fn prompt(&self, name: Option<JsonStr<'_>>) -> Option<&'c Prompt<'c>> {
+        self.prompts.iter().find(|prompt| name.is_some_and(|name| prompt.name == name))
+    }
+
+    fn template_for(&self, uri: JsonStr<'_>) -> Option<&'c ResourceTemplate<'c>> {
+        self.templates.iter().find(|t| t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri)))
+    }
+
+    /// A cursor is the number of entries that came before.
+    fn page<'p, T>(&self, entries: &'p [T], cursor: Option<JsonStr<'_>>) -> Option<Page<'p, T>> {
+        let start = match cursor {
+            None => 0,
+            Some(cursor) => cursor.as_plain().and_then(|text| text.parse().ok()).filter(|at| *at > 0 && *at < entries.len())?,
+        };
+        let rest = entries.get(start..)?;
+        let page = rest.get(..self.page_size).unwrap_or(rest);
+        let next = (page.len() < rest.len()).then(|| Decimal::new((start + page.len()) as u64, false));
+        Some(Page { entries: page, next })
+    }
+}
+
+/// A part of a list.
+struct Page<'p, T> {
+    entries: &'p [T],
+    next: Option<Decimal>,
+}
+
+impl<T> Page<'_, T> {
+    fn next(&self) -> Option<&str> {
+        self.next.as_ref().and_then(|digits| core::str::from_utf8(digits.as_bytes()).ok())
+    }
+}
+
+impl Default for Catalog<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What [`Catalog::check`] found.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogFault<'c> {
+    /// The name or URI of the entry.
+    pub entry: &'c str,
+    /// What is wrong with it.
+    pub fault: &'static str,
+}
+
+impl core::fmt::Display for CatalogFault<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}: {}", self.entry, self.fault)
+    }
+}
+
+impl core::error::Error for CatalogFault<'_> {}

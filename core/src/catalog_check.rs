@@ -1,0 +1,104 @@
+//! What is wrong with a catalog, as far as data alone can show it.
+
+use crate::catalog::CatalogFault;
+use crate::json::RawJson;
+use crate::types::{Prompt, Resource, ResourceTemplate, Text, Tool};
+
+pub(crate) fn check<'c>(
+    tools: &'c [Tool<'c>],
+    resources: &'c [Resource<'c>],
+    templates: &'c [ResourceTemplate<'c>],
+    prompts: &'c [Prompt<'c>],
+) -> Result<(), CatalogFault<'c>> {
+    for (at, tool) in tools.iter().enumerate() {
+        let fault = |fault| Err(CatalogFault { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
+        if !is_tool_name(tool.name) {
+            return fault("a tool's name has 1 to 128 of A-Z a-z 0-9 _ - .");
+        }
+        if tools.iter().take(at).any(|other| other.name == tool.name) {
+            return fault("two tools have this name");
+        }
+        if let Err(found) = check_schema(tool.input_schema) {
+            return fault(found);
+        }
+        if tool.input_schema.get("type").and_then(RawJson::as_string).is_none_or(|kind| kind != "object") {
+            return fault("the type of an input schema must be object");
+        }
+        if let Some(found) = tool.output_schema.and_then(|schema| check_schema(schema).err()) {
+            return fault(found);
+        }
+    }
+    for (at, resource) in resources.iter().enumerate() {
+        let fault = |fault| Err(CatalogFault { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault });
+        if !resource.uri.as_plain().is_some_and(is_uri) {
+            return fault("a resource's URI has a scheme and no characters that RFC 3986 forbids");
+        }
+        if resources.iter().take(at).any(|other| other.uri == resource.uri) {
+            return fault("two resources have this URI");
+        }
+    }
+    for template in templates {
+        let fault = |fault| Err(CatalogFault { entry: template.uri_template.as_plain().unwrap_or("(a template)"), fault });
+        let Some(pattern) = template.uri_template.as_plain() else { return fault("a template is written without escapes") };
+        if !crate::uri_template::is_valid(pattern) {
+            return fault("only {name} and {+name} are understood in a template");
+        }
+    }
+    for (at, prompt) in prompts.iter().enumerate() {
+        let fault = |fault| Err(CatalogFault { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault });
+        if prompt.name.as_plain().is_some_and(str::is_empty) {
+            return fault("a prompt needs a name");
+        }
+        if prompts.iter().take(at).any(|other| other.name == prompt.name) {
+            return fault("two prompts have this name");
+        }
+    }
+    Ok(())
+}
+
+fn is_tool_name(name: Text<'_>) -> bool {
+    let Some(name) = name.as_plain() else { return false };
+    (1..=128).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+}
+
+/// RFC 3986: a scheme, a colon, and only characters that may stand in a URI.
+fn is_uri(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once(':') else { return false };
+    let scheme_is_valid = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
+    let rest_is_valid = rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b));
+    scheme_is_valid && !rest.is_empty() && rest_is_valid
+}
+
+/// A schema is an object (a boolean will do for what is inside), in the dialect that is the default, and refers to nothing outside of itself.
+fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
+    if !schema.is_object() {
+        return Err("a schema must be a JSON object");
+    }
+    let dialect = schema.get("$schema");
+    if dialect.is_some_and(|dialect| !is_known_dialect(dialect)) {
+        return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
+    }
+    if refers_outside(schema) {
+        return Err("a schema may not refer to anything outside of itself: nobody will fetch it");
+    }
+    Ok(())
+}
+
+fn is_known_dialect(dialect: RawJson<'_>) -> bool {
+    let Some(dialect) = dialect.as_string() else { return false };
+    ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"]
+        .iter()
+        .any(|known| dialect == *known)
+}
+
+/// Whether a `$ref` somewhere in it does not begin with `#`. Looks at keys in the text, since a schema is nested as deeply as it likes.
+fn refers_outside(schema: RawJson<'_>) -> bool {
+    let text = schema.as_str();
+    text.match_indices("\"$ref\"").any(|(at, key)| {
+        let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();
+        let Some(value) = rest.strip_prefix(':') else { return false };
+        let value = value.trim_start();
+        value.starts_with('"') && !value.starts_with("\"#")
+    })
+}

@@ -1,0 +1,45 @@
+//! What can go wrong on our side. The peer's faults are [`Violation`](crate::Violation)s.
+
+/// Why a call wrote nothing and changed nothing, with the one exception of [`More`](Self::More).
+///
+/// The answer to `Full` and to `More` is the same: drain the [`TxBuffer`](crate::TxBuffer) and repeat the call with the same arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// No room now. Nothing was written: drain, and call again.
+    Full,
+    /// The frame is longer than the buffer and its beginning is in it: drain, and call again with the same arguments.
+    More,
+    /// It does not fit even an empty buffer. Only for what may be dropped: progress and log messages.
+    TooLarge,
+    /// The value cannot be written as JSON, or is not an object where the protocol wants one. A bug in the value's `Serialize`.
+    Value,
+    /// The protocol does not allow it now: the peer did not declare the capability, its revision does not know the method, or the
+    /// session is not open yet.
+    NotAllowed,
+    /// As many requests of our own wait for an answer as the table holds.
+    TooMany,
+}
+
+impl SendError {
+    /// Whether draining and repeating the call is the remedy.
+    #[must_use]
+    pub const fn is_full(self) -> bool {
+        matches!(self, Self::Full | Self::More)
+    }
+}
+
+impl core::fmt::Display for SendError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Full => "the output buffer is full: drain it and call again",
+            Self::More => "the beginning of a long frame is in the output buffer: drain it and call again with the same arguments",
+            Self::TooLarge => "the message does not fit the output buffer: shorten it or enlarge the buffer",
+            Self::Value => "the value cannot be written: its Serialize failed, or it is not a JSON object",
+            Self::NotAllowed => "the peer's revision, capabilities or session state do not allow this message",
+            Self::TooMany => "too many requests wait for an answer: wait for one, or enlarge the table",
+        })
+    }
+}
+
+impl core::error::Error for SendError {}

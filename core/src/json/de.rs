@@ -1,0 +1,526 @@
+//! serde's `Deserializer` over text that has been scanned: borrows, allocates nothing.
+
+use core::fmt;
+
+use serde::de::{self, DeserializeSeed, Unexpected, Visitor};
+
+use super::marker::RAW;
+use super::number::{self, Number};
+use super::raw::RawJson;
+use super::scan::{skip_string, skip_value, skip_whitespace};
+use super::string::JsonStr;
+
+/// Why a value does not fit a type.
+///
+/// Without `alloc` it knows only the kind of fault; with it, serde's message too.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ReadError {
+    kind: Kind,
+    #[cfg(feature = "alloc")]
+    message: Option<alloc::string::String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    WrongType { expected: &'static str },
+    MissingField(&'static str),
+    UnknownField,
+    DuplicateField(&'static str),
+    OutOfRange,
+    EscapedTooLong,
+    Other,
+}
+
+impl ReadError {
+    const fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            #[cfg(feature = "alloc")]
+            message: None,
+        }
+    }
+
+    const fn wrong(expected: &'static str) -> Self {
+        Self::new(Kind::WrongType { expected })
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[cfg(feature = "alloc")]
+        if let Some(message) = &self.message {
+            return f.write_str(message);
+        }
+        match self.kind {
+            Kind::WrongType { expected } => write!(f, "expected {expected}"),
+            Kind::MissingField(field) => write!(f, "missing field `{field}`"),
+            Kind::UnknownField => f.write_str("unknown field"),
+            Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
+            Kind::OutOfRange => f.write_str("number out of range"),
+            Kind::EscapedTooLong => f.write_str("a string with escapes is too long to be decoded without an allocator: take a JsonStr"),
+            Kind::Other => f.write_str("the value does not fit the type"),
+        }
+    }
+}
+
+impl fmt::Debug for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ReadError({self})")
+    }
+}
+
+impl core::error::Error for ReadError {}
+
+impl de::Error for ReadError {
+    #[cfg(feature = "alloc")]
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self { kind: Kind::Other, message: Some(alloc::format!("{message}")) }
+    }
+
+    #[cfg(not(feature = "alloc"))]
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::new(Kind::Other)
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(Kind::MissingField(field))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(Kind::DuplicateField(field))
+    }
+
+    #[cfg(not(feature = "alloc"))]
+    fn unknown_field(_: &str, _: &'static [&'static str]) -> Self {
+        Self::new(Kind::UnknownField)
+    }
+}
+
+/// Reads one value of scanned text, and stands behind it afterwards.
+pub(crate) struct Reader<'de> {
+    text: &'de str,
+    at: usize,
+}
+
+impl<'de> Reader<'de> {
+    pub(crate) fn new(value: RawJson<'de>) -> Self {
+        Self { text: value.as_str(), at: 0 }
+    }
+
+    fn peek(&self) -> u8 {
+        self.text.as_bytes().get(self.at).copied().unwrap_or(0)
+    }
+
+    fn skip_whitespace(&mut self) {
+        self.at = skip_whitespace(self.text.as_bytes(), self.at);
+    }
+
+    /// Takes the next value whole.
+    fn value(&mut self) -> Result<&'de str, ReadError> {
+        let start = self.at;
+        self.at = skip_value(self.text.as_bytes(), start, 0).map_err(|_| ReadError::new(Kind::Other))?;
+        Ok(self.text.get(start..self.at).unwrap_or_default())
+    }
+
+    fn string(&mut self, expected: &'static str) -> Result<JsonStr<'de>, ReadError> {
+        if self.peek() != b'"' {
+            return Err(ReadError::wrong(expected));
+        }
+        let start = self.at;
+        self.at = skip_string(self.text.as_bytes(), start).map_err(|_| ReadError::new(Kind::Other))?;
+        Ok(JsonStr::scanned(self.text.get(start..self.at).unwrap_or_default()))
+    }
+
+    fn number(&mut self, expected: &'static str) -> Result<&'de str, ReadError> {
+        if !matches!(self.peek(), b'-' | b'0'..=b'9') {
+            return Err(ReadError::wrong(expected));
+        }
+        self.value()
+    }
+
+    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ReadError> {
+        let string = self.string("a string")?;
+        if let Some(plain) = string.as_plain() {
+            return visitor.visit_borrowed_str(plain);
+        }
+        let mut scratch = [0; SCRATCH];
+        if let Some(decoded) = string.copy_to(&mut scratch) {
+            return visitor.visit_str(decoded);
+        }
+        #[cfg(feature = "alloc")]
+        return visitor.visit_string(string.chars().collect());
+        #[cfg(not(feature = "alloc"))]
+        Err(ReadError::new(Kind::EscapedTooLong))
+    }
+
+    fn visit_sequence<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ReadError> {
+        self.at += 1;
+        let value = visitor.visit_seq(Children { reader: self })?;
+        self.close(b']')?;
+        Ok(value)
+    }
+
+    fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, ReadError> {
+        self.at += 1;
+        let value = visitor.visit_map(Children { reader: self })?;
+        self.close(b'}')?;
+        Ok(value)
+    }
+
+    /// Leaves an object or array, which the visitor must have read to its end.
+    fn close(&mut self, bracket: u8) -> Result<(), ReadError> {
+        self.skip_whitespace();
+        if self.peek() != bracket {
+            return Err(ReadError::wrong("fewer elements"));
+        }
+        self.at += 1;
+        Ok(())
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident $visit:ident $type:ty),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            let value: $type = integer(self.number("an integer")?, &visitor)?;
+            visitor.$visit(value)
+        }
+    )*};
+}
+
+fn integer<T: TryFrom<i128>>(text: &str, expected: &dyn de::Expected) -> Result<T, ReadError> {
+    let value = number::integer(text).ok_or_else(|| match Number::of(text) {
+        Number::Float(n) if n.abs() < 1e18 => de::Error::invalid_type(Unexpected::Float(n), expected),
+        _ => ReadError::new(Kind::OutOfRange),
+    })?;
+    T::try_from(value).map_err(|_| ReadError::new(Kind::OutOfRange))
+}
+
+impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'"' => self.visit_string(visitor),
+            b'{' => self.visit_object(visitor),
+            b'[' => self.visit_sequence(visitor),
+            b't' | b'f' => self.deserialize_bool(visitor),
+            b'n' => self.deserialize_unit(visitor),
+            _ => match Number::of(self.number("a value")?) {
+                Number::Unsigned(n) => visitor.visit_u64(n),
+                Number::Signed(n) => visitor.visit_i64(n),
+                Number::Float(n) if n.is_finite() => visitor.visit_f64(n),
+                Number::Float(_) => Err(ReadError::new(Kind::OutOfRange)),
+            },
+        }
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b't' | b'f' => visitor.visit_bool(self.value()? == "true"),
+            _ => Err(ReadError::wrong("a boolean")),
+        }
+    }
+
+    integers! {
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64
+    }
+
+    // These two have values that `number::integer` cannot return.
+    fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let text = self.number("an integer")?;
+        let value = text.parse().or_else(|_| integer(text, &visitor))?;
+        visitor.visit_i128(value)
+    }
+
+    fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        let text = self.number("an integer")?;
+        let value = text.parse().or_else(|_| integer(text, &visitor))?;
+        visitor.visit_u128(value)
+    }
+
+    fn deserialize_f32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.number("a number")?.parse() {
+            Ok(n) if f32::is_finite(n) => visitor.visit_f32(n),
+            _ => Err(ReadError::new(Kind::OutOfRange)),
+        }
+    }
+
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.number("a number")?.parse() {
+            Ok(n) if f64::is_finite(n) => visitor.visit_f64(n),
+            _ => Err(ReadError::new(Kind::OutOfRange)),
+        }
+    }
+
+    fn deserialize_char<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.visit_string(visitor)
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.visit_string(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.visit_string(visitor)
+    }
+
+    fn deserialize_bytes<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'[' => self.visit_sequence(visitor),
+            _ => self.visit_string(visitor),
+        }
+    }
+
+    fn deserialize_byte_buf<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_bytes(visitor)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        if self.peek() == b'n' {
+            self.value()?;
+            return visitor.visit_none();
+        }
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        if self.peek() != b'n' {
+            return Err(ReadError::wrong("null"));
+        }
+        self.value()?;
+        visitor.visit_unit()
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_unit(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+        if name == RAW { visitor.visit_borrowed_str(self.value()?) } else { visitor.visit_newtype_struct(self) }
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'[' => self.visit_sequence(visitor),
+            _ => Err(ReadError::wrong("an array")),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'{' => self.visit_object(visitor),
+            _ => Err(ReadError::wrong("an object")),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'[' => self.visit_sequence(visitor),
+            _ => self.deserialize_map(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        match self.peek() {
+            b'"' => visitor.visit_enum(UnitVariant(self)),
+            b'{' => {
+                self.at += 1;
+                self.skip_whitespace();
+                let value = visitor.visit_enum(Variant(self))?;
+                self.close(b'}')?;
+                Ok(value)
+            }
+            _ => Err(ReadError::wrong("a variant's name, or an object with one member")),
+        }
+    }
+
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.visit_string(visitor)
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.value()?;
+        visitor.visit_unit()
+    }
+}
+
+/// The members of an object or the elements of an array.
+struct Children<'r, 'de> {
+    reader: &'r mut Reader<'de>,
+}
+
+impl Children<'_, '_> {
+    /// Moves to the next child, if there is one.
+    fn advance(&mut self) -> bool {
+        self.reader.skip_whitespace();
+        match self.reader.peek() {
+            b']' | b'}' => false,
+            b',' => {
+                self.reader.at += 1;
+                self.reader.skip_whitespace();
+                true
+            }
+            _ => true,
+        }
+    }
+}
+
+impl<'de> de::SeqAccess<'de> for Children<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
+        if self.advance() { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
+    }
+}
+
+impl<'de> de::MapAccess<'de> for Children<'_, 'de> {
+    type Error = ReadError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
+        if self.advance() { seed.deserialize(Key(self.reader)).map(Some) } else { Ok(None) }
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
+        self.reader.skip_colon();
+        seed.deserialize(&mut *self.reader)
+    }
+}
+
+impl Reader<'_> {
+    fn skip_colon(&mut self) {
+        self.skip_whitespace();
+        self.at += 1;
+        self.skip_whitespace();
+    }
+}
+
+/// An object's key: a string, which a map with integer keys wants as a number.
+struct Key<'r, 'de>(&'r mut Reader<'de>);
+
+macro_rules! integer_keys {
+    ($($method:ident $visit:ident $type:ty),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+            let key = self.0.string("a key")?;
+            visitor.$visit(key.inner().parse::<$type>().map_err(|_| ReadError::wrong("an integer as key"))?)
+        }
+    )*};
+}
+
+impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
+    type Error = ReadError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
+        self.0.visit_string(visitor)
+    }
+
+    integer_keys! {
+        deserialize_i8 visit_i8 i8, deserialize_i16 visit_i16 i16, deserialize_i32 visit_i32 i32, deserialize_i64 visit_i64 i64,
+        deserialize_u8 visit_u8 u8, deserialize_u16 visit_u16 u16, deserialize_u32 visit_u32 u32, deserialize_u64 visit_u64 u64,
+        deserialize_i128 visit_i128 i128, deserialize_u128 visit_u128 u128
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+        // Around an integer as well: it must not forget that it is a key.
+        if name == RAW { visitor.visit_borrowed_str(self.0.value()?) } else { visitor.visit_newtype_struct(self) }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
+        self.0.deserialize_enum(name, variants, visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool f32 f64 char str string bytes byte_buf option unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct UnitVariant<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> de::EnumAccess<'de> for UnitVariant<'_, 'de> {
+    type Error = ReadError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
+        let variant = seed.deserialize(&mut *self.0)?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<(), ReadError> {
+        Ok(())
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, ReadError> {
+        Err(ReadError::wrong("a variant with a value"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, ReadError> {
+        Err(ReadError::wrong("a variant with values"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, ReadError> {
+        Err(ReadError::wrong("a variant with fields"))
+    }
+}
+
+struct Variant<'r, 'de>(&'r mut Reader<'de>);
+
+impl<'de> de::EnumAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
+        let variant = seed.deserialize(&mut *self.0)?;
+        self.0.skip_colon();
+        Ok((variant, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
+    type Error = ReadError;
+
+    fn unit_variant(self) -> Result<(), ReadError> {
+        de::Deserialize::deserialize(&mut *self.0)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
+        seed.deserialize(&mut *self.0)
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+        de::Deserializer::deserialize_seq(&mut *self.0, visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {
+        de::Deserializer::deserialize_struct(&mut *self.0, "", &[], visitor)
+    }
+}
+
+/// Bytes of stack in which strings with escapes are decoded for types that cannot borrow them.
+const SCRATCH: usize = 128;

@@ -1,0 +1,60 @@
+//! Names by which our own types tell our own serializer more than serde's data model can say.
+//!
+//! Each is the name of a newtype struct. A foreign serializer sees through it and writes the value inside, which is always right
+//! for the newest revision; ours acts on the name. The payload types use them through `#[serde(serialize_with)]`.
+
+use serde::Serialize;
+
+use crate::lifecycle::Revision;
+
+/// Around a string that is JSON text: ours copies it, others get the value (see [`RawJson`](super::RawJson)).
+pub(crate) const RAW: &str = "$mcp:raw";
+/// Around bytes that become a base64 string.
+pub(crate) const BLOB: &str = "$mcp:blob";
+/// A unit struct: ours writes nothing, not even the key.
+pub(crate) const ABSENT: &str = "$mcp:absent";
+
+/// Which revisions know a value, from the name of the newtype struct around it: `$mcp:CE` is known from C to E and left out otherwise;
+/// `$mcp?CE` has an older form.
+pub(crate) fn known_until(name: &str) -> Option<Known> {
+    match name.as_bytes() {
+        [b'$', b'm', b'c', b'p', kind @ (b':' | b'?'), first @ b'A'..=b'E', last @ b'A'..=b'E'] => {
+            Some(Known { first: first - b'A', last: last - b'A', has_older_form: *kind == b'?' })
+        }
+        _ => None,
+    }
+}
+
+/// A range of revisions, by their place in the order of publication.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    first: u8,
+    last: u8,
+    pub(crate) has_older_form: bool,
+}
+
+impl Known {
+    pub(crate) fn includes(self, revision: Revision) -> bool {
+        (self.first..=self.last).contains(&(revision as u8))
+    }
+}
+
+/// Bytes, written as a base64 string.
+pub(crate) struct Blob<'a>(pub(crate) &'a [u8]);
+
+impl Serialize for Blob<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Inner<'a>(&'a [u8]);
+        impl Serialize for Inner<'_> {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() {
+                    let text = base64::display::Base64Display::new(self.0, &base64::engine::general_purpose::STANDARD);
+                    serializer.collect_str(&text)
+                } else {
+                    serializer.serialize_bytes(self.0)
+                }
+            }
+        }
+        serializer.serialize_newtype_struct(BLOB, &Inner(self.0))
+    }
+}

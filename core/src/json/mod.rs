@@ -1,0 +1,24 @@
+//! JSON without an allocator: one scanner, values that borrow, a writer, and serde in both directions.
+
+mod de;
+mod marker;
+mod number;
+mod raw;
+mod scan;
+mod ser;
+mod splice;
+mod string;
+mod write;
+
+pub use de::ReadError;
+pub use raw::{Elements, Members, RawJson};
+pub use scan::{MAX_DEPTH, SyntaxError};
+pub use ser::to_slice;
+pub use string::JsonStr;
+
+pub(crate) use marker::{ABSENT, Blob};
+pub(crate) use number::{Decimal, integer};
+pub(crate) use scan::{MemberSink, read_members, skip_string, skip_value, skip_whitespace};
+pub(crate) use ser::{Extras, Meta, write_result, write_value};
+pub(crate) use string::same_text;
+pub(crate) use write::{WriteError, Writer};

@@ -1,0 +1,333 @@
+//! The scanner: finds where a value ends, and that it is one. Iterative, constant memory, no panic on any input.
+//!
+//! It is a `const fn`, so that [`RawJson::from_static`](super::RawJson::from_static) is checked while the program is compiled. It works on the bytes of a
+//! `str`: that they are UTF-8 has been checked before.
+
+/// How deeply arrays and objects may be nested in a frame, the outermost included. One bit each of a 64-bit stack.
+pub const MAX_DEPTH: u32 = 64;
+
+/// Where and why a text is not JSON.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SyntaxError {
+    /// Offset of the first byte that does not fit, in bytes.
+    pub at: usize,
+    /// Whether the nesting is deeper than [`MAX_DEPTH`]; otherwise the text is not JSON.
+    pub too_deep: bool,
+}
+
+impl core::fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let what = if self.too_deep { "JSON nested too deeply" } else { "not JSON" };
+        write!(f, "{what} at byte {}", self.at)
+    }
+}
+
+impl core::error::Error for SyntaxError {}
+
+/// The end of the value that begins at `at`, which must not be whitespace. `used` levels of nesting surround it.
+pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usize, SyntaxError> {
+    let mut at = at;
+    // One bit a level: set for an object.
+    let mut objects = 0u64;
+    let mut depth = 0;
+    loop {
+        // A value is due.
+        match byte(text, at) {
+            b'"' => match skip_string(text, at) {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            open @ (b'{' | b'[') => {
+                let inner = skip_whitespace(text, at + 1);
+                if byte(text, inner) == open + 2 && inner < text.len() {
+                    if used + depth >= MAX_DEPTH {
+                        return Err(SyntaxError { at, too_deep: true });
+                    }
+                    at = inner + 1;
+                } else {
+                    if used + depth >= MAX_DEPTH {
+                        return Err(SyntaxError { at, too_deep: true });
+                    }
+                    depth += 1;
+                    objects <<= 1;
+                    at = inner;
+                    if open == b'{' {
+                        objects |= 1;
+                        match skip_key(text, at) {
+                            Ok(value) => at = value,
+                            Err(e) => return Err(e),
+                        }
+                    }
+                    continue;
+                }
+            }
+            b'-' | b'0'..=b'9' => match skip_number(text, at) {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            b't' => match skip_word(text, at, b"true") {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            b'f' => match skip_word(text, at, b"false") {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            b'n' => match skip_word(text, at, b"null") {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            _ => return Err(fault(at)),
+        }
+        // A value has ended: close what ends here, or go on to the next member or element.
+        loop {
+            if depth == 0 {
+                return Ok(at);
+            }
+            at = skip_whitespace(text, at);
+            let in_object = objects & 1 == 1;
+            match byte(text, at) {
+                b',' => {
+                    at = skip_whitespace(text, at + 1);
+                    if in_object {
+                        match skip_key(text, at) {
+                            Ok(value) => at = value,
+                            Err(e) => return Err(e),
+                        }
+                    }
+                    break;
+                }
+                b'}' if in_object => {}
+                b']' if !in_object => {}
+                _ => return Err(fault(at)),
+            }
+            at += 1;
+            depth -= 1;
+            objects >>= 1;
+        }
+    }
+}
+
+/// Takes the members of an object one by one, so that what surrounds a value is read in the same pass that checks it.
+pub(crate) trait MemberSink<'f> {
+    /// A member whose value begins at `value`. Returns where the value ends, which it must check.
+    fn member(&mut self, key: &'f str, value: usize) -> Result<usize, SyntaxError>;
+}
+
+/// Hands each member of the object that begins at `at` to `sink`; returns the end of the object.
+pub(crate) fn read_members<'f>(text: &'f str, at: usize, sink: &mut impl MemberSink<'f>) -> Result<usize, SyntaxError> {
+    let bytes = text.as_bytes();
+    if byte(bytes, at) != b'{' {
+        return Err(fault(at));
+    }
+    let mut at = skip_whitespace(bytes, at + 1);
+    if byte(bytes, at) == b'}' {
+        return Ok(at + 1);
+    }
+    loop {
+        if byte(bytes, at) != b'"' {
+            return Err(fault(at));
+        }
+        let key_end = skip_string(bytes, at)?;
+        let key = text.get(at + 1..key_end - 1).unwrap_or_default();
+        at = skip_colon(bytes, key_end)?;
+        at = skip_whitespace(bytes, sink.member(key, at)?);
+        match byte(bytes, at) {
+            b',' => at = skip_whitespace(bytes, at + 1),
+            b'}' => return Ok(at + 1),
+            _ => return Err(fault(at)),
+        }
+    }
+}
+
+/// The next byte that is not whitespace.
+#[inline]
+pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the string whose opening quote is at `at`.
+#[inline]
+pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    let mut at = at + 1;
+    loop {
+        at = skip_clean(text, at);
+        match byte(text, at) {
+            b'"' => return Ok(at + 1),
+            b'\\' => match skip_escape(text, at) {
+                Ok(end) => at = end,
+                Err(e) => return Err(e),
+            },
+            _ => return Err(fault(at)),
+        }
+    }
+}
+
+/// The first byte from `at` on that is special inside a string: a quote, a backslash, a control character; or the end.
+///
+/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long, in a shape that the compiler turns
+/// into vector code.
+#[inline]
+pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    let mut clean_words = 0;
+    loop {
+        let (_, rest) = split(text, at);
+        let Some(word) = rest.first_chunk::<8>() else { break };
+        let hits = special_bytes(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+        clean_words += 1;
+        if clean_words == LONG_STRING_WORDS {
+            at = skip_clean_blocks(text, at);
+            clean_words = 0;
+        }
+    }
+    while at < text.len() && !matches!(byte(text, at), 0..0x20 | b'"' | b'\\') {
+        at += 1;
+    }
+    at
+}
+
+/// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a control character.
+#[inline]
+const fn special_bytes(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let quote = quote.wrapping_sub(ONES) & !quote;
+    let backslash = backslash.wrapping_sub(ONES) & !backslash;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote | backslash | control) & HIGH
+}
+
+/// Skips blocks in which nothing is special.
+const fn skip_clean_blocks(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    loop {
+        let (_, rest) = split(text, at);
+        let Some(block) = rest.first_chunk::<BLOCK>() else { return at };
+        let mut special = 0u8;
+        let mut i = 0;
+        while i < BLOCK {
+            let b = block[i];
+            special |= (b < 0x20) as u8 | (b == b'"') as u8 | (b == b'\\') as u8;
+            i += 1;
+        }
+        if special != 0 {
+            return at;
+        }
+        at += BLOCK;
+    }
+}
+
+const fn skip_escape(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    match byte(text, at + 1) {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),
+        b'u' => {
+            let mut i = at + 2;
+            while i < at + 6 {
+                if !byte(text, i).is_ascii_hexdigit() {
+                    return Err(fault(i));
+                }
+                i += 1;
+            }
+            Ok(i)
+        }
+        _ => Err(fault(at + 1)),
+    }
+}
+
+/// From the key at `at` to the value behind its colon.
+const fn skip_key(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    if byte(text, at) != b'"' {
+        return Err(fault(at));
+    }
+    match skip_string(text, at) {
+        Ok(end) => skip_colon(text, end),
+        Err(e) => Err(e),
+    }
+}
+
+#[inline]
+const fn skip_colon(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    let at = skip_whitespace(text, at);
+    if byte(text, at) != b':' {
+        return Err(fault(at));
+    }
+    Ok(skip_whitespace(text, at + 1))
+}
+
+const fn skip_number(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+    let mut at = at + (byte(text, at) == b'-') as usize;
+    match byte(text, at) {
+        b'0' => at += 1,
+        b'1'..=b'9' => at = skip_digits(text, at),
+        _ => return Err(fault(at)),
+    }
+    if byte(text, at) == b'.' {
+        let digits = skip_digits(text, at + 1);
+        if digits == at + 1 {
+            return Err(fault(digits));
+        }
+        at = digits;
+    }
+    if matches!(byte(text, at), b'e' | b'E') {
+        let sign = matches!(byte(text, at + 1), b'+' | b'-') as usize;
+        let digits = skip_digits(text, at + 1 + sign);
+        if digits == at + 1 + sign {
+            return Err(fault(digits));
+        }
+        at = digits;
+    }
+    Ok(at)
+}
+
+const fn skip_digits(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while byte(text, at).is_ascii_digit() {
+        at += 1;
+    }
+    at
+}
+
+const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, SyntaxError> {
+    let mut i = 0;
+    while i < word.len() {
+        if byte(text, at + i) != word[i] {
+            return Err(fault(at + i));
+        }
+        i += 1;
+    }
+    Ok(at + i)
+}
+
+/// The byte at `at`; zero, which is legal nowhere, behind the end.
+#[inline]
+const fn byte(text: &[u8], at: usize) -> u8 {
+    if at < text.len() { text[at] } else { 0 }
+}
+
+/// `split_at` that cannot panic.
+#[inline]
+const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
+    match text.split_at_checked(at) {
+        Some(parts) => parts,
+        None => (text, &[]),
+    }
+}
+
+const fn fault(at: usize) -> SyntaxError {
+    SyntaxError { at, too_deep: false }
+}
+
+/// After this many clean words a string is taken for a long one.
+const LONG_STRING_WORDS: u32 = 8;
+const BLOCK: usize = 64;

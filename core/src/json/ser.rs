@@ -1,0 +1,536 @@
+//! serde's `Serializer` into a frame. Acts on our [markers](super::marker), and completes the results of the modern era.
+
+use core::fmt;
+
+use serde::ser::{self, Serialize};
+
+use super::marker::{ABSENT, BLOB, RAW, known_until};
+use super::raw::RawJson;
+use super::splice::Splice;
+use super::string::same_text;
+use super::write::{WriteError, Writer};
+use crate::error::SendError;
+use crate::lifecycle::Revision;
+
+/// Writes a value.
+pub(crate) fn write_value<T: Serialize + ?Sized>(writer: &mut Writer<'_>, value: &T) -> Result<(), WriteError> {
+    value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: None })
+}
+
+/// Writes a value that must be an object, and adds the members of `extras` that it does not have.
+pub(crate) fn write_result<T: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    value: &T,
+    extras: Extras<'_>,
+) -> Result<(), WriteError> {
+    value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) })
+}
+
+/// What is added to an object while it is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Extras<'e> {
+    /// Nothing, but it must be an object.
+    Nothing,
+    /// To a result: `resultType`, and `_meta` with these members.
+    Result { result_type: &'e str, meta: Option<Meta<'e>> },
+    /// To the `_meta` of a result: these members.
+    Meta(Meta<'e>),
+}
+
+/// Members that are added to `_meta`: `first` is the key of the first, whose presence makes all superfluous.
+#[derive(Clone, Copy)]
+pub(crate) struct Meta<'e> {
+    pub(crate) key: &'static str,
+    pub(crate) value: &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+}
+
+pub(super) struct ValueSerializer<'w, 'b, 's> {
+    writer: &'w mut Writer<'b>,
+    slot: Slot<'s>,
+    mode: Mode,
+    extras: Option<Extras<'s>>,
+}
+
+/// Where a value goes. Comma and key are written when the value is, so that a field can turn out to be absent.
+enum Slot<'s> {
+    Alone,
+    Element { first: &'s mut bool },
+    Member { first: &'s mut bool, key: &'static str },
+    Key { first: &'s mut bool },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Value,
+    /// For a revision that does not know the value: it takes its older form.
+    Older,
+}
+
+impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
+    /// Writes what precedes the value. Only a string or an integer may be a key.
+    #[inline]
+    fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
+        if self.extras.is_some() {
+            return Err(WriteError::Value);
+        }
+        Self::open(self.writer, self.slot)
+    }
+
+    #[inline]
+    fn open(writer: &'w mut Writer<'b>, slot: Slot<'_>) -> Result<&'w mut Writer<'b>, WriteError> {
+        match slot {
+            Slot::Alone => {}
+            Slot::Element { first } => separate(writer, first)?,
+            Slot::Member { first, key } => {
+                writer.put(if core::mem::take(first) { b"\"" } else { b",\"" })?;
+                writer.escaped(key)?;
+                writer.put(b"\":")?;
+            }
+            Slot::Key { .. } => return Err(WriteError::Value),
+        }
+        Ok(writer)
+    }
+
+    fn number(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+        if let Slot::Key { first } = self.slot {
+            separate(self.writer, first)?;
+            self.writer.put(b"\"")?;
+            write(self.writer)?;
+            return self.writer.put(b"\"");
+        }
+        write(self.begin()?)
+    }
+
+    fn text(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+        let writer = match self.slot {
+            Slot::Key { first } => {
+                separate(self.writer, first)?;
+                self.writer
+            }
+            _ => self.begin()?,
+        };
+        write(writer)
+    }
+
+    #[inline]
+    fn compound(self, open: &[u8], close: &'static [u8]) -> Result<Compound<'w, 'b, 's>, WriteError> {
+        if self.extras.is_some() && open != b"{" {
+            return Err(WriteError::Value);
+        }
+        let writer = Self::open(self.writer, self.slot)?;
+        writer.put(open)?;
+        Ok(Compound { writer, first: true, close, extras: self.extras.unwrap_or(Extras::Nothing), seen: Seen::default(), next: None })
+    }
+
+    /// Bytes, as a base64 string.
+    pub(super) fn base64(self, bytes: &[u8]) -> Result<(), WriteError> {
+        let writer = self.begin()?;
+        writer.put(b"\"")?;
+        writer.base64(bytes)?;
+        writer.put(b"\"")
+    }
+
+    /// JSON text. Completed like any other object where that is due.
+    pub(super) fn raw(self, text: &str) -> Result<(), WriteError> {
+        match self.extras {
+            // Of JSON texts only a string may be a key.
+            None if matches!(self.slot, Slot::Key { .. }) && !text.starts_with('"') => Err(WriteError::Value),
+            None => self.text(|writer| writer.raw(text)),
+            Some(_) if !text.starts_with('{') => Err(WriteError::Value),
+            Some(Extras::Nothing) => Self::open(self.writer, self.slot)?.raw(text),
+            Some(_) => {
+                let mut compound = self.compound(b"{", b"}")?;
+                for (key, value) in RawJson::scanned(text).members() {
+                    compound.note(key.inner());
+                    separate(compound.writer, &mut compound.first)?;
+                    compound.writer.raw(key.as_json())?;
+                    compound.writer.put(b":")?;
+                    let extras = compound.next.take();
+                    ValueSerializer { writer: compound.writer, slot: Slot::Alone, mode: Mode::Value, extras }.raw(value.as_str())?;
+                }
+                compound.finish()
+            }
+        }
+    }
+}
+
+fn separate(writer: &mut Writer<'_>, first: &mut bool) -> Result<(), WriteError> {
+    if core::mem::take(first) { Ok(()) } else { writer.put(b",") }
+}
+
+macro_rules! numbers {
+    ($($method:ident $type:ty => $write:ident as $wide:ty),*) => {$(
+        fn $method(self, value: $type) -> Result<(), WriteError> {
+            self.number(|writer| writer.$write(<$wide>::from(value)))
+        }
+    )*};
+}
+
+impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
+    type Ok = ();
+    type Error = WriteError;
+    type SerializeSeq = Compound<'w, 'b, 's>;
+    type SerializeTuple = Compound<'w, 'b, 's>;
+    type SerializeTupleStruct = Compound<'w, 'b, 's>;
+    type SerializeTupleVariant = Compound<'w, 'b, 's>;
+    type SerializeMap = Compound<'w, 'b, 's>;
+    type SerializeStruct = Compound<'w, 'b, 's>;
+    type SerializeStructVariant = Compound<'w, 'b, 's>;
+
+    fn is_human_readable(&self) -> bool {
+        self.mode == Mode::Value
+    }
+
+    fn serialize_bool(self, value: bool) -> Result<(), WriteError> {
+        self.begin()?.put(if value { b"true" } else { b"false" })
+    }
+
+    numbers! {
+        serialize_i8 i8 => signed as i64, serialize_i16 i16 => signed as i64, serialize_i32 i32 => signed as i64, serialize_i64 i64 => signed as i64,
+        serialize_u8 u8 => unsigned as u64, serialize_u16 u16 => unsigned as u64, serialize_u32 u32 => unsigned as u64,
+        serialize_u64 u64 => unsigned as u64
+    }
+
+    fn serialize_i128(self, value: i128) -> Result<(), WriteError> {
+        self.number(|writer| writer.plain(&value))
+    }
+
+    fn serialize_u128(self, value: u128) -> Result<(), WriteError> {
+        self.number(|writer| writer.plain(&value))
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), WriteError> {
+        // Debug, since it keeps the point of a whole number and writes large ones with an exponent.
+        if value.is_finite() { self.begin()?.plain(&format_args!("{value:?}")) } else { self.serialize_unit() }
+    }
+
+    fn serialize_f64(self, value: f64) -> Result<(), WriteError> {
+        if value.is_finite() { self.begin()?.plain(&format_args!("{value:?}")) } else { self.serialize_unit() }
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), WriteError> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    #[inline]
+    fn serialize_str(self, value: &str) -> Result<(), WriteError> {
+        self.text(|writer| writer.string(value))
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), WriteError> {
+        self.collect_seq(value)
+    }
+
+    fn serialize_none(self) -> Result<(), WriteError> {
+        self.serialize_unit()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), WriteError> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), WriteError> {
+        self.begin()?.put(b"null")
+    }
+
+    fn serialize_unit_struct(self, name: &'static str) -> Result<(), WriteError> {
+        if name == ABSENT { Ok(()) } else { self.serialize_unit() }
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), WriteError> {
+        self.text(|writer| writer.string(variant))
+    }
+
+    #[inline]
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), WriteError> {
+        if !name.starts_with('$') {
+            return value.serialize(self);
+        }
+        if name == RAW || name == BLOB {
+            return value.serialize(Splice(self));
+        }
+        match known_until(name) {
+            Some(known) if !known.includes(self.writer.revision()) => {
+                if known.has_older_form { value.serialize(ValueSerializer { mode: Mode::Older, ..self }) } else { Ok(()) }
+            }
+            _ => value.serialize(ValueSerializer { mode: Mode::Value, ..self }),
+        }
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<(), WriteError> {
+        let mut object = self.compound(b"{", b"}")?;
+        ser::SerializeStruct::serialize_field(&mut object, variant, value)?;
+        object.finish()
+    }
+
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
+        self.compound(b"[", b"]")
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
+        self.compound(b"[", b"]")
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, WriteError> {
+        self.compound(b"[", b"]")
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, WriteError> {
+        self.variant(variant, b"[", b"]}")
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
+        self.compound(b"{", b"}")
+    }
+
+    #[inline]
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
+        self.compound(b"{", b"}")
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, WriteError> {
+        self.variant(variant, b"{", b"}}")
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), WriteError> {
+        self.text(|writer| {
+            writer.put(b"\"")?;
+            writer.display(&value)?;
+            writer.put(b"\"")
+        })
+    }
+}
+
+impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
+    fn variant(self, variant: &str, open: &[u8], close: &'static [u8]) -> Result<Compound<'w, 'b, 's>, WriteError> {
+        let mut object = self.compound(b"{", close)?;
+        object.writer.string(variant)?;
+        object.writer.put(b":")?;
+        object.writer.put(open)?;
+        object.extras = Extras::Nothing;
+        Ok(object)
+    }
+}
+
+/// An object or array that is being written.
+pub(super) struct Compound<'w, 'b, 's> {
+    writer: &'w mut Writer<'b>,
+    first: bool,
+    close: &'static [u8],
+    extras: Extras<'s>,
+    seen: Seen,
+    /// What the value of the key just written is to be completed with.
+    next: Option<Extras<'s>>,
+}
+
+/// Which members that would be added are there already.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    result_type: bool,
+    meta: bool,
+}
+
+impl<'s> Compound<'_, '_, 's> {
+    /// Looks at a key (the inside of a JSON string) before its value is written.
+    #[inline]
+    fn note(&mut self, key: &str) {
+        match self.extras {
+            Extras::Nothing => {}
+            Extras::Result { meta, .. } => {
+                if same_text(key, "resultType") {
+                    self.seen.result_type = true;
+                } else if same_text(key, "_meta") {
+                    self.seen.meta = true;
+                    self.next = meta.map(Extras::Meta);
+                }
+            }
+            Extras::Meta(meta) => self.seen.meta |= same_text(key, meta.key),
+        }
+    }
+
+    fn finish(mut self) -> Result<(), WriteError> {
+        match self.extras {
+            Extras::Nothing => {}
+            Extras::Result { result_type, meta } => {
+                if !self.seen.result_type {
+                    self.key("resultType")?;
+                    self.writer.string(result_type)?;
+                }
+                if let Some(meta) = meta.filter(|_| !self.seen.meta) {
+                    self.key("_meta")?;
+                    self.writer.put(b"{")?;
+                    self.first = true;
+                    self.key(meta.key)?;
+                    (meta.value)(self.writer)?;
+                    self.writer.put(b"}")?;
+                }
+            }
+            Extras::Meta(meta) => {
+                if !self.seen.meta {
+                    self.key(meta.key)?;
+                    (meta.value)(self.writer)?;
+                }
+            }
+        }
+        self.writer.put(self.close)
+    }
+
+    fn key(&mut self, key: &'static str) -> Result<(), WriteError> {
+        ValueSerializer::open(self.writer, Slot::Member { first: &mut self.first, key }).map(|_| ())
+    }
+
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        let slot = Slot::Element { first: &mut self.first };
+        value.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras: None })
+    }
+
+    #[inline]
+    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
+        self.note(key);
+        let extras = self.next.take();
+        let slot = Slot::Member { first: &mut self.first, key };
+        value.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras })
+    }
+}
+
+macro_rules! sequences {
+    ($($trait:ident $method:ident),*) => {$(
+        impl ser::$trait for Compound<'_, '_, '_> {
+            type Ok = ();
+            type Error = WriteError;
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+                self.element(value)
+            }
+            fn end(self) -> Result<(), WriteError> {
+                self.finish()
+            }
+        }
+    )*};
+}
+
+sequences! {
+    SerializeSeq serialize_element, SerializeTuple serialize_element,
+    SerializeTupleStruct serialize_field, SerializeTupleVariant serialize_field
+}
+
+macro_rules! structs {
+    ($($trait:ident),*) => {$(
+        impl ser::$trait for Compound<'_, '_, '_> {
+            type Ok = ();
+            type Error = WriteError;
+            #[inline]
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
+                self.field(key, value)
+            }
+            fn end(self) -> Result<(), WriteError> {
+                self.finish()
+            }
+        }
+    )*};
+}
+
+structs! { SerializeStruct, SerializeStructVariant }
+
+impl ser::SerializeMap for Compound<'_, '_, '_> {
+    type Ok = ();
+    type Error = WriteError;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), WriteError> {
+        if !matches!(self.extras, Extras::Nothing) {
+            // The key is looked at through a small window; one that does not fit is none of ours.
+            let mut text = [0; 64];
+            let mut window = Writer::new(&mut text, 0, self.writer.revision(), false);
+            let seen = key.serialize(ValueSerializer {
+                writer: &mut window,
+                slot: Slot::Key { first: &mut true },
+                mode: Mode::Value,
+                extras: None,
+            });
+            let len = window.position();
+            if seen.is_ok() && let Some(key) = text.get(1..len.saturating_sub(1)).and_then(|t| core::str::from_utf8(t).ok()) {
+                self.note(key);
+            }
+        }
+        let slot = Slot::Key { first: &mut self.first };
+        key.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras: None })
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        self.writer.put(b":")?;
+        let extras = self.next.take();
+        let start = self.writer.position();
+        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Alone, mode: Mode::Value, extras })?;
+        // The key is there already.
+        if self.writer.position() == start { self.writer.put(b"null") } else { Ok(()) }
+    }
+
+    fn serialize_entry<K: Serialize + ?Sized, T: Serialize + ?Sized>(&mut self, key: &K, value: &T) -> Result<(), WriteError> {
+        // The fields of a flattened struct come this way. Without a window, the first byte of a value ends the writing of it.
+        let mut probe = Writer::new(&mut [], 0, self.writer.revision(), false);
+        let probed = value.serialize(ValueSerializer { writer: &mut probe, slot: Slot::Alone, mode: Mode::Value, extras: None });
+        if probed.is_ok() && probe.position() == 0 {
+            return Ok(());
+        }
+        self.serialize_key(key)?;
+        self.serialize_value(value)
+    }
+
+    fn end(self) -> Result<(), WriteError> {
+        self.finish()
+    }
+}
+
+impl ser::Error for WriteError {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self::Value
+    }
+}
+
+impl core::error::Error for WriteError {}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Overflow => "the window is full",
+            Self::Value => "the value cannot be written",
+        })
+    }
+}
+
+/// Writes `value` as JSON into `out`, leaving out what `revision` does not know, and returns the text.
+///
+/// For values that are to be kept or looked at; what is sent goes straight into a [`TxBuffer`](crate::TxBuffer).
+///
+/// # Errors
+/// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when the value's `Serialize` fails.
+pub fn to_slice<'o, T: Serialize + ?Sized>(value: &T, revision: Revision, out: &'o mut [u8]) -> Result<RawJson<'o>, SendError> {
+    let mut writer = Writer::new(out, 0, revision, false);
+    let result = write_value(&mut writer, value);
+    let len = writer.position();
+    match result {
+        Ok(()) => {
+            let text = out.get(..len).and_then(|text| core::str::from_utf8(text).ok()).ok_or(SendError::Value)?;
+            RawJson::parse(text).map_err(|_| SendError::Value)
+        }
+        Err(WriteError::Overflow) => Err(SendError::TooLarge),
+        Err(WriteError::Value) => Err(SendError::Value),
+    }
+}

@@ -1,0 +1,97 @@
+//! What our serializer hands to the inside of a [marker](super::marker): it takes JSON text and bytes, and nothing else.
+//!
+//! A type of its own, so that what a value would do for other serializers (parse and print floats, above all) is never linked.
+
+use core::fmt;
+
+use serde::ser::{self, Impossible, Serialize};
+
+use super::ser::ValueSerializer;
+use super::write::WriteError;
+
+pub(super) struct Splice<'w, 'b, 's>(pub(super) ValueSerializer<'w, 'b, 's>);
+
+macro_rules! refuse {
+    ($($method:ident($($arg:ty),*) $(-> $ok:ty)?;)*) => {$(
+        fn $method(self, $(_: $arg),*) -> Result<refuse!(@ok $($ok)?), WriteError> {
+            Err(WriteError::Value)
+        }
+    )*};
+    (@ok) => { () };
+    (@ok $ok:ty) => { $ok };
+}
+
+type No = Impossible<(), WriteError>;
+
+impl ser::Serializer for Splice<'_, '_, '_> {
+    type Ok = ();
+    type Error = WriteError;
+    type SerializeSeq = No;
+    type SerializeTuple = No;
+    type SerializeTupleStruct = No;
+    type SerializeTupleVariant = No;
+    type SerializeMap = No;
+    type SerializeStruct = No;
+    type SerializeStructVariant = No;
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn serialize_str(self, json: &str) -> Result<(), WriteError> {
+        self.0.raw(json)
+    }
+
+    fn serialize_bytes(self, bytes: &[u8]) -> Result<(), WriteError> {
+        self.0.base64(bytes)
+    }
+
+    refuse! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_f32(f32);
+        serialize_f64(f64);
+        serialize_char(char);
+        serialize_none();
+        serialize_unit();
+        serialize_unit_struct(&'static str);
+        serialize_unit_variant(&'static str, u32, &'static str);
+        serialize_seq(Option<usize>) -> No;
+        serialize_tuple(usize) -> No;
+        serialize_tuple_struct(&'static str, usize) -> No;
+        serialize_tuple_variant(&'static str, u32, &'static str, usize) -> No;
+        serialize_map(Option<usize>) -> No;
+        serialize_struct(&'static str, usize) -> No;
+        serialize_struct_variant(&'static str, u32, &'static str, usize) -> No;
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, _: &T) -> Result<(), WriteError> {
+        Err(WriteError::Value)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<(), WriteError> {
+        Err(WriteError::Value)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), WriteError> {
+        Err(WriteError::Value)
+    }
+
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<(), WriteError> {
+        Err(WriteError::Value)
+    }
+}

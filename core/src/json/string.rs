@@ -1,0 +1,193 @@
+//! Strings that stay as they were written.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::marker::RAW;
+use super::scan::{skip_string, skip_clean};
+
+/// A JSON string, quotes included and escapes untouched: no copy, no allocation.
+///
+/// Compares by meaning: `"tools\/call"` equals `"tools/call"`.
+#[derive(Clone, Copy)]
+pub struct JsonStr<'f>(&'f str);
+
+impl<'f> JsonStr<'f> {
+    /// A string in a program's text, checked while it compiles: `JsonStr::from_static("\"caf\\u00e9\"")`.
+    ///
+    /// # Panics
+    /// When `json` is not a JSON string with its quotes: in a `const`, that is a compile error.
+    #[must_use]
+    pub const fn from_static(json: &'static str) -> JsonStr<'static> {
+        let bytes = json.as_bytes();
+        if bytes.is_empty() || bytes[0] != b'"' {
+            panic!("not a JSON string: it must begin with a quote");
+        }
+        match skip_string(bytes, 0) {
+            Ok(end) if end == bytes.len() => JsonStr(json),
+            _ => panic!("not a JSON string"),
+        }
+    }
+
+    /// `json` was scanned and is a string with its quotes.
+    pub(crate) const fn scanned(json: &'f str) -> Self {
+        Self(json)
+    }
+
+    /// The JSON text, quotes included.
+    #[must_use]
+    pub const fn as_json(self) -> &'f str {
+        self.0
+    }
+
+    /// The text between the quotes, escapes untouched.
+    #[must_use]
+    pub fn inner(self) -> &'f str {
+        self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
+    }
+
+    /// The value, where it contains no escape: the usual case.
+    #[must_use]
+    pub fn as_plain(self) -> Option<&'f str> {
+        let inner = self.inner();
+        (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)
+    }
+
+    /// The characters of the value. A lone surrogate is read as U+FFFD.
+    pub fn chars(self) -> impl Iterator<Item = char> + 'f {
+        Chars(self.inner().chars())
+    }
+
+    /// Copies the value into `out`, decoded, and returns it; `None` when it is longer than `out`.
+    pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
+        let mut len = 0;
+        for c in self.chars() {
+            let room = out.get_mut(len..len + c.len_utf8())?;
+            len += c.encode_utf8(room).len();
+        }
+        core::str::from_utf8(out.get(..len)?).ok()
+    }
+}
+
+impl PartialEq<str> for JsonStr<'_> {
+    fn eq(&self, other: &str) -> bool {
+        same_text(self.inner(), other)
+    }
+}
+
+impl PartialEq<&str> for JsonStr<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+impl PartialEq for JsonStr<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || self.chars().eq(other.chars())
+    }
+}
+
+impl Eq for JsonStr<'_> {}
+
+impl fmt::Debug for JsonStr<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// The value, escapes resolved.
+impl fmt::Display for JsonStr<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write as _;
+        match self.as_plain() {
+            Some(plain) => f.write_str(plain),
+            None => self.chars().try_for_each(|c| f.write_char(c)),
+        }
+    }
+}
+
+/// Our serializer copies it as it is; any other gets the value.
+impl Serialize for JsonStr<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Inner<'a>(JsonStr<'a>);
+        impl Serialize for Inner<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                if serializer.is_human_readable() { serializer.collect_str(&self.0) } else { serializer.serialize_str(self.0.0) }
+            }
+        }
+        serializer.serialize_newtype_struct(RAW, &Inner(*self))
+    }
+}
+
+/// Our deserializer lends the JSON text; from any other, a string is accepted that needs no escapes.
+impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = JsonStr<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, json: &'de str) -> Result<JsonStr<'de>, E> {
+                match skip_string(json.as_bytes(), 0) {
+                    Ok(end) if json.starts_with('"') && end == json.len() => Ok(JsonStr(json)),
+                    _ => Err(E::invalid_type(de::Unexpected::Other("another value"), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_newtype_struct(RAW, Visitor)
+    }
+}
+
+/// Whether the inside of a JSON string means `text`.
+#[inline]
+pub(crate) fn same_text(inner: &str, text: &str) -> bool {
+    // Without a backslash there is only one way to write a text.
+    inner == text || (inner.len() > text.len() && inner.contains('\\') && Chars(inner.chars()).eq(text.chars()))
+}
+
+/// Decodes the inside of a scanned string.
+pub(crate) struct Chars<'f>(pub(crate) core::str::Chars<'f>);
+
+impl Iterator for Chars<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let c = self.0.next()?;
+        if c != '\\' {
+            return Some(c);
+        }
+        Some(match self.0.next()? {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => self.unicode_escape(),
+            other => other,
+        })
+    }
+}
+
+impl Chars<'_> {
+    fn unicode_escape(&mut self) -> char {
+        let unit = hex4(&mut self.0);
+        if !(0xd800..0xdc00).contains(&unit) {
+            return char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
+        }
+        let mut ahead = self.0.clone();
+        if ahead.next() == Some('\\') && ahead.next() == Some('u') {
+            let low = hex4(&mut ahead);
+            if (0xdc00..0xe000).contains(&low) {
+                self.0 = ahead;
+                return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        char::REPLACEMENT_CHARACTER
+    }
+}
+
+fn hex4(chars: &mut core::str::Chars<'_>) -> u32 {
+    (0..4).fold(0, |value, _| value << 4 | chars.next().and_then(|c| c.to_digit(16)).unwrap_or(0))
+}

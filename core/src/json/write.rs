@@ -1,0 +1,188 @@
+//! The writer: puts JSON text into a window of a frame.
+//!
+//! A frame may be longer than the buffer. It is then formatted again for each piece, and only what lies in the window is copied: what
+//! lies before has been sent, what lies behind does not fit yet.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::number::Decimal;
+use super::scan::skip_clean;
+use crate::lifecycle::Revision;
+
+/// Writes a frame, or the part of it that the window shows.
+pub(crate) struct Writer<'b> {
+    out: &'b mut [u8],
+    /// Position in the frame of the next byte to be written.
+    at: usize,
+    /// Position in the frame of the first byte of `out`.
+    from: usize,
+    /// Whether to go on behind the window, to learn how long the frame is.
+    counting: bool,
+    revision: Revision,
+}
+
+/// Why writing stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum WriteError {
+    /// The window is full.
+    Overflow,
+    /// The value cannot be written.
+    Value,
+}
+
+impl<'b> Writer<'b> {
+    pub(crate) fn new(out: &'b mut [u8], from: usize, revision: Revision, counting: bool) -> Self {
+        Self { out, at: 0, from, counting, revision }
+    }
+
+    /// How much of the frame has been written, what lies outside the window included.
+    pub(crate) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Whom the frame is for: fields that this revision does not know are left out.
+    pub(crate) fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Text that needs no escaping.
+    #[inline]
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let offset = self.at.wrapping_sub(self.from);
+        if let Some(room) = self.out.get_mut(offset..).and_then(|out| out.get_mut(..bytes.len())) {
+            room.copy_from_slice(bytes);
+            self.at += bytes.len();
+            return Ok(());
+        }
+        self.put_partly(bytes)
+    }
+
+    /// `put` for what the window shows only a part of, or nothing.
+    #[cold]
+    #[inline(never)]
+    fn put_partly(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let sent = self.from.saturating_sub(self.at).min(bytes.len());
+        let rest = bytes.get(sent..).unwrap_or_default();
+        let offset = (self.at + sent).saturating_sub(self.from).min(self.out.len());
+        self.at += bytes.len();
+        let room = self.out.get_mut(offset..).unwrap_or_default();
+        let fits = room.len().min(rest.len());
+        if let (Some(room), Some(rest)) = (room.get_mut(..fits), rest.get(..fits)) {
+            room.copy_from_slice(rest);
+        }
+        if fits < rest.len() && !self.counting { Err(WriteError::Overflow) } else { Ok(()) }
+    }
+
+    /// A string, quoted and escaped.
+    pub(crate) fn string(&mut self, text: &str) -> Result<(), WriteError> {
+        self.put(b"\"")?;
+        self.escaped(text)?;
+        self.put(b"\"")
+    }
+
+    /// A string's inside, escaped.
+    pub(crate) fn escaped(&mut self, text: &str) -> Result<(), WriteError> {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        loop {
+            let clean = skip_clean(bytes, at);
+            self.put(bytes.get(at..clean).unwrap_or_default())?;
+            let Some(&special) = bytes.get(clean) else { return Ok(()) };
+            self.escape(special)?;
+            at = clean + 1;
+        }
+    }
+
+    #[cold]
+    fn escape(&mut self, byte: u8) -> Result<(), WriteError> {
+        let short = match byte {
+            b'"' => b'"',
+            b'\\' => b'\\',
+            0x08 => b'b',
+            0x0c => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            _ => {
+                let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+                return self.put(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
+            }
+        };
+        self.put(&[b'\\', short])
+    }
+
+    /// JSON text as it is, except that line breaks between its tokens become spaces: a frame is a line.
+    pub(crate) fn raw(&mut self, json: &str) -> Result<(), WriteError> {
+        let start = self.at;
+        let result = self.put(json.as_bytes());
+        let from = start.saturating_sub(self.from);
+        let to = self.at.saturating_sub(self.from).min(self.out.len());
+        for byte in self.out.get_mut(from..to).unwrap_or_default() {
+            if matches!(*byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        result
+    }
+
+    /// Bytes as base64, without quotes. What has been sent already is not encoded again.
+    pub(crate) fn base64(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        let encoded = bytes.len().div_ceil(3) * 4;
+        let offset = self.at.wrapping_sub(self.from);
+        if let Some(room) = self.out.get_mut(offset..).and_then(|out| out.get_mut(..encoded)) {
+            self.at += encoded;
+            return STANDARD.encode_slice(bytes, room).map(|_| ()).map_err(|_| WriteError::Value);
+        }
+        let end = self.at + encoded;
+        let sent = self.from.saturating_sub(self.at).min(encoded) / 4;
+        self.at += sent * 4;
+        for chunk in bytes.get(sent * 3..).unwrap_or_default().chunks(48) {
+            if self.at >= self.from + self.out.len() && self.counting {
+                break;
+            }
+            let mut text = [0; 64];
+            let len = STANDARD.encode_slice(chunk, &mut text).map_err(|_| WriteError::Value)?;
+            self.put(text.get(..len).unwrap_or_default())?;
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    pub(crate) fn unsigned(&mut self, value: u64) -> Result<(), WriteError> {
+        self.put(Decimal::new(value, false).as_bytes())
+    }
+
+    pub(crate) fn signed(&mut self, value: i64) -> Result<(), WriteError> {
+        self.put(Decimal::new(value.unsigned_abs(), value < 0).as_bytes())
+    }
+
+    /// Anything that formats itself as text which needs no escaping.
+    pub(crate) fn plain(&mut self, value: &dyn core::fmt::Display) -> Result<(), WriteError> {
+        self.format(value, |writer, text| writer.put(text.as_bytes()))
+    }
+
+    /// Anything that formats itself, as a string's inside.
+    pub(crate) fn display(&mut self, value: &dyn core::fmt::Display) -> Result<(), WriteError> {
+        self.format(value, |writer, text| writer.escaped(text))
+    }
+
+    fn format(
+        &mut self,
+        value: &dyn core::fmt::Display,
+        put: fn(&mut Self, &str) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
+        struct Sink<'w, 'b>(&'w mut Writer<'b>, fn(&mut Writer<'b>, &str) -> Result<(), WriteError>, Result<(), WriteError>);
+        impl core::fmt::Write for Sink<'_, '_> {
+            fn write_str(&mut self, text: &str) -> core::fmt::Result {
+                self.2 = (self.1)(self.0, text);
+                self.2.map_err(|_| core::fmt::Error)
+            }
+        }
+        let mut sink = Sink(self, put, Ok(()));
+        match core::fmt::write(&mut sink, format_args!("{value}")) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(sink.2.err().unwrap_or(WriteError::Value)),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+#![doc = include_str!("manual.md")]
+#![no_std]
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod catalog;
+mod catalog_check;
+mod error;
+mod inflight;
+mod json;
+mod lifecycle;
+mod message;
+mod rpc;
+mod rx;
+mod server;
+mod storage;
+mod time;
+mod tx;
+pub mod types;
+mod uri_template;
+mod violation;
+
+pub use catalog::{Catalog, CatalogFault, Target};
+pub use error::SendError;
+pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError, to_slice};
+pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
+pub use message::{Arguments, MAX_ID, Messages, Params, Position};
+pub use rpc::{ErrorCode, PeerError, RpcError};
+pub use rx::{Frame, RxBuffer};
+pub use server::{
+    Amount, Answered, Call, Change, ClientRequest, LogMessage, Progress, Request, RequestHandle, Server, ServerConfig, ServerEvent,
+};
+pub use storage::Storage;
+pub use time::Instant;
+pub use tx::{Tx, TxBuffer};
+pub use violation::Violation;

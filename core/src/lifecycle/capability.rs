@@ -1,0 +1,160 @@
+//! What each side can do, as bits, and how that is declared in each revision.
+
+use super::revision::Revision;
+use crate::json::{RawJson, WriteError, Writer};
+
+macro_rules! bit_set {
+    ($(#[$doc:meta])* $name:ident { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub struct $name(u16);
+
+        impl $name {
+            /// Nothing.
+            pub const NONE: Self = Self(0);
+            $($(#[$bit_doc])* pub const $bit: Self = Self($value);)*
+
+            /// Both together.
+            #[must_use]
+            pub const fn and(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
+            /// Whether all of `other` is in it.
+            #[must_use]
+            pub const fn contains(self, other: Self) -> bool {
+                self.0 & other.0 == other.0
+            }
+
+            /// What of `self` is missing from `other`.
+            #[must_use]
+            pub const fn without(self, other: Self) -> Self {
+                Self(self.0 & !other.0)
+            }
+
+            /// Whether nothing is in it.
+            #[must_use]
+            pub const fn is_empty(self) -> bool {
+                self.0 == 0
+            }
+        }
+
+        impl core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let mut set = f.debug_set();
+                $(if !Self::$bit.is_empty() && self.contains(Self::$bit) { set.entry(&format_args!(stringify!($bit))); })*
+                set.finish()
+            }
+        }
+    };
+}
+
+bit_set! {
+    /// Capabilities of a client that a server acts upon. Unknown ones stay readable in the request's `_meta` or in the `initialize` event.
+    ClientCapability {
+        /// `roots`.
+        ROOTS = 1;
+        /// `roots.listChanged`, legacy.
+        ROOTS_LIST_CHANGED = 1 << 1 | 1;
+        /// `sampling`.
+        SAMPLING = 1 << 2;
+        /// `sampling.tools` (2025-11-25 on).
+        SAMPLING_TOOLS = 1 << 3 | 1 << 2;
+        /// `sampling.context` (2025-11-25 on).
+        SAMPLING_CONTEXT = 1 << 4 | 1 << 2;
+        /// `elicitation` in form mode (2025-06-18 on); an empty `elicitation` object means this.
+        ELICITATION_FORM = 1 << 5;
+        /// `elicitation.url` (2025-11-25 on).
+        ELICITATION_URL = 1 << 6;
+    }
+}
+
+impl ClientCapability {
+    /// Reads a `ClientCapabilities` object as `revision` means it.
+    #[must_use]
+    pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
+        let mut set = Self::NONE;
+        let refined = revision >= Revision::V2025_11_25;
+        for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
+            if key == "roots" {
+                let list_changed = !revision.is_modern() && value.get("listChanged").and_then(RawJson::as_bool) == Some(true);
+                set = set.and(if list_changed { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
+            } else if key == "sampling" {
+                set = set.and(Self::SAMPLING);
+                if refined && value.get("tools").is_some_and(RawJson::is_object) {
+                    set = set.and(Self::SAMPLING_TOOLS);
+                }
+                if refined && value.get("context").is_some_and(RawJson::is_object) {
+                    set = set.and(Self::SAMPLING_CONTEXT);
+                }
+            } else if key == "elicitation" && revision >= Revision::V2025_06_18 {
+                let url = refined && value.get("url").is_some_and(RawJson::is_object);
+                if !url || value.get("form").is_some() {
+                    set = set.and(Self::ELICITATION_FORM);
+                }
+                if url {
+                    set = set.and(Self::ELICITATION_URL);
+                }
+            }
+        }
+        set
+    }
+
+    /// Writes the set as a `ClientCapabilities` object: the data of a missing-capability error.
+    pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        let mut first = true;
+        let mut group = |writer: &mut Writer<'_>, head: &[u8], members: &[(Self, &[u8])]| {
+            if !core::mem::take(&mut first) {
+                writer.put(b",")?;
+            }
+            writer.put(head)?;
+            let mut first = true;
+            for (_, member) in members.iter().filter(|(bit, _)| self.contains(*bit)) {
+                if !core::mem::take(&mut first) {
+                    writer.put(b",")?;
+                }
+                writer.put(member)?;
+            }
+            writer.put(b"}")
+        };
+        writer.put(b"{")?;
+        if self.contains(Self::ROOTS) {
+            group(writer, b"\"roots\":{", &[])?;
+        }
+        if self.contains(Self::SAMPLING) {
+            let members: &[(Self, &[u8])] =
+                &[(Self::SAMPLING_TOOLS, b"\"tools\":{}"), (Self::SAMPLING_CONTEXT, b"\"context\":{}")];
+            group(writer, b"\"sampling\":{", members)?;
+        }
+        if self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL) {
+            let members: &[(Self, &[u8])] =
+                &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
+            group(writer, b"\"elicitation\":{", members)?;
+        }
+        writer.put(b"}")
+    }
+}
+
+bit_set! {
+    /// Capabilities of a server. A method behind one that is not declared is answered with -32601.
+    ServerCapability {
+        /// `tools`.
+        TOOLS = 1;
+        /// `tools.listChanged`.
+        TOOLS_LIST_CHANGED = 1 << 1 | 1;
+        /// `resources`.
+        RESOURCES = 1 << 2;
+        /// `resources.subscribe`.
+        RESOURCES_SUBSCRIBE = 1 << 3 | 1 << 2;
+        /// `resources.listChanged`.
+        RESOURCES_LIST_CHANGED = 1 << 4 | 1 << 2;
+        /// `prompts`.
+        PROMPTS = 1 << 5;
+        /// `prompts.listChanged`.
+        PROMPTS_LIST_CHANGED = 1 << 6 | 1 << 5;
+        /// `completions` (declared from 2025-03-26 on).
+        COMPLETIONS = 1 << 7;
+        /// `logging`.
+        LOGGING = 1 << 8;
+    }
+}

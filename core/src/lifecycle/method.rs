@@ -1,0 +1,118 @@
+//! The requests of a client, and which revision and capability each needs.
+
+use super::capability::ServerCapability;
+use super::revision::Revision;
+use crate::json::JsonStr;
+
+/// A request that a client can make of a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Method<'f> {
+    /// `initialize`
+    Initialize,
+    /// `ping`
+    Ping,
+    /// `shutdown`, which no revision has but some guides tell clients to send.
+    Shutdown,
+    /// `server/discover`
+    ServerDiscover,
+    /// `tools/list`
+    ToolsList,
+    /// `tools/call`
+    ToolsCall,
+    /// `resources/list`
+    ResourcesList,
+    /// `resources/templates/list`
+    ResourcesTemplatesList,
+    /// `resources/read`
+    ResourcesRead,
+    /// `resources/subscribe`
+    ResourcesSubscribe,
+    /// `resources/unsubscribe`
+    ResourcesUnsubscribe,
+    /// `prompts/list`
+    PromptsList,
+    /// `prompts/get`
+    PromptsGet,
+    /// `completion/complete`
+    CompletionComplete,
+    /// `logging/setLevel`
+    LoggingSetLevel,
+    /// `subscriptions/listen`
+    SubscriptionsListen,
+    /// Any other: one that the configuration names, or nobody knows.
+    Other(JsonStr<'f>),
+}
+
+/// What a method needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    first: Revision,
+    last: Revision,
+    needs: ServerCapability,
+}
+
+impl<'f> Method<'f> {
+    /// The method with this name.
+    pub(crate) fn from_json(name: JsonStr<'f>) -> Self {
+        if let Some(plain) = name.as_plain() {
+            return Self::named(plain).unwrap_or(Self::Other(name));
+        }
+        let mut decoded = [0; 32];
+        name.copy_to(&mut decoded).and_then(Self::named).unwrap_or(Self::Other(name))
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "initialize" => Self::Initialize,
+            "ping" => Self::Ping,
+            "shutdown" => Self::Shutdown,
+            "server/discover" => Self::ServerDiscover,
+            "tools/list" => Self::ToolsList,
+            "tools/call" => Self::ToolsCall,
+            "resources/list" => Self::ResourcesList,
+            "resources/templates/list" => Self::ResourcesTemplatesList,
+            "resources/read" => Self::ResourcesRead,
+            "resources/subscribe" => Self::ResourcesSubscribe,
+            "resources/unsubscribe" => Self::ResourcesUnsubscribe,
+            "prompts/list" => Self::PromptsList,
+            "prompts/get" => Self::PromptsGet,
+            "completion/complete" => Self::CompletionComplete,
+            "logging/setLevel" => Self::LoggingSetLevel,
+            "subscriptions/listen" => Self::SubscriptionsListen,
+            _ => return None,
+        })
+    }
+
+    /// Which revisions know it and which capability must have been declared; `None` for one that no revision knows.
+    pub(crate) const fn rule(self) -> Option<Rule> {
+        use Revision as R;
+        use ServerCapability as C;
+        let (first, last, needs) = match self {
+            Self::Initialize | Self::Ping | Self::Shutdown => (R::V2024_11_05, R::V2025_11_25, C::NONE),
+            Self::ServerDiscover => (R::V2026_07_28, R::V2026_07_28, C::NONE),
+            Self::ToolsList | Self::ToolsCall => (R::V2024_11_05, R::V2026_07_28, C::TOOLS),
+            Self::ResourcesList | Self::ResourcesTemplatesList | Self::ResourcesRead => (R::V2024_11_05, R::V2026_07_28, C::RESOURCES),
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => (R::V2024_11_05, R::V2025_11_25, C::RESOURCES_SUBSCRIBE),
+            Self::PromptsList | Self::PromptsGet => (R::V2024_11_05, R::V2026_07_28, C::PROMPTS),
+            Self::CompletionComplete => (R::V2024_11_05, R::V2026_07_28, C::COMPLETIONS),
+            Self::LoggingSetLevel => (R::V2024_11_05, R::V2025_11_25, C::LOGGING),
+            Self::SubscriptionsListen => (R::V2026_07_28, R::V2026_07_28, C::NONE),
+            Self::Other(_) => return None,
+        };
+        Some(Rule { first, last, needs })
+    }
+
+    /// Whether its answer may be an input-required result (2026-07-28, basic/patterns/mrtr).
+    #[must_use]
+    pub const fn may_require_input(self) -> bool {
+        matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
+    }
+}
+
+impl Rule {
+    /// Whether a server with these capabilities answers it in this revision.
+    pub(crate) fn allows(self, revision: Revision, declared: ServerCapability) -> bool {
+        (self.first..=self.last).contains(&revision) && declared.contains(self.needs)
+    }
+}

@@ -1,0 +1,12 @@
+//! Which revision knows what: the rules of the lifecycle, as tables.
+
+mod capability;
+mod method;
+mod revision;
+
+pub use capability::{ClientCapability, ServerCapability};
+pub use method::Method;
+pub use revision::{Era, Revision, Revisions};
+
+pub(crate) use method::Rule;
+

@@ -1,0 +1,114 @@
+//! Request ids and progress tokens: compared by meaning, echoed by spelling.
+
+use heapless::String;
+
+use crate::json::{JsonStr, RawJson, integer};
+
+/// A request id or progress token as it came: a string or an integer, as JSON text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Id<'f>(&'f str);
+
+/// An id that outlives its frame. [`MAX_ID`] bytes and a length.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct IdText(String<MAX_ID, u8>);
+
+/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID fits.
+pub const MAX_ID: usize = 40;
+
+impl<'f> Id<'f> {
+    /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...
+    pub(crate) fn parse(text: &'f str) -> Option<Self> {
+        let first = text.as_bytes().first()?;
+        let valid = match first {
+            b'"' => true,
+            b'-' | b'0'..=b'9' => is_plain_integer(text) || integer(text).is_some(),
+            _ => false,
+        };
+        valid.then_some(Self(text))
+    }
+
+    pub(crate) fn as_str(self) -> &'f str {
+        self.0
+    }
+
+    /// Its value, when it is a number of our own making.
+    pub(crate) fn as_u32(self) -> Option<u32> {
+        if self.0.starts_with('"') { None } else { integer(self.0).and_then(|n| n.try_into().ok()) }
+    }
+
+    /// A copy that can be kept; `None` when it is too long.
+    pub(crate) fn keep(self) -> Option<IdText> {
+        String::try_from(self.0).ok().map(IdText)
+    }
+
+    /// A hash of what it means, never zero.
+    pub(crate) fn hash(self) -> u32 {
+        let hash = if let Some(string) = RawJson::scanned(self.0).as_string() {
+            match string.as_plain() {
+                Some(plain) => fnv(fnv(BASIS, b"\""), plain.as_bytes()),
+                None => string.chars().fold(fnv(BASIS, b"\""), |hash, c| fnv(hash, c.encode_utf8(&mut [0; 4]).as_bytes())),
+            }
+        } else if is_plain_integer(self.0) {
+            fnv(BASIS, self.0.as_bytes())
+        } else {
+            // Written with an exponent or a fraction of zero, which nobody does.
+            let value = integer(self.0).unwrap_or(0);
+            let digits = crate::json::Decimal::new(value.unsigned_abs() as u64, value < 0);
+            fnv(BASIS, digits.as_bytes())
+        };
+        hash.max(1)
+    }
+
+    pub(crate) fn means_the_same(self, other: &IdText) -> bool {
+        let other = other.as_str();
+        if self.0 == other {
+            return true;
+        }
+        let (a, b) = (RawJson::scanned(self.0), RawJson::scanned(other));
+        match (a.as_string(), b.as_string()) {
+            (Some(a), Some(b)) => a == b,
+            (None, None) => integer(self.0).is_some_and(|a| integer(other) == Some(a)),
+            _ => false,
+        }
+    }
+}
+
+impl IdText {
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// A hash of what a string means, for tables of URIs.
+pub(crate) fn hash_text(text: JsonStr<'_>) -> u64 {
+    match text.as_plain() {
+        Some(plain) => hash_str(plain),
+        None => text.chars().fold(BASIS_64, |hash, c| fnv_64(hash, c.encode_utf8(&mut [0; 4]))),
+    }
+}
+
+/// The same for a text that is no JSON.
+pub(crate) fn hash_str(text: &str) -> u64 {
+    fnv_64(BASIS_64, text)
+}
+
+fn fnv_64(hash: u64, text: &str) -> u64 {
+    text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// Digits that have only one spelling: hashed and compared as they are.
+fn is_plain_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    digits.len() <= 19 && text != "-0" && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn fnv(hash: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(hash, |hash, b| (hash ^ u32::from(*b)).wrapping_mul(0x0100_0193))
+}
+
+const BASIS: u32 = 0x811c_9dc5;
+const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;

@@ -1,0 +1,181 @@
+//! Frames to messages: one JSON-RPC message, or a batch of them (2025-03-26).
+
+mod envelope;
+mod id;
+mod oversized;
+mod params;
+
+pub use params::{Arguments, Params};
+
+pub use id::MAX_ID;
+
+pub(crate) use envelope::{Envelope, Kind};
+pub(crate) use id::{Id, IdText, hash_str, hash_text};
+
+use crate::json::{skip_value, skip_whitespace};
+use crate::rx::Frame;
+use crate::violation::Violation;
+
+/// A cursor over the messages of a frame. It moves on when a message has been dealt with, so a call that said `Full` is repeated with the same
+/// cursor.
+#[derive(Clone, Debug)]
+pub struct Messages<'f> {
+    source: Source<'f>,
+    place: Place,
+}
+
+/// Where a [`Messages`] stands, without the frame that it lends from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position(Place);
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'f> {
+    Text(&'f str),
+    NotUtf8,
+    Oversized { prefix: &'f [u8], tail: &'f [u8] },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Start,
+    /// At an element of a batch.
+    Element(usize),
+    End,
+}
+
+/// What the cursor stands at.
+pub(crate) enum Item<'f> {
+    Message(Envelope<'f>),
+    /// The beginning of a batch.
+    Batch,
+    /// Something that is no message. Answered under `id`, if that could be read; never, if it was a response.
+    Fault { violation: Violation, id: Option<Id<'f>>, is_response: bool },
+}
+
+/// Where the cursor goes when the item has been dealt with.
+#[derive(Clone, Copy)]
+pub(crate) struct Next(Place);
+
+impl<'f> Messages<'f> {
+    /// The messages of `frame`. An oversized one is refused like any other that cannot be read.
+    #[must_use]
+    pub fn new(frame: Frame<'f>) -> Self {
+        let source = match frame {
+            Frame::Complete(bytes) => {
+                // A byte order mark is noise that some writers put in front.
+                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+                core::str::from_utf8(bytes).map_or(Source::NotUtf8, Source::Text)
+            }
+            Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
+        };
+        Self { source, place: Place::Start }
+    }
+
+    /// Where the cursor stands, so that the frame can be given back ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position(self.place)
+    }
+
+    /// The messages of a frame that was lent before, from where another cursor stood.
+    #[must_use]
+    pub fn resume(frame: Frame<'f>, position: Position) -> Self {
+        Self { place: position.0, ..Self::new(frame) }
+    }
+
+    /// What stands at the cursor; nothing at the end.
+    pub(crate) fn peek(&self) -> Option<(Item<'f>, Next)> {
+        let text = match self.source {
+            _ if self.place == Place::End => return None,
+            Source::Text(text) => text,
+            Source::NotUtf8 => return fault(Violation::NotUtf8),
+            Source::Oversized { prefix, tail } => {
+                let found = oversized::identify(prefix, tail);
+                let item = Item::Fault { violation: Violation::TooLong, id: found.id, is_response: found.is_response };
+                return Some((item, Next(Place::End)));
+            }
+        };
+        let bytes = text.as_bytes();
+        match self.place {
+            Place::Start => {
+                let start = skip_whitespace(bytes, 0);
+                if bytes.get(start) == Some(&b'[') {
+                    return Some(peek_batch(text, start));
+                }
+                Some((read(text, start, 0, true), Next(Place::End)))
+            }
+            Place::Element(at) => {
+                // The whole array has been scanned, so its elements are values.
+                let end = skip_value(bytes, at, 1).unwrap_or(bytes.len());
+                let after = skip_whitespace(bytes, end);
+                let next = match bytes.get(after) {
+                    Some(b',') => Place::Element(skip_whitespace(bytes, after + 1)),
+                    _ => Place::End,
+                };
+                let element = text.get(at..end).unwrap_or_default();
+                Some((read(element, 0, 1, false), Next(next)))
+            }
+            Place::End => None,
+        }
+    }
+
+    pub(crate) fn advance(&mut self, next: Next) {
+        self.place = next.0;
+    }
+
+    /// Drops the rest of the frame.
+    pub(crate) fn finish(&mut self) {
+        self.place = Place::End;
+    }
+
+    pub(crate) fn in_batch(&self) -> bool {
+        matches!(self.place, Place::Element(_))
+    }
+}
+
+fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
+    Some((Item::Fault { violation, id: None, is_response: false }, Next(Place::End)))
+}
+
+fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
+    let bytes = text.as_bytes();
+    let refuse = |violation| (Item::Fault { violation, id: None, is_response: false }, Next(Place::End));
+    match skip_value(bytes, start, 0) {
+        Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
+            let first = skip_whitespace(bytes, start + 1);
+            if bytes.get(first) == Some(&b']') {
+                return refuse(Violation::EmptyBatch);
+            }
+            (Item::Batch, Next(Place::Element(first)))
+        }
+        Err(e) if e.too_deep => refuse(Violation::TooDeep),
+        _ => refuse(Violation::NotJson),
+    }
+}
+
+/// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
+fn read<'f>(text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
+    let bytes = text.as_bytes();
+    let mut envelope = Envelope::new(text, used);
+    let violation = match envelope.read(at) {
+        Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => match envelope.fault() {
+            None => return Item::Message(envelope),
+            Some(violation) => violation,
+        },
+        Ok(_) => Violation::NotJson,
+        Err(e) if e.too_deep => {
+            let found = oversized::identify(bytes, bytes);
+            return Item::Fault { violation: Violation::TooDeep, id: found.id, is_response: found.is_response };
+        }
+        // Valid JSON that is no object is no message; anything else is not even JSON.
+        Err(_) => match skip_value(bytes, at, used) {
+            Ok(end) if skip_whitespace(bytes, end) == bytes.len() => Violation::NotAMessage,
+            _ => Violation::NotJson,
+        },
+    };
+    let (id, is_response) = match violation {
+        Violation::NotJson | Violation::NotAMessage => (None, false),
+        _ => (envelope.id(), envelope.is_response()),
+    };
+    Item::Fault { violation, id, is_response }
+}

@@ -1,0 +1,74 @@
+//! Whose request a line was that did not fit: the id stands at its beginning or at its very end.
+
+use super::id::Id;
+use crate::json::{MemberSink, SyntaxError, read_members, same_text, skip_string, skip_value, skip_whitespace};
+
+/// What could be learned.
+pub(crate) struct Found<'f> {
+    pub(crate) id: Option<Id<'f>>,
+    /// Whether it was a response, which is never answered.
+    pub(crate) is_response: bool,
+}
+
+/// Looks at the first and the last bytes of a line.
+pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
+    let text = valid_prefix(prefix);
+    let mut sink = PrefixSink { text, id: None, is_response: false };
+    // It ends in an error, where the line was cut.
+    let _ = read_members(text, skip_whitespace(text.as_bytes(), 0), &mut sink);
+    Found { id: sink.id.or_else(|| id_at_the_end(tail)), is_response: sink.is_response }
+}
+
+struct PrefixSink<'f> {
+    text: &'f str,
+    id: Option<Id<'f>>,
+    is_response: bool,
+}
+
+impl<'f> MemberSink<'f> for PrefixSink<'f> {
+    fn member(&mut self, key: &'f str, value: usize) -> Result<usize, SyntaxError> {
+        // The value may be cut off: that it is there says enough.
+        self.is_response |= same_text(key, "result") || same_text(key, "error");
+        let end = skip_value(self.text.as_bytes(), value, 1);
+        if let (Ok(end), true) = (&end, same_text(key, "id")) {
+            // A number at the very end may go on behind it.
+            let whole = self.text.len() > *end;
+            self.id = self.text.get(value..*end).filter(|_| whole).and_then(Id::parse);
+        }
+        end
+    }
+}
+
+/// The id when it is the last member of the outermost object: `,"id":` value `}` and nothing else. Only the last brace closes that object, and inside
+/// a string the quotes around `id` would be escaped.
+fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
+    const KEY: &[u8] = b"\"id\"";
+    let line = tail.trim_ascii_end();
+    let body = line.strip_suffix(b"}")?.trim_ascii_end();
+    // Searched from the end; the id is short.
+    let lowest = body.len().saturating_sub(super::id::MAX_ID + 16);
+    let key = (lowest..body.len()).rev().find(|at| body.get(*at..*at + KEY.len()) == Some(KEY))?;
+    if body.get(..key)?.trim_ascii_end().last() != Some(&b',') {
+        return None;
+    }
+    let colon = skip_whitespace(body, key + KEY.len());
+    if body.get(colon) != Some(&b':') {
+        return None;
+    }
+    let start = skip_whitespace(body, colon + 1);
+    let end = match body.get(start)? {
+        b'"' => skip_string(body, start).ok()?,
+        _ => skip_value(body, start, 1).ok()?,
+    };
+    if end != body.len() {
+        return None;
+    }
+    Id::parse(core::str::from_utf8(body.get(start..end)?).ok()?)
+}
+
+fn valid_prefix(bytes: &[u8]) -> &str {
+    match core::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => bytes.get(..e.valid_up_to()).and_then(|valid| core::str::from_utf8(valid).ok()).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,221 @@
+//! JSON-RPC errors, and the envelope of what is sent.
+
+use serde::Serialize;
+
+use crate::json::{JsonStr, RawJson, WriteError, Writer, write_value};
+use crate::lifecycle::{ClientCapability, Revision, Revisions};
+
+/// An error that answers a request.
+///
+/// `code` is symbolic: what goes onto the wire depends on the revision of the request.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcError<'e> {
+    /// What kind of error.
+    pub code: ErrorCode,
+    /// One short sentence.
+    pub message: &'e str,
+    data: Data<'e>,
+}
+
+/// What kind of error: JSON-RPC 2.0 section 5.1 and the codes of the protocol's revisions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// -32700
+    ParseError,
+    /// -32600
+    InvalidRequest,
+    /// -32601
+    MethodNotFound,
+    /// -32602
+    InvalidParams,
+    /// -32603
+    InternalError,
+    /// -32002 up to 2025-11-25, -32602 from 2026-07-28 on.
+    ResourceNotFound,
+    /// -32042, in 2025-11-25 only; -32602 elsewhere.
+    UrlElicitationRequired,
+    /// -32021 in 2026-07-28, -32602 before.
+    MissingClientCapability,
+    /// -32022 in 2026-07-28, -32602 before.
+    UnsupportedProtocolVersion,
+    /// An application's own. It should lie outside of -32768..=-32000: for 2026-07-28, which keeps that range for itself, one inside becomes -32603.
+    Application(i32),
+}
+
+impl ErrorCode {
+    /// As it is written for a peer that speaks `revision`.
+    #[must_use]
+    pub const fn number(self, revision: Revision) -> i32 {
+        let modern = revision.is_modern();
+        match self {
+            Self::ParseError => -32700,
+            Self::InvalidRequest => -32600,
+            Self::MethodNotFound => -32601,
+            Self::ResourceNotFound if !modern => -32002,
+            Self::UrlElicitationRequired if matches!(revision, Revision::V2025_11_25) => -32042,
+            Self::MissingClientCapability if modern => -32021,
+            Self::UnsupportedProtocolVersion if modern => -32022,
+            Self::Application(code) if !(modern && code >= -32768 && code <= -32000) => code,
+            Self::InternalError | Self::Application(_) => -32603,
+            _ => -32602,
+        }
+    }
+}
+
+impl<'e> RpcError<'e> {
+    /// An error with a message of your own.
+    #[must_use]
+    pub const fn new(code: ErrorCode, message: &'e str) -> Self {
+        Self { code, message, data: Data::None }
+    }
+
+    /// -32602: the parameters are wrong.
+    #[must_use]
+    pub const fn invalid_params(message: &'e str) -> Self {
+        Self::new(ErrorCode::InvalidParams, message)
+    }
+
+    /// -32603: it could not be done.
+    #[must_use]
+    pub const fn internal(message: &'e str) -> Self {
+        Self::new(ErrorCode::InternalError, message)
+    }
+
+    /// No such resource; `data` holds the URI.
+    #[must_use]
+    pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
+        Self { code: ErrorCode::ResourceNotFound, message: "Resource not found", data: Data::Uri(uri) }
+    }
+
+    /// The request cannot be served without a capability that the client did not declare (-32021 from 2026-07-28 on).
+    #[must_use]
+    pub const fn missing_capability(required: ClientCapability) -> Self {
+        Self {
+            code: ErrorCode::MissingClientCapability,
+            message: "The request needs a client capability that was not declared",
+            data: Data::Required(required),
+        }
+    }
+
+    pub(crate) const fn unsupported_version(supported: Revisions, requested: RawJson<'e>) -> Self {
+        Self {
+            code: ErrorCode::UnsupportedProtocolVersion,
+            message: "Unsupported protocol version",
+            data: Data::Supported { supported, requested },
+        }
+    }
+
+    /// The same error in other words.
+    #[must_use]
+    pub const fn with_message(self, message: &'e str) -> Self {
+        Self { message, ..self }
+    }
+
+    /// The same error with `data`.
+    #[must_use]
+    pub const fn with_data(self, data: RawJson<'e>) -> Self {
+        Self { data: Data::Raw(data), ..self }
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        writer.put(b"{\"code\":")?;
+        writer.signed(i64::from(self.code.number(writer.revision())))?;
+        writer.put(b",\"message\":")?;
+        writer.string(self.message)?;
+        match self.data {
+            Data::None => {}
+            Data::Raw(raw) => {
+                writer.put(b",\"data\":")?;
+                writer.raw(raw.as_str())?;
+            }
+            Data::Uri(uri) => {
+                writer.put(b",\"data\":{\"uri\":")?;
+                writer.raw(uri.as_json())?;
+                writer.put(b"}")?;
+            }
+            Data::Required(required) => {
+                writer.put(b",\"data\":{\"requiredCapabilities\":")?;
+                required.write(writer)?;
+                writer.put(b"}")?;
+            }
+            Data::Supported { supported, requested } => {
+                writer.put(b",\"data\":{\"supported\":")?;
+                write_value(writer, &supported)?;
+                writer.put(b",\"requested\":")?;
+                writer.raw(requested.as_str())?;
+                writer.put(b"}")?;
+            }
+        }
+        writer.put(b"}")
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Data<'e> {
+    None,
+    Raw(RawJson<'e>),
+    Uri(JsonStr<'e>),
+    Required(ClientCapability),
+    Supported { supported: Revisions, requested: RawJson<'e> },
+}
+
+/// An error that the peer answered a request of ours with.
+#[derive(Clone, Copy, Debug)]
+pub struct PeerError<'f>(RawJson<'f>);
+
+impl<'f> PeerError<'f> {
+    pub(crate) const fn new(error: RawJson<'f>) -> Self {
+        Self(error)
+    }
+
+    /// The code; zero when the peer sent none.
+    #[must_use]
+    pub fn code(&self) -> i64 {
+        self.0.get("code").and_then(RawJson::as_i64).unwrap_or(0)
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> Option<JsonStr<'f>> {
+        self.0.get("message").and_then(RawJson::as_string)
+    }
+
+    /// What came with it.
+    #[must_use]
+    pub fn data(&self) -> Option<RawJson<'f>> {
+        self.0.get("data")
+    }
+}
+
+/// The beginning of a message with an id, up to the value of `member`.
+pub(crate) fn write_response_head(writer: &mut Writer<'_>, id: &[u8], member: &[u8]) -> Result<(), WriteError> {
+    writer.put(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
+    writer.put(id)?;
+    writer.put(member)
+}
+
+/// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null there; later it is left out.
+pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &RpcError<'_>) -> Result<(), WriteError> {
+    match id {
+        Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":")?,
+        None if writer.revision() < Revision::V2025_11_25 => write_response_head(writer, b"null", b",\"error\":")?,
+        None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
+    }
+    error.write(writer)?;
+    writer.put(b"}")
+}
+
+/// The beginning of a notification, up to its params.
+pub(crate) fn write_notification_head(writer: &mut Writer<'_>, method: &str) -> Result<(), WriteError> {
+    writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":")?;
+    writer.string(method)?;
+    writer.put(b",\"params\":")
+}
+
+/// A notification.
+pub(crate) fn write_notification<P: Serialize + ?Sized>(writer: &mut Writer<'_>, method: &str, params: &P) -> Result<(), WriteError> {
+    write_notification_head(writer, method)?;
+    write_value(writer, params)?;
+    writer.put(b"}")
+}

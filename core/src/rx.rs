@@ -1,0 +1,171 @@
+//! Bytes to frames: the line framer, and how it finds its way back.
+
+use crate::storage::{self, Storage};
+
+/// Collects what the transport reads and lends it out a line at a time.
+///
+/// ```
+/// use mcp_sansio::{Frame, RxBuffer};
+/// let mut rx = RxBuffer::new([0u8; 64]);
+/// let bytes = b"{\"jsonrpc\":\"2.0\"}\n";
+/// rx.spare()[..bytes.len()].copy_from_slice(bytes); // a real transport reads straight into `spare`
+/// rx.commit(bytes.len());
+/// assert!(matches!(rx.next_frame(), Some(Frame::Complete(b"{\"jsonrpc\":\"2.0\"}"))));
+/// assert!(rx.next_frame().is_none());
+/// ```
+///
+/// A line ends with `\n` or `\r\n`; blank lines are skipped. A line longer than the buffer (and, for storage that grows, than
+/// the limit) is discarded up to its end and reported as [`Frame::Oversized`]; its tail is never taken for a frame.
+#[derive(Debug)]
+pub struct RxBuffer<S: Storage + ?Sized> {
+    /// First byte that has not been lent yet.
+    start: usize,
+    /// Everything before this was searched for a newline.
+    scanned: usize,
+    /// End of what was committed.
+    end: usize,
+    /// Start of the frame that was lent last, for [`unread`](Self::unread).
+    lent: usize,
+    /// Bytes kept of the beginning of an oversized line whose end has not arrived.
+    prefix: Option<usize>,
+    limit: usize,
+    storage: S,
+}
+
+/// What [`RxBuffer::next_frame`] lends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frame<'f> {
+    /// A line, without its end. Or the body of an HTTP exchange.
+    Complete(&'f [u8]),
+    /// A line that did not fit. What was kept of it: its beginning and its last bytes (clients write `id` in either place).
+    Oversized {
+        /// The first bytes of the line.
+        prefix: &'f [u8],
+        /// The last bytes of the line; what lay between is gone.
+        tail: &'f [u8],
+    },
+}
+
+impl<S: Storage> RxBuffer<S> {
+    /// A buffer that uses all of `storage`, and never grows.
+    #[must_use]
+    pub const fn new(storage: S) -> Self {
+        Self::with_limit(storage, 0)
+    }
+
+    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted, with its newline).
+    #[must_use]
+    pub const fn with_limit(storage: S, limit: usize) -> Self {
+        Self { start: 0, scanned: 0, end: 0, lent: 0, prefix: None, limit, storage }
+    }
+}
+
+impl<S: Storage + ?Sized> RxBuffer<S> {
+    /// Where the transport reads to. Empty only while a whole frame waits for [`next_frame`](Self::next_frame) in a full buffer.
+    pub fn spare(&mut self) -> &mut [u8] {
+        let cap = self.storage.bytes().len();
+        if cap.saturating_sub(self.end) <= cap / 2 {
+            self.make_room();
+        }
+        // What was lent before may be overwritten from here on.
+        self.lent = self.start;
+        let end = self.end;
+        self.storage.bytes_mut().get_mut(end..).unwrap_or_default()
+    }
+
+    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    pub fn commit(&mut self, n: usize) {
+        self.end = self.end.saturating_add(n).min(self.storage.bytes().len());
+    }
+
+    /// The next line, lent until the next call. `None`: read more.
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        loop {
+            let fresh = self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
+            let Some(at) = newline(fresh) else {
+                self.scanned = self.end;
+                return None;
+            };
+            let line_end = self.scanned + at;
+            let line_start = self.start;
+            self.start = line_end + 1;
+            self.scanned = self.start;
+            if let Some(kept) = self.prefix.take() {
+                self.lent = self.start;
+                // Both parts are addressed before the borrow that is returned.
+                let bytes = self.storage.bytes();
+                return Some(Frame::Oversized {
+                    prefix: bytes.get(..kept).unwrap_or_default(),
+                    tail: bytes.get(line_start..line_end).unwrap_or_default(),
+                });
+            }
+            let line = self.storage.bytes().get(line_start..line_end).unwrap_or_default();
+            let len = line.len() - usize::from(line.last() == Some(&b'\r'));
+            if !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+                self.lent = line_start;
+                return self.storage.bytes().get(line_start..line_start + len).map(Frame::Complete);
+            }
+        }
+    }
+
+    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an adapter that must go on reading while it
+    /// waits for room to answer. Only a complete frame can be taken back, and only before the next [`spare`](Self::spare); reading may go on
+    /// behind it.
+    pub fn unread(&mut self) {
+        if self.prefix.is_none() && self.lent < self.start {
+            self.start = self.lent;
+            self.scanned = self.lent;
+        }
+    }
+
+    /// How many bytes of an unfinished line are held: what an end of input cuts off.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.prefix.unwrap_or(0) + (self.end - self.start)
+    }
+
+    /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless a whole frame waits.
+    fn make_room(&mut self) {
+        let floor = self.prefix.unwrap_or(0);
+        // While frames may wait there is no hurry: moving them must be paid for by those that went, or each frame would move all others.
+        let waiting = self.scanned < self.end;
+        if self.start > floor && (!waiting || self.start - floor >= self.end - self.start) {
+            let (start, end) = (self.start, self.end);
+            storage::move_down(self.storage.bytes_mut(), start, end, floor);
+            self.scanned -= start - floor;
+            self.end -= start - floor;
+            self.start = floor;
+        }
+        let cap = self.storage.bytes().len();
+        if self.end < if waiting { cap } else { cap - cap / 4 } {
+            return;
+        }
+        if self.prefix.is_none() && storage::grow(&mut self.storage, self.end + 1, self.limit) {
+            return;
+        }
+        if self.end < self.storage.bytes().len() || waiting {
+            return;
+        }
+        // The line fills everything: keep its first half, and from now on the latest bytes of the rest.
+        let kept = *self.prefix.get_or_insert(cap / 2);
+        self.start = kept;
+        let keep = (cap - kept) / 2;
+        let (from, end) = (self.end - keep, self.end);
+        storage::move_down(self.storage.bytes_mut(), from, end, kept);
+        self.end = kept + keep;
+        self.scanned = self.end;
+    }
+}
+
+/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector code.
+fn newline(bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    while let Some((block, after)) = rest.split_first_chunk::<64>() {
+        if block.iter().fold(false, |hit, b| hit | (*b == b'\n')) {
+            break;
+        }
+        rest = after;
+    }
+    let skipped = bytes.len() - rest.len();
+    rest.iter().position(|b| *b == b'\n').map(|at| skipped + at)
+}

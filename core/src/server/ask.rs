@@ -1,0 +1,212 @@
+//! Requests of our own to a legacy client: sampling, roots, elicitation, ping.
+
+use core::time::Duration;
+
+use serde::Serialize;
+
+use super::pending::{Outgoing, Purpose};
+use super::{RequestHandle, Server};
+use crate::error::SendError;
+use crate::inflight::Slot;
+use crate::json::{Decimal, RawJson, write_value};
+use crate::lifecycle::{ClientCapability, Revision};
+use crate::message::Id;
+use crate::rpc::{write_notification_head, write_response_head};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::{CreateMessageParams, ElicitParams};
+
+/// A request of ours that waits for its answer. `Copy`, and worth something only on the server that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Call(pub(super) Slot);
+
+/// A request to a legacy client.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientRequest<'a, P: ?Sized> {
+    method: &'static str,
+    params: Option<&'a P>,
+    needs: ClientCapability,
+    parent: Option<RequestHandle>,
+    timeout: Option<Duration>,
+}
+
+impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
+    /// `sampling/createMessage`
+    #[must_use]
+    pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
+        Self::new("sampling/createMessage", Some(params), params.needs())
+    }
+}
+
+impl<'a> ClientRequest<'a, ElicitParams<'a>> {
+    /// `elicitation/create`
+    #[must_use]
+    pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
+        Self::new("elicitation/create", Some(params), params.needs())
+    }
+}
+
+impl ClientRequest<'_, RawJson<'_>> {
+    /// `roots/list`
+    #[must_use]
+    pub const fn roots() -> Self {
+        Self::new("roots/list", None, ClientCapability::ROOTS)
+    }
+
+    /// `ping`
+    #[must_use]
+    pub const fn ping() -> Self {
+        Self::new("ping", None, ClientCapability::NONE)
+    }
+}
+
+impl<'a, P: ?Sized> ClientRequest<'a, P> {
+    /// Any request, and what the client must have declared for it.
+    #[must_use]
+    pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientCapability) -> Self {
+        Self { method, params, needs, parent: None, timeout: None }
+    }
+
+    /// On behalf of this request: its time stands still meanwhile, and when it ends this one is cancelled.
+    #[must_use]
+    pub const fn on_behalf_of(self, parent: RequestHandle) -> Self {
+        Self { parent: Some(parent), ..self }
+    }
+
+    /// Given up after this long, whatever the configuration says.
+    #[must_use]
+    pub const fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
+    }
+}
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// Asks a legacy client. The answer is a [`ServerEvent::Answer`](super::ServerEvent::Answer).
+    ///
+    /// # Errors
+    /// [`SendError::NotAllowed`] where the client did not declare the capability, is not initialized (ping excepted), or is modern: there a handler answers
+    /// [`input_required`](Self::input_required). [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn request<P: Serialize + ?Sized>(
+        &mut self,
+        now: Instant,
+        request: &ClientRequest<'_, P>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Call, SendError> {
+        let scope = self.scope.ok_or(SendError::NotAllowed)?;
+        let parent = request.parent.map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed)).transpose()?;
+        let modern = parent.is_some_and(|parent| parent.revision.is_modern());
+        if modern || !(scope.ready || request.method == "ping") || !scope.capabilities.contains(request.needs) {
+            return Err(SendError::NotAllowed);
+        }
+        let parent = request.parent.map(|parent| parent.0);
+        let timeout = request.timeout.unwrap_or(self.config.call_timeout);
+        let slot = self.call(now, request.method, request.params, Purpose::Application, parent, timeout, scope.revision, tx)?;
+        if let Some(parent) = parent {
+            self.suspend(now, parent);
+        }
+        Ok(Call(slot))
+    }
+
+    /// Gives a request of ours up and tells the client. `false` when it was no longer open.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn cancel_call(&mut self, now: Instant, call: Call, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+        let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
+        let number = outgoing.number;
+        self.write_cancelled(number, tx)?;
+        self.end_call(now, call.0);
+        Ok(true)
+    }
+
+    /// Whether a request of ours still waits for its answer.
+    #[must_use]
+    pub fn is_call_open(&self, call: Call) -> bool {
+        self.calls.get(call.0).is_some_and(|outgoing| outgoing.purpose == Purpose::Application)
+    }
+
+    #[allow(clippy::too_many_arguments)] // one place where a request of ours begins
+    pub(super) fn call<P: Serialize + ?Sized>(
+        &mut self,
+        now: Instant,
+        method: &str,
+        params: Option<&P>,
+        purpose: Purpose,
+        parent: Option<Slot>,
+        timeout: Duration,
+        revision: Revision,
+        tx: &mut Tx<'_>,
+    ) -> Result<Slot, SendError> {
+        if self.calls.is_full() {
+            return Err(SendError::TooMany);
+        }
+        // An id is never used again in a session; after four billion of them that ends.
+        let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
+        let digits = Decimal::new(u64::from(number), false);
+        tx.frame(FrameKey::REQUEST, revision, &mut |writer| {
+            write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
+            writer.string(method)?;
+            if let Some(params) = params {
+                writer.put(b",\"params\":")?;
+                write_value(writer, params)?;
+            }
+            writer.put(b"}")
+        })?;
+        self.calls_made = number;
+        let hash = core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
+        let deadline = Some(now.saturating_add(timeout));
+        self.calls.insert(hash, deadline, Outgoing { number, parent, purpose }).ok_or(SendError::TooMany)
+    }
+
+    /// Takes a request of ours out of the table; its parent's time goes on.
+    pub(super) fn end_call(&mut self, now: Instant, slot: Slot) -> Option<Purpose> {
+        let outgoing = self.calls.remove(slot)?;
+        if let (Some(parent), Purpose::Application) = (outgoing.parent, outgoing.purpose) {
+            self.resume(now, parent);
+        }
+        Some(outgoing.purpose)
+    }
+
+    /// Makes what was asked on behalf of a request due at once: nobody waits for it any more.
+    pub(super) fn orphan_calls(&mut self, parent: Slot) {
+        // One at a time, since the table is changed on the way.
+        loop {
+            let of_parent = |outgoing: &Outgoing| outgoing.parent == Some(parent) && outgoing.purpose == Purpose::Application;
+            let Some(slot) = self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(of_parent)) else { return };
+            if let Some(outgoing) = self.calls.get_mut(slot) {
+                outgoing.purpose = Purpose::Orphan;
+            }
+            self.calls.set_deadline(slot, Some(Instant::from_millis(0)));
+        }
+    }
+
+    pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        tx.frame(FrameKey::TIMEOUT, self.fallback_revision(), &mut |writer| {
+            write_notification_head(writer, "notifications/cancelled")?;
+            writer.put(b"{\"requestId\":")?;
+            writer.unsigned(u64::from(number))?;
+            writer.put(b"}}")
+        })
+    }
+
+    fn suspend(&mut self, now: Instant, parent: Slot) {
+        let deadline = self.requests.deadline(parent);
+        let Some(pending) = self.requests.get_mut(parent) else { return };
+        pending.asking += 1;
+        if let Some(deadline) = deadline {
+            pending.time_left = Some(deadline.saturating_duration_since(now));
+            self.requests.set_deadline(parent, None);
+        }
+    }
+
+    fn resume(&mut self, now: Instant, parent: Slot) {
+        let Some(pending) = self.requests.get_mut(parent) else { return };
+        pending.asking = pending.asking.saturating_sub(1);
+        if pending.asking > 0 {
+            return;
+        }
+        if let Some(left) = pending.time_left.take() {
+            self.requests.set_deadline(parent, Some(now.saturating_add(left)));
+        }
+    }
+}

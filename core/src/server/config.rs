@@ -1,0 +1,159 @@
+//! What a server is and offers.
+
+use core::time::Duration;
+
+use crate::json::RawJson;
+use crate::lifecycle::{Revisions, ServerCapability};
+use crate::types::{CacheScope, Implementation, LoggingLevel};
+
+/// What a server is, what it offers, and its limits in time. Shared by all connections; usually a `const` or `static`.
+///
+/// ```
+/// use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
+/// static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("thermometer", "1.0.0"), ServerCapability::TOOLS)
+///     .instructions("Call read for the temperature in the hall.");
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ServerConfig<'c> {
+    /// Name and version, told in `initialize` and in each modern result.
+    pub info: Implementation<'c>,
+    /// What is offered. Methods behind anything else are answered with -32601.
+    pub capabilities: ServerCapability,
+    /// How a model should use the server.
+    pub instructions: Option<&'c str>,
+    /// The object `capabilities.experimental`.
+    pub experimental: Option<RawJson<'c>>,
+    /// The object `capabilities.extensions` (2026-07-28).
+    pub extensions: Option<RawJson<'c>>,
+    /// The revisions spoken. Default: all.
+    pub revisions: Revisions,
+    /// Methods of your own, handed over like the known ones. Default: none.
+    pub methods: &'c [&'c str],
+    /// Whether modern results name the server in `_meta` (2026-07-28, basic: SHOULD). Default: yes.
+    pub name_in_results: bool,
+    /// How long a client may keep the answer to `server/discover`, in milliseconds. Default: 0.
+    pub discover_ttl_ms: u64,
+    /// Who may keep it. Default: everybody.
+    pub discover_scope: CacheScope,
+    /// After how long a request that the application has not answered is answered with an error. Default: never. Does not count while the application
+    /// waits for a request of its own on behalf of this one.
+    pub request_timeout: Option<Duration>,
+    /// After how long a request of ours is given up, unless it says otherwise. Default: 60 s.
+    pub call_timeout: Duration,
+    /// After how long a silence a legacy peer is pinged. Default: never.
+    pub ping_interval: Option<Duration>,
+    /// The least time between two progress notifications of a request. Default: none.
+    pub progress_interval: Duration,
+    /// What a legacy client is sent before it asked for a level. Default: everything.
+    pub log_level: LoggingLevel,
+}
+
+impl<'c> ServerConfig<'c> {
+    /// A server that speaks all revisions, with no limits in time on its own work.
+    #[must_use]
+    pub const fn new(info: Implementation<'c>, capabilities: ServerCapability) -> Self {
+        Self {
+            info,
+            capabilities,
+            instructions: None,
+            experimental: None,
+            extensions: None,
+            revisions: Revisions::ALL,
+            methods: &[],
+            name_in_results: true,
+            discover_ttl_ms: 0,
+            discover_scope: CacheScope::Public,
+            request_timeout: None,
+            call_timeout: Duration::from_secs(60),
+            ping_interval: None,
+            progress_interval: Duration::ZERO,
+            log_level: LoggingLevel::Debug,
+        }
+    }
+
+    /// Sets [`instructions`](Self::instructions).
+    #[must_use]
+    pub const fn instructions(mut self, instructions: &'c str) -> Self {
+        self.instructions = Some(instructions);
+        self
+    }
+
+    /// Sets [`experimental`](Self::experimental).
+    #[must_use]
+    pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
+        self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
+        self.extensions = Some(extensions);
+        self
+    }
+
+    /// Sets [`revisions`](Self::revisions).
+    #[must_use]
+    pub const fn revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Sets [`methods`](Self::methods).
+    #[must_use]
+    pub const fn methods(mut self, methods: &'c [&'c str]) -> Self {
+        self.methods = methods;
+        self
+    }
+
+    /// Sets [`name_in_results`](Self::name_in_results).
+    #[must_use]
+    pub const fn name_in_results(mut self, yes: bool) -> Self {
+        self.name_in_results = yes;
+        self
+    }
+
+    /// Sets [`discover_ttl_ms`](Self::discover_ttl_ms) and [`discover_scope`](Self::discover_scope).
+    #[must_use]
+    pub const fn discover_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
+        self.discover_ttl_ms = ttl_ms;
+        self.discover_scope = scope;
+        self
+    }
+
+    /// Sets [`request_timeout`](Self::request_timeout).
+    #[must_use]
+    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets [`call_timeout`](Self::call_timeout).
+    #[must_use]
+    pub const fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// Sets [`ping_interval`](Self::ping_interval).
+    #[must_use]
+    pub const fn ping_interval(mut self, interval: Duration) -> Self {
+        self.ping_interval = Some(interval);
+        self
+    }
+
+    /// Sets [`progress_interval`](Self::progress_interval).
+    #[must_use]
+    pub const fn progress_interval(mut self, interval: Duration) -> Self {
+        self.progress_interval = interval;
+        self
+    }
+
+    /// Sets [`log_level`](Self::log_level).
+    #[must_use]
+    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = level;
+        self
+    }
+}

@@ -1,0 +1,85 @@
+//! What time alone brings about.
+
+use super::event::ServerEvent;
+use super::pending::{Purpose, Role};
+use super::respond::key;
+use super::{Call, RequestHandle, Server};
+use crate::error::SendError;
+use crate::json::RawJson;
+use crate::rpc::{RpcError, write_error};
+use crate::time::Instant;
+use crate::tx::Tx;
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        [self.requests.earliest(), self.calls.earliest(), self.ping_due()].into_iter().flatten().min()
+    }
+
+    /// Does one thing that is due, and says which. Call it until it says `None`.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
+        if let Some(slot) = self.calls.expired(now) {
+            return self.give_up(now, slot, tx);
+        }
+        while let Some(slot) = self.requests.expired(now) {
+            let Some(pending) = self.requests.get(slot) else { continue };
+            // An answer that has begun is finished.
+            if pending.role != Role::Request || tx.is_open(key(slot)) {
+                self.requests.set_deadline(slot, None);
+                continue;
+            }
+            let error = RpcError::internal("The request timed out");
+            tx.frame(key(slot), pending.revision, &mut |writer| write_error(writer, Some(pending.id.as_str()), &error))?;
+            self.forget(slot);
+            return Ok(Some(ServerEvent::Expired { request: RequestHandle(slot) }));
+        }
+        if self.ping_due().is_some_and(|due| due <= now) {
+            self.ping(now, tx)?;
+        }
+        Ok(None)
+    }
+
+    /// The transport is closed: everything in flight is forgotten, and nobody is told. The server can be used for a new connection.
+    pub fn close(&mut self) {
+        self.requests.clear();
+        self.calls.clear();
+        self.subscriptions = super::listen::Subscriptions::new();
+        self.scope = None;
+        self.acknowledging = None;
+        self.calls_made = 0;
+    }
+
+    fn give_up(
+        &mut self,
+        now: Instant,
+        slot: crate::inflight::Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+        let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else { return Ok(None) };
+        self.write_cancelled(number, tx)?;
+        Ok(match self.end_call(now, slot) {
+            Some(Purpose::Application) => Some(ServerEvent::CallTimedOut { call: Call(slot) }),
+            Some(Purpose::Orphan) => Some(ServerEvent::CallCancelled { call: Call(slot) }),
+            Some(Purpose::KeepAlive) => Some(ServerEvent::Unresponsive),
+            None => None,
+        })
+    }
+
+    /// Only a legacy peer can be pinged; one ping at a time.
+    fn ping_due(&self) -> Option<Instant> {
+        let interval = self.config.ping_interval?;
+        self.scope?;
+        let waiting = self.calls.slots().any(|slot| self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive));
+        if waiting || self.calls.is_full() { None } else { Some(self.heard.saturating_add(interval)) }
+    }
+
+    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        let Some(scope) = self.scope else { return Ok(()) };
+        let timeout = self.config.call_timeout;
+        self.call::<RawJson<'_>>(now, "ping", None, Purpose::KeepAlive, None, timeout, scope.revision, tx).map(|_| ())
+    }
+}

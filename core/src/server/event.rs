@@ -1,0 +1,143 @@
+//! What a server tells its application.
+
+use super::{Call, RequestHandle};
+use crate::json::{JsonStr, RawJson};
+use crate::lifecycle::{ClientCapability, Method, Revision};
+use crate::message::{Arguments, Params};
+use crate::rpc::PeerError;
+use crate::types::LoggingLevel;
+use crate::violation::Violation;
+
+/// What happened. Borrows the frame, never the server.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ServerEvent<'f> {
+    /// A request to be answered, at once or later.
+    Request(Request<'f>),
+    /// The request was cancelled by the client; its slot is free, an answer would be `Gone`.
+    Cancelled {
+        /// Which.
+        request: RequestHandle,
+        /// The client's words.
+        reason: Option<JsonStr<'f>>,
+    },
+    /// The request took longer than the configuration allows and was answered with an error.
+    Expired {
+        /// Which.
+        request: RequestHandle,
+    },
+    /// A legacy client's `initialize` was answered.
+    Initialize {
+        /// What was agreed on.
+        revision: Revision,
+        /// The client's parameters: `clientInfo`, `capabilities`.
+        params: RawJson<'f>,
+    },
+    /// `notifications/initialized`: from now on the legacy client may be sent requests.
+    Initialized,
+    /// A legacy client said which log messages it wants; answered.
+    LogLevel(LoggingLevel),
+    /// A legacy client subscribed to a resource; answered.
+    Subscribed {
+        /// The resource.
+        uri: JsonStr<'f>,
+    },
+    /// A legacy client gave a subscription up; answered.
+    Unsubscribed {
+        /// The resource.
+        uri: JsonStr<'f>,
+    },
+    /// A modern client opened `subscriptions/listen`; acknowledged.
+    Listening {
+        /// Its handle, for [`end_listen`](super::Server::end_listen).
+        request: RequestHandle,
+    },
+    /// The answer to a request of ours.
+    Answer {
+        /// Which.
+        call: Call,
+        /// The result, or the client's error.
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+    },
+    /// A request of ours was not answered in time. The client has been told that it is cancelled.
+    CallTimedOut {
+        /// Which.
+        call: Call,
+    },
+    /// A request of ours was cancelled because the request that it belonged to ended.
+    CallCancelled {
+        /// Which.
+        call: Call,
+    },
+    /// A ping that the configuration asked for was not answered: the connection is as good as lost.
+    Unresponsive,
+    /// Any other notification of a legacy client, as `notifications/roots/list_changed`.
+    Notification {
+        /// Its method.
+        method: JsonStr<'f>,
+        /// Its parameters.
+        params: Params<'f>,
+    },
+    /// An error of the client's that names no request.
+    PeerError(PeerError<'f>),
+    /// A legacy client asked for a shutdown; answered. The end of input closes.
+    Shutdown,
+    /// The client did something wrong; answered where JSON-RPC allows it.
+    Violation(Violation),
+}
+
+/// A request: what is asked, by whom, under which rules.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Request<'f> {
+    /// What it is answered with.
+    pub handle: RequestHandle,
+    /// What is asked.
+    pub method: Method<'f>,
+    /// The revision that its answer is written in.
+    pub revision: Revision,
+    /// What the client can do: of this request in the modern era, of its session before.
+    pub capabilities: ClientCapability,
+    /// Whether the client wants progress notifications.
+    pub wants_progress: bool,
+    /// The parameters.
+    pub params: Params<'f>,
+}
+
+impl<'f> Request<'f> {
+    /// `params.name`, of `tools/call` and `prompts/get`: a string there for certain.
+    #[must_use]
+    pub fn name(&self) -> Option<JsonStr<'f>> {
+        self.params.name()
+    }
+
+    /// `params.arguments`: an object, empty when there was none.
+    #[must_use]
+    pub fn arguments(&self) -> Arguments<'f> {
+        self.params.arguments()
+    }
+
+    /// `params.uri`, of `resources/read`: a string there for certain.
+    #[must_use]
+    pub fn uri(&self) -> Option<JsonStr<'f>> {
+        self.params.get("uri").and_then(RawJson::as_string)
+    }
+
+    /// `params.cursor`, of the lists.
+    #[must_use]
+    pub fn cursor(&self) -> Option<JsonStr<'f>> {
+        self.params.get("cursor").and_then(RawJson::as_string)
+    }
+
+    /// The answer to the input request `key` of an earlier attempt (2026-07-28, basic/patterns/mrtr).
+    #[must_use]
+    pub fn input_response(&self, key: &str) -> Option<RawJson<'f>> {
+        self.params.get("inputResponses")?.get(key)
+    }
+
+    /// The `requestState` of an earlier attempt. It comes from the client: trust it only as far as you can verify it.
+    #[must_use]
+    pub fn request_state(&self) -> Option<JsonStr<'f>> {
+        self.params.get("requestState").and_then(RawJson::as_string)
+    }
+}

@@ -1,0 +1,98 @@
+//! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
+
+use super::event::ServerEvent;
+use super::receive::Refusal;
+use super::{Scope, Server};
+use crate::error::SendError;
+use crate::json::{Extras, Meta, RawJson, WriteError, Writer, write_result, write_value};
+use crate::lifecycle::{ClientCapability, Revision};
+use crate::message::{Id, Params};
+use crate::rpc::{RpcError, write_response_head};
+use crate::tx::{FrameKey, Tx};
+use crate::types::meta::SERVER_INFO;
+use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities};
+use crate::violation::Violation;
+
+impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
+    /// Legacy, basic/lifecycle: the offered version where it is spoken, else the newest legacy one.
+    pub(super) fn initialize<'f>(
+        &mut self,
+        id: Id<'f>,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let supported = self.config.revisions;
+        let string = |value: RawJson<'f>, key| value.get(key).is_some_and(|value| value.as_string().is_some());
+        let (version, declared) = (params.get("protocolVersion"), params.get("capabilities"));
+        let client = params.get("clientInfo").is_some_and(|info| string(info, "name") && string(info, "version"));
+        let (Some(version), Some(declared), true) =
+            (version.filter(|v| v.as_string().is_some()), declared.filter(|d| d.is_object()), client)
+        else {
+            let message = "initialize needs protocolVersion, capabilities and clientInfo with name and version";
+            return self.refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
+        };
+        let offered = version.as_string().and_then(Revision::from_json);
+        let revision = match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
+            Some(revision) => revision,
+            None => match supported.newest_legacy() {
+                Some(revision) => revision,
+                None => {
+                    let message = "initialize is not supported: send each request with its version in _meta";
+                    let error = RpcError::unsupported_version(supported, version).with_message(message);
+                    let refusal = Refusal::new(Violation::UnsupportedVersion, error);
+                    return self.refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
+                }
+            },
+        };
+        let config = self.config;
+        let result = InitializeResult::new(revision, self.capabilities(), config.info).with_instructions(config.instructions);
+        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
+            write_value(writer, &result)?;
+            writer.put(b"}")
+        })?;
+        let capabilities = ClientCapability::read(declared, revision);
+        self.scope = Some(Scope { revision, capabilities, log_level: config.log_level, ready: false });
+        Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
+    }
+
+    /// 2026-07-28, server/discover.
+    pub(super) fn discover<'f>(&mut self, id: Id<'f>, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let config = self.config;
+        let result = DiscoverResult::new(config.revisions.into(), self.capabilities())
+            .with_instructions(config.instructions)
+            .ttl_ms(config.discover_ttl_ms)
+            .cache_scope(config.discover_scope);
+        tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
+            let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
+            write_result(writer, &result, self.extras(Revision::LATEST, "complete", &write_info))?;
+            writer.put(b"}")
+        })?;
+        Ok(None)
+    }
+
+    fn capabilities(&self) -> ServerCapabilities<'c> {
+        ServerCapabilities::new(self.config.capabilities)
+            .with_experimental(self.config.experimental)
+            .with_extensions(self.config.extensions)
+    }
+
+    /// What results of this revision get beside what the application put into them.
+    pub(super) fn extras<'e>(
+        &self,
+        revision: Revision,
+        result_type: &'e str,
+        write_info: &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Extras<'e> {
+        if !revision.is_modern() {
+            return Extras::Nothing;
+        }
+        let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: write_info });
+        Extras::Result { result_type, meta }
+    }
+
+    pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        write_value(writer, &self.config.info)
+    }
+}

@@ -1,0 +1,298 @@
+//! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
+
+use super::event::ServerEvent;
+use super::pending::{Pending, Role};
+use super::receive::Refusal;
+use super::respond::key;
+use super::{RequestHandle, Server};
+use crate::error::SendError;
+use crate::inflight::Slot;
+use crate::json::{RawJson, WriteError, Writer};
+use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
+use crate::message::{Id, IdText, Params, hash_text};
+use crate::rpc::{write_notification_head, write_response_head};
+use crate::tx::Tx;
+use crate::types::meta::{SERVER_INFO, SUBSCRIPTION_ID};
+use crate::violation::Violation;
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// Ends a `subscriptions/listen`: on a stream that is a `notifications/cancelled` and then the result, so two frames. Call again while it says `true`.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
+    pub fn end_listen(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
+        let frame = key(request.0);
+        match pending.role {
+            Role::Request => Err(SendError::NotAllowed),
+            Role::Listen(_) => {
+                tx.frame(frame, Revision::LATEST, &mut |writer| {
+                    write_notification_head(writer, "notifications/cancelled")?;
+                    writer.put(b"{\"requestId\":")?;
+                    writer.put(pending.id.as_str().as_bytes())?;
+                    writer.put(b"}}")
+                })?;
+                pending.role = Role::Ending;
+                Ok(true)
+            }
+            Role::Ending => {
+                let id = pending.id.clone();
+                let config = self.config;
+                tx.frame(frame, Revision::LATEST, &mut |writer| {
+                    write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{\"resultType\":\"complete\",\"_meta\":{")?;
+                    write_subscription_id(writer, &id)?;
+                    if config.name_in_results {
+                        writer.put(b",\"")?;
+                        writer.put(SERVER_INFO.as_bytes())?;
+                        writer.put(b"\":")?;
+                        crate::json::write_value(writer, &config.info)?;
+                    }
+                    writer.put(b"}}}")
+                })?;
+                self.forget(request.0);
+                Ok(false)
+            }
+        }
+    }
+
+    /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured: what was asked for, as far as the capability was
+    /// declared and the table has room.
+    pub(super) fn listen<'f>(
+        &mut self,
+        id: Id<'f>,
+        kept: IdText,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
+        let (wanted, uris) = match Wanted::read(filter, self.config.capabilities) {
+            Ok(parts) => parts,
+            Err(message) => return self.refuse(Some(id), Revision::LATEST, Refusal::params(message), tx),
+        };
+        let slot = match self.acknowledging {
+            Some(slot) => slot,
+            None => match self.open_listen(id, kept, wanted, uris) {
+                Some(slot) => slot,
+                None => return self.refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
+            },
+        };
+        let subscriptions = &self.subscriptions;
+        let sent = tx.frame(key(slot), Revision::LATEST, &mut |writer| {
+            write_notification_head(writer, "notifications/subscriptions/acknowledged")?;
+            writer.put(b"{\"notifications\":{")?;
+            let mut first = true;
+            for (bit, key) in Wanted::FLAGS {
+                if wanted.contains(bit) {
+                    separate(writer, &mut first)?;
+                    writer.string(key)?;
+                    writer.put(b":true")?;
+                }
+            }
+            if wanted.contains(Wanted::UPDATES) {
+                separate(writer, &mut first)?;
+                writer.put(b"\"resourceSubscriptions\":[")?;
+                let mut first = true;
+                for uri in uris.elements().filter_map(RawJson::as_string) {
+                    if subscriptions.contains(slot.index, hash_text(uri)) {
+                        separate(writer, &mut first)?;
+                        writer.raw(uri.as_json())?;
+                    }
+                }
+                writer.put(b"]")?;
+            }
+            writer.put(b"},\"_meta\":{")?;
+            write_subscription_id_text(writer, id.as_str())?;
+            writer.put(b"}}}")
+        });
+        match sent {
+            Ok(()) => {
+                self.acknowledging = None;
+                Ok(Some(ServerEvent::Listening { request: RequestHandle(slot) }))
+            }
+            Err(error) => {
+                if tx.is_open(key(slot)) {
+                    self.acknowledging = Some(slot);
+                } else {
+                    self.forget(slot);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn open_listen(&mut self, id: Id<'_>, kept: IdText, wanted: Wanted, uris: RawJson<'_>) -> Option<Slot> {
+        let open = self.requests.slots().filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request)).count();
+        // One place stays for requests, unless there is only one.
+        if open + 1 >= N.max(2) {
+            return None;
+        }
+        let pending = Pending {
+            id: kept,
+            token: IdText::default(),
+            revision: Revision::LATEST,
+            capabilities: ClientCapability::NONE,
+            log_level: None,
+            may_require_input: false,
+            role: Role::Listen(wanted),
+            progress: None,
+            asking: 0,
+            time_left: None,
+        };
+        let slot = self.requests.insert(id.hash(), None, pending)?;
+        if wanted.contains(Wanted::UPDATES) {
+            for uri in uris.elements().filter_map(RawJson::as_string) {
+                self.subscriptions.insert(slot.index, hash_text(uri));
+            }
+        }
+        Some(slot)
+    }
+
+    pub(super) fn subscribe<'f>(
+        &mut self,
+        id: Id<'f>,
+        revision: Revision,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
+        let hash = hash_text(uri);
+        if !self.subscriptions.has_room() && !self.subscriptions.contains(LEGACY, hash) {
+            return self.refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
+        }
+        self.answer_empty(id, revision, tx)?;
+        self.subscriptions.insert(LEGACY, hash);
+        Ok(Some(ServerEvent::Subscribed { uri }))
+    }
+
+    pub(super) fn unsubscribe<'f>(
+        &mut self,
+        id: Id<'f>,
+        revision: Revision,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
+        self.answer_empty(id, revision, tx)?;
+        self.subscriptions.remove(LEGACY, hash_text(uri));
+        Ok(Some(ServerEvent::Unsubscribed { uri }))
+    }
+}
+
+/// What a `subscriptions/listen` is told of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Wanted(u8);
+
+impl Wanted {
+    pub(super) const TOOLS: Self = Self(1);
+    pub(super) const PROMPTS: Self = Self(2);
+    pub(super) const RESOURCES: Self = Self(4);
+    pub(super) const UPDATES: Self = Self(8);
+    const FLAGS: [(Self, &'static str); 3] = [
+        (Self::TOOLS, "toolsListChanged"),
+        (Self::PROMPTS, "promptsListChanged"),
+        (Self::RESOURCES, "resourcesListChanged"),
+    ];
+
+    pub(super) const fn contains(self, bit: Self) -> bool {
+        self.0 & bit.0 != 0
+    }
+
+    /// The part of a filter that the declared capabilities allow, and the URIs in it.
+    fn read(filter: RawJson<'_>, declared: ServerCapability) -> Result<(Self, RawJson<'_>), &'static str> {
+        let mut wanted = Self(0);
+        for (bit, key) in Self::FLAGS {
+            let Some(value) = filter.get(key) else { continue };
+            let on = value.as_bool().ok_or("listChanged members of params.notifications must be booleans")?;
+            if on && declared.contains(bit.list_changed()) {
+                wanted.0 |= bit.0;
+            }
+        }
+        let Some(uris) = filter.get("resourceSubscriptions") else { return Ok((wanted, RawJson::EMPTY)) };
+        if !uris.is_array() || uris.elements().any(|uri| uri.as_string().is_none()) {
+            return Err("params.notifications.resourceSubscriptions must be an array of strings");
+        }
+        if declared.contains(ServerCapability::RESOURCES_SUBSCRIBE) {
+            wanted.0 |= Self::UPDATES.0;
+        }
+        Ok((wanted, uris))
+    }
+
+    /// The capability that promises notifications of this kind.
+    pub(super) const fn list_changed(self) -> ServerCapability {
+        match self {
+            Self::TOOLS => ServerCapability::TOOLS_LIST_CHANGED,
+            Self::PROMPTS => ServerCapability::PROMPTS_LIST_CHANGED,
+            Self::RESOURCES => ServerCapability::RESOURCES_LIST_CHANGED,
+            _ => ServerCapability::RESOURCES_SUBSCRIBE,
+        }
+    }
+}
+
+/// Who subscribed to which URI: a slot of the request table, or the legacy scope. A URI is kept as a hash; two that collide cost a notification too many, to a
+/// client that may have both.
+#[derive(Debug)]
+pub(super) struct Subscriptions<const S: usize> {
+    owners: [u16; S],
+    uris: [u64; S],
+}
+
+impl<const S: usize> Subscriptions<S> {
+    pub(super) const fn new() -> Self {
+        Self { owners: [NOBODY; S], uris: [0; S] }
+    }
+
+    pub(super) fn contains(&self, owner: u16, uri: u64) -> bool {
+        self.position(owner, uri).is_some()
+    }
+
+    pub(super) fn drop_owner(&mut self, owner: u16) {
+        for slot in self.owners.iter_mut().filter(|slot| **slot == owner) {
+            *slot = NOBODY;
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.owners.contains(&NOBODY)
+    }
+
+    fn insert(&mut self, owner: u16, uri: u64) {
+        if self.contains(owner, uri) {
+            return;
+        }
+        let free = self.owners.iter().position(|slot| *slot == NOBODY);
+        if let Some((slot, stored)) = free.and_then(|at| Some((self.owners.get_mut(at)?, self.uris.get_mut(at)?))) {
+            *slot = owner;
+            *stored = uri;
+        }
+    }
+
+    fn remove(&mut self, owner: u16, uri: u64) {
+        if let Some(slot) = self.position(owner, uri).and_then(|at| self.owners.get_mut(at)) {
+            *slot = NOBODY;
+        }
+    }
+
+    fn position(&self, owner: u16, uri: u64) -> Option<usize> {
+        self.owners.iter().zip(&self.uris).position(|entry| entry == (&owner, &uri))
+    }
+}
+
+/// Owner of what a legacy client subscribed to.
+pub(super) const LEGACY: u16 = u16::MAX - 1;
+const NOBODY: u16 = u16::MAX;
+
+pub(super) fn write_subscription_id(writer: &mut Writer<'_>, id: &IdText) -> Result<(), WriteError> {
+    write_subscription_id_text(writer, id.as_str())
+}
+
+fn write_subscription_id_text(writer: &mut Writer<'_>, id: &str) -> Result<(), WriteError> {
+    writer.put(b"\"")?;
+    writer.put(SUBSCRIPTION_ID.as_bytes())?;
+    writer.put(b"\":")?;
+    writer.put(id.as_bytes())
+}
+
+fn separate(writer: &mut Writer<'_>, first: &mut bool) -> Result<(), WriteError> {
+    if core::mem::take(first) { Ok(()) } else { writer.put(b",") }
+}
+

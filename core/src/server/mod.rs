@@ -1,0 +1,121 @@
+//! The server: a state machine over frames, for all revisions at once.
+
+mod ask;
+mod config;
+mod deadline;
+mod event;
+mod handshake;
+mod listen;
+mod notify;
+mod pending;
+mod receive;
+mod respond;
+
+pub use ask::{Call, ClientRequest};
+pub use config::ServerConfig;
+pub use event::{Request, ServerEvent};
+pub use notify::{Amount, Change, LogMessage, Progress};
+pub use respond::Answered;
+
+use crate::inflight::{Slot, Table};
+use crate::lifecycle::{ClientCapability, Revision};
+use crate::time::Instant;
+use crate::types::LoggingLevel;
+use listen::Subscriptions;
+use pending::{Outgoing, Pending};
+
+/// One peer's server: up to `N` requests in flight, and as many of our own; up to `S` subscribed URIs.
+///
+/// A value is one id space: a process's stdio, a connection, a legacy HTTP session, one modern HTTP exchange. Legacy and modern peers may share a stream: a
+/// request that carries its version in `_meta` is modern, `initialize` opens the legacy scope.
+///
+/// Memory: about 170 bytes for each of `N` and 12 for each of `S`, and 100 more (on a 32-bit machine).
+#[derive(Debug)]
+pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
+    config: &'c ServerConfig<'c>,
+    requests: Table<Pending, N>,
+    calls: Table<Outgoing, N>,
+    subscriptions: Subscriptions<S>,
+    scope: Option<Scope>,
+    /// A `subscriptions/listen` whose acknowledgement has begun and not ended.
+    acknowledging: Option<Slot>,
+    /// The id of our latest request.
+    calls_made: u32,
+    /// When the peer last sent a message.
+    heard: Instant,
+}
+
+/// A request that waits for its answer. `Copy`, and worth something only on the server that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestHandle(pub(crate) Slot);
+
+/// What `initialize` settled.
+#[derive(Clone, Copy, Debug)]
+struct Scope {
+    revision: Revision,
+    capabilities: ClientCapability,
+    /// Set by `logging/setLevel`.
+    log_level: LoggingLevel,
+    /// Whether `notifications/initialized` has arrived.
+    ready: bool,
+}
+
+impl<'c> Server<'c> {
+    /// A server with room for eight requests and eight subscribed URIs. For other sizes: [`with_capacity`](Server::with_capacity).
+    #[must_use]
+    pub const fn new(config: &'c ServerConfig<'c>) -> Self {
+        Self::with_capacity(config)
+    }
+}
+
+impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
+    /// A server whose sizes the type says: `let mut server: Server<4, 16> = Server::with_capacity(&CONFIG)`.
+    #[must_use]
+    pub const fn with_capacity(config: &'c ServerConfig<'c>) -> Self {
+        Self {
+            config,
+            requests: Table::new(),
+            calls: Table::new(),
+            subscriptions: Subscriptions::new(),
+            scope: None,
+            acknowledging: None,
+            calls_made: 0,
+            heard: Instant::from_millis(0),
+        }
+    }
+
+    /// The configuration it was made with.
+    #[must_use]
+    pub const fn config(&self) -> &'c ServerConfig<'c> {
+        self.config
+    }
+
+    /// The revision that `initialize` settled, once it has.
+    #[must_use]
+    pub fn legacy_revision(&self) -> Option<Revision> {
+        self.scope.map(|scope| scope.revision)
+    }
+
+    /// How many requests wait for an answer, open `subscriptions/listen` included.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// How many requests of our own wait for an answer.
+    #[must_use]
+    pub fn calls_in_flight(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether the request still waits for its answer: `false` once it was answered, cancelled or expired.
+    #[must_use]
+    pub fn is_open(&self, request: RequestHandle) -> bool {
+        self.requests.get(request.0).is_some()
+    }
+
+    /// The revision that an answer to what cannot be read is written for.
+    fn fallback_revision(&self) -> Revision {
+        self.scope.map_or(Revision::LATEST, |scope| scope.revision)
+    }
+}

@@ -1,0 +1,345 @@
+//! What a server tells without being asked each time: progress, log messages, changes.
+
+use serde::Serialize;
+
+use super::listen::{LEGACY, Wanted, write_subscription_id};
+use super::pending::Role;
+use super::respond::Answered;
+use super::{RequestHandle, Server};
+use crate::error::SendError;
+use crate::inflight::Slot;
+use crate::json::{WriteError, Writer, write_value};
+use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
+use crate::message::{IdText, hash_str};
+use crate::rpc::{write_notification, write_notification_head};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::LoggingLevel;
+
+/// How far a request has come.
+///
+/// `Progress::of(3).total(10).message("three of ten")`
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    done: Amount,
+    total: Option<Amount>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Progress<'a> {
+    /// This much is done. It must be more than last time: less is not sent.
+    pub fn of(done: impl Into<Amount>) -> Self {
+        Self { done: done.into(), total: None, message: None }
+    }
+
+    /// Of this much.
+    #[must_use]
+    pub fn total(self, total: impl Into<Amount>) -> Self {
+        Self { total: Some(total.into()), ..self }
+    }
+
+    /// In words (2025-03-26 on).
+    #[must_use]
+    pub const fn message(self, message: &'a str) -> Self {
+        Self { message: Some(message), ..self }
+    }
+}
+
+/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware needs no floating point for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Amount {
+    whole: u64,
+    millionths: u32,
+}
+
+impl From<u64> for Amount {
+    fn from(whole: u64) -> Self {
+        Self { whole, millionths: 0 }
+    }
+}
+
+impl From<u32> for Amount {
+    fn from(whole: u32) -> Self {
+        u64::from(whole).into()
+    }
+}
+
+impl From<i32> for Amount {
+    /// A negative number counts as zero.
+    fn from(whole: i32) -> Self {
+        u64::try_from(whole).unwrap_or(0).into()
+    }
+}
+
+impl From<f64> for Amount {
+    /// Rounded to the millionth; a negative number counts as zero.
+    fn from(value: f64) -> Self {
+        let whole = value as u64;
+        let millionths = ((value - whole as f64) * 1e6 + 0.5) as u32;
+        if millionths >= 1_000_000 { Self { whole: whole.saturating_add(1), millionths: 0 } } else { Self { whole, millionths } }
+    }
+}
+
+impl Amount {
+    fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        writer.unsigned(self.whole)?;
+        if self.millionths == 0 {
+            return Ok(());
+        }
+        let mut digits = *b".000000";
+        let mut rest = self.millionths;
+        for digit in digits.iter_mut().skip(1).rev() {
+            *digit += (rest % 10) as u8;
+            rest /= 10;
+        }
+        let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
+        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default())
+    }
+}
+
+/// A log message.
+#[derive(Debug)]
+pub struct LogMessage<'a, T: ?Sized> {
+    /// How severe.
+    pub level: LoggingLevel,
+    /// Who says it.
+    pub logger: Option<&'a str>,
+    /// What: a string, or anything that serializes.
+    pub data: &'a T,
+}
+
+impl<'a, T: ?Sized> LogMessage<'a, T> {
+    /// A message without a logger's name.
+    pub const fn new(level: LoggingLevel, data: &'a T) -> Self {
+        Self { level, logger: None, data }
+    }
+
+    /// The same from a named logger.
+    #[must_use]
+    pub const fn logger(self, logger: &'a str) -> Self {
+        Self { logger: Some(logger), ..self }
+    }
+}
+
+/// A change that subscribers are told of, and who has been told already.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    kind: Wanted,
+    uri: &'a str,
+    hash: u64,
+    /// Zero: the legacy scope is next. From then on: slots of the request table.
+    next: u16,
+}
+
+impl<'a> Change<'a> {
+    /// The list of tools has changed.
+    #[must_use]
+    pub const fn tools() -> Self {
+        Self::of(Wanted::TOOLS)
+    }
+
+    /// The list of prompts has changed.
+    #[must_use]
+    pub const fn prompts() -> Self {
+        Self::of(Wanted::PROMPTS)
+    }
+
+    /// The list of resources has changed.
+    #[must_use]
+    pub const fn resources() -> Self {
+        Self::of(Wanted::RESOURCES)
+    }
+
+    /// This resource has changed.
+    #[must_use]
+    pub fn resource(uri: &'a str) -> Self {
+        Self { uri, hash: hash_str(uri), ..Self::of(Wanted::UPDATES) }
+    }
+
+    const fn of(kind: Wanted) -> Self {
+        Self { kind, uri: "", hash: 0, next: 0 }
+    }
+
+    fn method(self) -> &'static str {
+        match self.kind {
+            Wanted::TOOLS => "notifications/tools/list_changed",
+            Wanted::PROMPTS => "notifications/prompts/list_changed",
+            Wanted::RESOURCES => "notifications/resources/list_changed",
+            _ => "notifications/resources/updated",
+        }
+    }
+}
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// Tells the client how far its request has come, if it asked.
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten the message.
+    pub fn progress(
+        &mut self,
+        now: Instant,
+        request: RequestHandle,
+        progress: &Progress<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let interval = self.config.progress_interval;
+        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Answered::Gone) };
+        if pending.token.is_empty() {
+            return Ok(Answered::Unasked);
+        }
+        if let Some((last, next)) = pending.progress {
+            let done = progress.total == Some(progress.done);
+            if progress.done <= last || (now < next && !done) {
+                return Ok(Answered::Held);
+            }
+        }
+        tx.whole_frame(pending.revision, &mut |writer| {
+            write_notification_head(writer, "notifications/progress")?;
+            writer.put(b"{\"progressToken\":")?;
+            writer.put(pending.token.as_str().as_bytes())?;
+            writer.put(b",\"progress\":")?;
+            progress.done.write(writer)?;
+            if let Some(total) = progress.total {
+                writer.put(b",\"total\":")?;
+                total.write(writer)?;
+            }
+            if let Some(message) = progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26) {
+                writer.put(b",\"message\":")?;
+                writer.string(message)?;
+            }
+            writer.put(b"}}")
+        })?;
+        pending.progress = Some((progress.done, now.saturating_add(interval)));
+        Ok(Answered::Sent)
+    }
+
+    /// Logs to the client on behalf of a request: where it asked for that level (in its `_meta`, or in its session).
+    ///
+    /// # Errors
+    /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten it. [`SendError::NotAllowed`] when the capability
+    /// `logging` is not declared.
+    pub fn log<T: Serialize + ?Sized>(
+        &mut self,
+        request: RequestHandle,
+        message: &LogMessage<'_, T>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+        let revision = pending.revision;
+        let level = if revision.is_modern() { pending.log_level } else { self.scope.map(|scope| scope.log_level) };
+        self.write_log(revision, level, message, tx)
+    }
+
+    /// Logs to a legacy client what belongs to no request. A modern client cannot be told ([`Answered::Unasked`]).
+    ///
+    /// # Errors
+    /// As [`log`](Self::log).
+    pub fn log_unrelated<T: Serialize + ?Sized>(
+        &mut self,
+        message: &LogMessage<'_, T>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let level = self.scope.map(|scope| scope.log_level);
+        self.write_log(self.fallback_revision(), level, message, tx)
+    }
+
+    fn write_log<T: Serialize + ?Sized>(
+        &self,
+        revision: Revision,
+        least: Option<LoggingLevel>,
+        message: &LogMessage<'_, T>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        if !self.config.capabilities.contains(ServerCapability::LOGGING) {
+            return Err(SendError::NotAllowed);
+        }
+        if least.is_none_or(|least| message.level < least) {
+            return Ok(Answered::Unasked);
+        }
+        tx.whole_frame(revision, &mut |writer| {
+            write_notification_head(writer, "notifications/message")?;
+            writer.put(b"{\"level\":\"")?;
+            writer.put(message.level.as_str().as_bytes())?;
+            writer.put(b"\"")?;
+            if let Some(logger) = message.logger {
+                writer.put(b",\"logger\":")?;
+                writer.string(logger)?;
+            }
+            writer.put(b",\"data\":")?;
+            write_value(writer, message.data)?;
+            writer.put(b"}}")
+        })?;
+        Ok(Answered::Sent)
+    }
+
+    /// Sends a legacy client a notification that has no method of its own here, as `notifications/elicitation/complete`.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, and to modern clients.
+    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        let Some(scope) = self.scope.filter(|scope| scope.ready) else { return Err(SendError::NotAllowed) };
+        let url = method != "notifications/elicitation/complete"
+            || scope.revision == Revision::V2025_11_25 && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
+        if !url {
+            return Err(SendError::NotAllowed);
+        }
+        tx.frame(FrameKey::NOTIFY, scope.revision, &mut |writer| write_notification(writer, method, params))
+    }
+
+    /// Tells one subscriber of a change; `false` when all have been told. `while server.publish(&mut change, tx)? {}`, or `send` around each call.
+    ///
+    /// Subscribers are the legacy client, where the capability was declared and, for a resource, it subscribed; and each `subscriptions/listen` that asked for it.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same change.
+    pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+        if !self.config.capabilities.contains(change.kind.list_changed()) {
+            return Ok(false);
+        }
+        if change.next == 0 {
+            if let Some(scope) = self.scope.filter(|scope| scope.ready && self.legacy_wants(change)) {
+                write_change(change, scope.revision, None, tx)?;
+                change.next = 1;
+                return Ok(true);
+            }
+            change.next = 1;
+        }
+        // Few requests are in flight, and of those few are listens.
+        let next = self.requests.slots().find(|slot| slot.index + 1 >= change.next && self.listener_wants(*slot, change));
+        let Some(slot) = next else { return Ok(false) };
+        if let Some(pending) = self.requests.get(slot) {
+            write_change(change, pending.revision, Some(&pending.id), tx)?;
+        }
+        change.next = slot.index + 2;
+        Ok(true)
+    }
+
+    fn legacy_wants(&self, change: &Change<'_>) -> bool {
+        change.kind != Wanted::UPDATES || self.subscriptions.contains(LEGACY, change.hash)
+    }
+
+    fn listener_wants(&self, slot: Slot, change: &Change<'_>) -> bool {
+        // Nothing may come before the acknowledgement is out.
+        let Some(Role::Listen(wanted)) = self.requests.get(slot).map(|pending| pending.role) else { return false };
+        self.acknowledging != Some(slot)
+            && wanted.contains(change.kind)
+            && (change.kind != Wanted::UPDATES || self.subscriptions.contains(slot.index, change.hash))
+    }
+}
+
+fn write_change(change: &Change<'_>, revision: Revision, subscription: Option<&IdText>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    tx.frame(FrameKey::NOTIFY, revision, &mut |writer| {
+        write_notification_head(writer, change.method())?;
+        writer.put(b"{")?;
+        if change.kind == Wanted::UPDATES {
+            writer.put(b"\"uri\":")?;
+            writer.string(change.uri)?;
+        }
+        if let Some(id) = subscription {
+            writer.put(if change.kind == Wanted::UPDATES { b",\"_meta\":{" } else { b"\"_meta\":{" })?;
+            write_subscription_id(writer, id)?;
+            writer.put(b"}")?;
+        }
+        writer.put(b"}}")
+    })
+}

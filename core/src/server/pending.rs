@@ -1,0 +1,71 @@
+//! What is kept of a request, the peer's or ours, while it waits for its answer.
+
+use core::time::Duration;
+
+use super::notify::Amount;
+use crate::inflight::{Keyed, Slot};
+use crate::lifecycle::{ClientCapability, Revision};
+use crate::message::{Id, IdText};
+use crate::time::Instant;
+use crate::types::LoggingLevel;
+
+/// A request of the peer's.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) id: IdText,
+    /// Empty when no progress is wanted.
+    pub(super) token: IdText,
+    pub(super) revision: Revision,
+    pub(super) capabilities: ClientCapability,
+    /// The least severe level that a modern request wants; none, if it wants nothing.
+    pub(super) log_level: Option<LoggingLevel>,
+    pub(super) may_require_input: bool,
+    pub(super) role: Role,
+    /// The progress reported last, and when the next may be.
+    pub(super) progress: Option<(Amount, Instant)>,
+    /// Requests of ours on its behalf; its time stands still while there are any.
+    pub(super) asking: u16,
+    pub(super) time_left: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// The application answers it.
+    Request,
+    /// A `subscriptions/listen`, and which changes it is told of.
+    Listen(super::listen::Wanted),
+    /// A `subscriptions/listen` whose end has been announced; its result is still owed.
+    Ending,
+}
+
+impl Keyed for Pending {
+    fn answers_to(&self, id: Id<'_>) -> bool {
+        id.means_the_same(&self.id)
+    }
+}
+
+/// A request of ours.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// Its id.
+    pub(super) number: u32,
+    /// The request on whose behalf it was made.
+    pub(super) parent: Option<Slot>,
+    pub(super) purpose: Purpose,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// The application waits for the answer.
+    Application,
+    /// To see whether the peer is alive.
+    KeepAlive,
+    /// Nobody waits any more; the peer has yet to be told.
+    Orphan,
+}
+
+impl Keyed for Outgoing {
+    fn answers_to(&self, id: Id<'_>) -> bool {
+        id.as_u32() == Some(self.number)
+    }
+}

@@ -1,0 +1,403 @@
+//! From a message to an event: who may ask what, and when.
+
+use super::event::{Request, ServerEvent};
+use super::pending::{Pending, Purpose, Role};
+use super::{RequestHandle, Scope, Server};
+use crate::error::SendError;
+use crate::json::{JsonStr, RawJson};
+use crate::lifecycle::{ClientCapability, Method, Revision, Revisions};
+use crate::message::{Envelope, Id, IdText, Item, Kind, Messages, Params};
+use crate::rpc::{ErrorCode, PeerError, RpcError, write_error, write_response_head};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::LoggingLevel;
+use crate::violation::Violation;
+
+impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
+    /// The next event of a frame; `None` when there is none left in it.
+    ///
+    /// Answers by itself what needs no application: `initialize`, `ping`, `server/discover`, `logging/setLevel`, subscriptions, and whatever is wrong.
+    ///
+    /// # Errors
+    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and call again with the same cursor.
+    pub fn next_event<'f>(
+        &mut self,
+        now: Instant,
+        messages: &mut Messages<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        while let Some((item, next)) = messages.peek() {
+            let event = match item {
+                Item::Message(envelope) => {
+                    self.heard = now;
+                    self.message(now, &envelope, messages.in_batch(), tx)?
+                }
+                Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => None,
+                Item::Batch => {
+                    let event = self.refuse(None, self.fallback_revision(), Violation::BatchNotAllowed.into(), tx)?;
+                    messages.finish();
+                    return Ok(event);
+                }
+                Item::Fault { violation, id, is_response } => self.fault(violation, id, is_response, tx)?,
+            };
+            messages.advance(next);
+            if event.is_some() {
+                return Ok(event);
+            }
+        }
+        Ok(None)
+    }
+
+    fn message<'f>(
+        &mut self,
+        now: Instant,
+        envelope: &Envelope<'f>,
+        in_batch: bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        match envelope.kind() {
+            Some(Kind::Request { id, method }) => self.request_arrived(now, id, method, &envelope.params, in_batch, tx),
+            Some(Kind::Notification { method }) => Ok(self.notification(method, &envelope.params, tx)),
+            Some(Kind::Response { id, outcome }) => Ok(self.response(now, id, outcome)),
+            None => Ok(None),
+        }
+    }
+
+    fn request_arrived<'f>(
+        &mut self,
+        now: Instant,
+        id: Id<'f>,
+        name: JsonStr<'f>,
+        params: &Params<'f>,
+        in_batch: bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let method = Method::from_json(name);
+        let context = match self.admit(id, method, params, in_batch) {
+            Ok(context) => context,
+            Err((revision, refusal)) => return self.refuse(refusal.id(id), revision, refusal, tx),
+        };
+        match method {
+            Method::Initialize => self.initialize(id, params, tx),
+            Method::ServerDiscover => self.discover(id, tx),
+            Method::Ping => self.answer_empty(id, context.revision, tx).map(|()| None),
+            Method::Shutdown => self.answer_empty(id, context.revision, tx).map(|()| Some(ServerEvent::Shutdown)),
+            Method::LoggingSetLevel => self.set_level(id, context.revision, params, tx),
+            Method::ResourcesSubscribe => self.subscribe(id, context.revision, params, tx),
+            Method::ResourcesUnsubscribe => self.unsubscribe(id, context.revision, params, tx),
+            Method::SubscriptionsListen => self.listen(id, context.id, params, tx),
+            _ => {
+                let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+                let pending = Pending {
+                    id: context.id,
+                    token: context.token,
+                    revision: context.revision,
+                    capabilities: context.capabilities,
+                    log_level: context.log_level,
+                    may_require_input: method.may_require_input(),
+                    role: Role::Request,
+                    progress: None,
+                    asking: 0,
+                    time_left: None,
+                };
+                let wants_progress = !pending.token.is_empty();
+                let Some(slot) = self.requests.insert(id.hash(), deadline, pending) else {
+                    return self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx);
+                };
+                Ok(Some(ServerEvent::Request(Request {
+                    handle: RequestHandle(slot),
+                    method,
+                    revision: context.revision,
+                    capabilities: context.capabilities,
+                    wants_progress,
+                    params: *params,
+                })))
+            }
+        }
+    }
+
+    /// Everything that is checked before a request is looked at closely, in the order of the specification's checks.
+    fn admit<'f>(
+        &self,
+        id: Id<'f>,
+        method: Method<'f>,
+        params: &Params<'f>,
+        in_batch: bool,
+    ) -> Result<Context, (Revision, Refusal<'f>)> {
+        let modern = params.meta.version.is_some() || self.scope.is_none() && params.meta.capabilities.is_some();
+        let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
+        let refuse = |refusal: Refusal<'f>| (revision, refusal);
+        let kept = id.keep().ok_or_else(|| refuse(Violation::IdTooLong.into()))?;
+        if params.raw.is_some_and(|raw| !raw.is_object()) {
+            return Err(refuse(Violation::InvalidParams.into()));
+        }
+        let (capabilities, log_level) = if modern {
+            self.admit_modern(method, params, in_batch)
+        } else {
+            self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
+        }
+        .map_err(refuse)?;
+        let token = match params.meta.progress_token {
+            None => IdText::default(),
+            Some(token) => Id::parse(token.as_str())
+                .ok_or_else(|| refuse(Refusal::params("The progress token must be a string or an integer")))?
+                .keep()
+                .ok_or_else(|| refuse(Violation::IdTooLong.into()))?,
+        };
+        check_params(method, params).map_err(|message| refuse(Refusal::params(message)))?;
+        if self.requests.find(id).is_some_and(|slot| self.acknowledging != Some(slot)) {
+            return Err(refuse(Violation::IdInUse.into()));
+        }
+        Ok(Context { id: kept, token, revision, capabilities, log_level })
+    }
+
+    /// 2026-07-28, basic (request metadata) and basic/versioning.
+    fn admit_modern<'f>(
+        &self,
+        method: Method<'f>,
+        params: &Params<'f>,
+        in_batch: bool,
+    ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
+        let meta = &params.meta;
+        let (Some(version), Some(declared)) = (meta.version, meta.capabilities) else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        let Some(requested) = version.as_string().filter(|_| declared.is_object()) else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        let supported = self.config.revisions;
+        match Revision::from_json(requested) {
+            Some(revision) if revision.is_modern() && supported.contains(revision) => {}
+            _ => {
+                let error = RpcError::unsupported_version(supported, version);
+                return Err(Refusal { violation: Violation::UnsupportedVersion, error });
+            }
+        }
+        if in_batch {
+            return Err(Violation::BatchNotAllowed.into());
+        }
+        self.admit_method(method, Revision::LATEST)?;
+        let level = meta.log_level.map(|level| level.as_string().and_then(LoggingLevel::from_json));
+        if level == Some(None) {
+            return Err(Refusal::params("Unknown log level"));
+        }
+        Ok((ClientCapability::read(declared, Revision::LATEST), level.flatten()))
+    }
+
+    /// 2024-11-05 to 2025-11-25, basic/lifecycle.
+    fn admit_legacy<'f>(&self, method: Method<'f>, in_batch: bool) -> Result<ClientCapability, Refusal<'f>> {
+        match (method, self.scope) {
+            (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
+            (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
+            (Method::Initialize | Method::Ping | Method::Shutdown, None) => Ok(ClientCapability::NONE),
+            (_, Some(scope)) => self.admit_method(method, scope.revision).map(|()| scope.capabilities),
+            (_, None) => {
+                if method.rule().is_none() && !self.is_own(method) {
+                    return Err(Violation::UnknownMethod.into());
+                }
+                let mut refusal = Refusal::from(Violation::NotInitialized);
+                if self.config.revisions == Revisions::LEGACY {
+                    refusal.error.code = ErrorCode::InvalidRequest;
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    fn admit_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
+        let allowed = match method.rule() {
+            Some(rule) => rule.allows(revision, self.config.capabilities),
+            None => self.is_own(method),
+        };
+        if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
+    }
+
+    fn is_own(&self, method: Method<'_>) -> bool {
+        matches!(method, Method::Other(name) if self.config.methods.iter().any(|own| name == *own))
+    }
+
+    fn notification<'f>(
+        &mut self,
+        method: JsonStr<'f>,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Option<ServerEvent<'f>> {
+        if method == "notifications/cancelled" {
+            return self.cancelled(params, tx);
+        }
+        // In the modern era a client has nothing else to tell.
+        let scope = self.scope.as_mut()?;
+        if method == "notifications/initialized" {
+            return (!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized);
+        }
+        Some(ServerEvent::Notification { method, params: *params })
+    }
+
+    /// What is unknown, answered already or malformed is ignored, as all revisions want it.
+    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &mut Tx<'_>) -> Option<ServerEvent<'f>> {
+        let id = Id::parse(params.get("requestId")?.as_str())?;
+        let slot = self.requests.find(id)?;
+        // An answer that has begun is finished; the client will ignore it.
+        if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
+            return None;
+        }
+        self.forget(slot);
+        let reason = params.get("reason").and_then(RawJson::as_string);
+        Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason })
+    }
+
+    fn response<'f>(
+        &mut self,
+        now: Instant,
+        id: Option<Id<'f>>,
+        outcome: Result<RawJson<'f>, RawJson<'f>>,
+    ) -> Option<ServerEvent<'f>> {
+        let outcome = outcome.map_err(PeerError::new);
+        let Some(id) = id else {
+            return outcome.err().map(ServerEvent::PeerError);
+        };
+        let Some(slot) = self.calls.find(id) else {
+            // A late answer to what was given up is ignored; one to what was never asked is not.
+            let late = id.as_u32().is_some_and(|number| (1..=self.calls_made).contains(&number));
+            return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
+        };
+        match self.end_call(now, slot) {
+            Some(Purpose::Application) => Some(ServerEvent::Answer { call: super::Call(slot), outcome }),
+            _ => None,
+        }
+    }
+
+    fn fault<'f>(
+        &mut self,
+        violation: Violation,
+        id: Option<Id<'f>>,
+        is_response: bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        // A response is never answered. A line that was too long may have been one, or a notification, when its id was not found.
+        let silent = is_response || (id.is_none() && matches!(violation, Violation::TooLong | Violation::TooDeep));
+        if silent {
+            return Ok(Some(ServerEvent::Violation(violation)));
+        }
+        self.refuse(id, self.fallback_revision(), violation.into(), tx)
+    }
+
+    pub(super) fn refuse<'f>(
+        &mut self,
+        id: Option<Id<'_>>,
+        revision: Revision,
+        refusal: Refusal<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        tx.frame(FrameKey::ANSWER, revision, &mut |writer| write_error(writer, id.map(Id::as_str), &refusal.error))?;
+        Ok(Some(ServerEvent::Violation(refusal.violation)))
+    }
+
+    /// `{}` is the answer.
+    pub(super) fn answer_empty(&mut self, id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
+        })
+    }
+
+    fn set_level<'f>(
+        &mut self,
+        id: Id<'f>,
+        revision: Revision,
+        params: &Params<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
+        let Some(level) = level else {
+            return self.refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
+        };
+        self.answer_empty(id, revision, tx)?;
+        if let Some(Scope { log_level, .. }) = &mut self.scope {
+            *log_level = level;
+        }
+        Ok(Some(ServerEvent::LogLevel(level)))
+    }
+}
+
+/// What is known of a request that was admitted.
+struct Context {
+    id: IdText,
+    token: IdText,
+    revision: Revision,
+    capabilities: ClientCapability,
+    log_level: Option<LoggingLevel>,
+}
+
+/// Why a request was not admitted.
+pub(super) struct Refusal<'e> {
+    violation: Violation,
+    error: RpcError<'e>,
+}
+
+impl<'e> Refusal<'e> {
+    pub(super) fn new(violation: Violation, error: RpcError<'e>) -> Self {
+        Self { violation, error }
+    }
+
+    pub(super) fn params(message: &'e str) -> Self {
+        Self { violation: Violation::InvalidParams, error: RpcError::invalid_params(message) }
+    }
+
+    /// An answer with an id that is in use would end the request that uses it.
+    fn id<'f>(&self, id: Id<'f>) -> Option<Id<'f>> {
+        (self.violation != Violation::IdInUse).then_some(id)
+    }
+}
+
+impl From<Violation> for Refusal<'_> {
+    fn from(violation: Violation) -> Self {
+        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
+    }
+}
+
+/// The shape of the parameters, as far as all applications need it.
+fn check_params(method: Method<'_>, params: &Params<'_>) -> Result<(), &'static str> {
+    let string = |key| params.get(key).is_some_and(|value| value.as_string().is_some());
+    let optional_string = |key| params.get(key).is_none_or(|value| value.as_string().is_some());
+    let optional_object = |key| params.get(key).is_none_or(RawJson::is_object);
+    match method {
+        Method::ToolsCall | Method::PromptsGet if params.name().is_none() => Err("params.name must be a string"),
+        Method::ToolsCall if !params.arguments().raw().is_object() => Err("params.arguments must be an object"),
+        Method::PromptsGet if !is_string_map(params.arguments().raw()) => Err("params.arguments must be an object of strings"),
+        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe if !string("uri") => {
+            Err("params.uri must be a string")
+        }
+        Method::ToolsList | Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList
+            if !optional_string("cursor") =>
+        {
+            Err("params.cursor must be a string")
+        }
+        Method::CompletionComplete => {
+            let reference = params.get("ref").is_some_and(|r| {
+                let kind = r.get("type").and_then(RawJson::as_string);
+                let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
+                kind.is_some_and(|kind| (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri")))
+            });
+            let argument = params.get("argument").is_some_and(is_string_map)
+                && params.get("argument").is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
+            match (reference, argument) {
+                (false, _) => Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri"),
+                (_, false) => Err("params.argument must have the strings name and value"),
+                _ => Ok(()),
+            }
+        }
+        Method::SubscriptionsListen if !params.get("notifications").is_some_and(RawJson::is_object) => {
+            Err("params.notifications must be an object")
+        }
+        Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
+            if !optional_object("inputResponses") || !optional_string("requestState") =>
+        {
+            Err("params.inputResponses must be an object and params.requestState a string")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_string_map(value: RawJson<'_>) -> bool {
+    value.is_object() && value.members().all(|(_, value)| value.as_string().is_some())
+}

@@ -1,0 +1,38 @@
+//! Time as the caller sees it: a count of milliseconds.
+
+use core::time::Duration;
+
+/// A moment on the caller's clock: milliseconds since an epoch of the caller's choice.
+///
+/// The core only compares and adds; it never reads a clock. A clock that goes backwards delays deadlines and does nothing
+/// worse.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The moment `ms` milliseconds after the caller's epoch.
+    #[must_use]
+    pub const fn from_millis(ms: u64) -> Self {
+        Self(ms)
+    }
+
+    /// Milliseconds since the caller's epoch.
+    #[must_use]
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an overflow.
+    #[must_use]
+    pub const fn saturating_add(self, duration: Duration) -> Self {
+        let ms = duration.as_nanos().div_ceil(1_000_000);
+        let ms = if ms > u64::MAX as u128 { u64::MAX } else { ms as u64 };
+        Self(self.0.saturating_add(ms))
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    #[must_use]
+    pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}

@@ -1,0 +1,155 @@
+//! Binary data.
+
+use core::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Text;
+
+/// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded when it is asked for.
+#[derive(Clone, Copy)]
+pub struct Blob<'a>(Form<'a>);
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Bytes(&'a [u8]),
+    Base64(Text<'a>),
+}
+
+/// Why binary data cannot be had.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BlobError {
+    /// The text is not base64 (RFC 4648, with padding).
+    NotBase64,
+    /// It is longer than the output.
+    TooLong,
+}
+
+impl<'a> Blob<'a> {
+    /// Bytes, encoded while they are written.
+    #[must_use]
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(Form::Bytes(bytes))
+    }
+
+    /// Text that is base64 already. It is not checked.
+    #[must_use]
+    pub const fn from_base64(text: Text<'a>) -> Self {
+        Self(Form::Base64(text))
+    }
+
+    /// The base64 text, where it was read.
+    #[must_use]
+    pub const fn as_base64(&self) -> Option<Text<'a>> {
+        match self.0 {
+            Form::Bytes(_) => None,
+            Form::Base64(text) => Some(text),
+        }
+    }
+
+    /// Decodes into the beginning of `out` and returns that.
+    ///
+    /// # Errors
+    /// When it is not base64, or does not fit.
+    pub fn decode_to<'o>(&self, out: &'o mut [u8]) -> Result<&'o mut [u8], BlobError> {
+        let len = match self.0 {
+            Form::Bytes(bytes) => {
+                out.get_mut(..bytes.len()).ok_or(BlobError::TooLong)?.copy_from_slice(bytes);
+                bytes.len()
+            }
+            Form::Base64(text) => {
+                let mut len = 0;
+                decode(text, &mut |bytes| {
+                    out.get_mut(len..).and_then(|out| out.get_mut(..bytes.len())).ok_or(BlobError::TooLong)?.copy_from_slice(bytes);
+                    len += bytes.len();
+                    Ok(())
+                })?;
+                len
+            }
+        };
+        out.get_mut(..len).ok_or(BlobError::TooLong)
+    }
+
+    /// How many bytes it is.
+    ///
+    /// # Errors
+    /// When it is not base64.
+    pub fn decoded_len(&self) -> Result<usize, BlobError> {
+        match self.0 {
+            Form::Bytes(bytes) => Ok(bytes.len()),
+            Form::Base64(text) => {
+                let mut len = 0;
+                decode(text, &mut |bytes| {
+                    len += bytes.len();
+                    Ok(())
+                })?;
+                Ok(len)
+            }
+        }
+    }
+}
+
+/// Decodes piece by piece, so that neither escapes in the text nor its length need room.
+fn decode(text: Text<'_>, put: &mut dyn FnMut(&[u8]) -> Result<(), BlobError>) -> Result<(), BlobError> {
+    let mut chars = text.chars();
+    loop {
+        let mut piece = [0; 64];
+        let mut len = 0;
+        for (place, c) in piece.iter_mut().zip(&mut chars) {
+            *place = u8::try_from(c).map_err(|_| BlobError::NotBase64)?;
+            len += 1;
+        }
+        let piece = piece.get(..len).unwrap_or_default();
+        let mut decoded = [0; 48];
+        let len = STANDARD.decode_slice(piece, &mut decoded).map_err(|_| BlobError::NotBase64)?;
+        put(decoded.get(..len).unwrap_or_default())?;
+        if piece.len() < 64 || len < 48 {
+            // Padding, or the end: nothing may follow.
+            return if chars.next().is_none() { Ok(()) } else { Err(BlobError::NotBase64) };
+        }
+    }
+}
+
+impl<'a> From<&'a [u8]> for Blob<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::new(bytes)
+    }
+}
+
+impl fmt::Debug for Blob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Bytes(bytes) => write!(f, "Blob({} bytes)", bytes.len()),
+            Form::Base64(text) => write!(f, "Blob({text:?})"),
+        }
+    }
+}
+
+impl Serialize for Blob<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Form::Bytes(bytes) => crate::json::Blob(bytes).serialize(serializer),
+            Form::Base64(text) => text.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::deserialize(deserializer).map(Self::from_base64)
+    }
+}
+
+impl fmt::Display for BlobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotBase64 => "the data is not base64",
+            Self::TooLong => "the data is longer than the output",
+        })
+    }
+}
+
+impl core::error::Error for BlobError {}

@@ -1,0 +1,170 @@
+//! Elicitation: a server asks the person, by a form or by a page in the web.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{names, payload};
+use super::{RequestedSchema, TaskMetadata};
+use crate::json::RawJson;
+use crate::lifecycle::{ClientCapability, Revision};
+
+/// What `elicitation/create` asks for. From 2025-06-18 on, schema type `ElicitRequestParams`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum ElicitParams<'a> {
+    /// A form.
+    Form(ElicitForm<'a>),
+    /// A page in the web. From 2025-11-25 on.
+    Url(ElicitUrl<'a>),
+}
+
+impl<'a> ElicitParams<'a> {
+    /// A form.
+    #[must_use]
+    pub const fn form(message: &'a str, requested_schema: RequestedSchema<'a>) -> Self {
+        Self::Form(ElicitForm::new(message, requested_schema))
+    }
+
+    /// A page in the web, for 2026-07-28; 2025-11-25 wants an id as well ([`ElicitUrl::elicitation_id`]).
+    #[must_use]
+    pub const fn url(message: &'a str, url: &'a str) -> Self {
+        Self::Url(ElicitUrl::new(message, url))
+    }
+
+    /// What the client must have declared.
+    #[must_use]
+    pub const fn needs(&self) -> ClientCapability {
+        match self {
+            Self::Form(_) => ClientCapability::ELICITATION_FORM,
+            Self::Url(_) => ClientCapability::ELICITATION_URL,
+        }
+    }
+}
+
+impl Serialize for ElicitParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Form(form) => form.serialize(serializer),
+            Self::Url(url) => url.serialize(serializer),
+        }
+    }
+}
+
+/// Without a `mode` it is a form.
+impl<'de: 'a, 'a> Deserialize<'de> for ElicitParams<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let is_url = raw.get("mode").and_then(RawJson::as_string).is_some_and(|mode| mode == "url");
+        // Any other mode than `form` is refused there.
+        let read = if is_url { raw.to().map(Self::Url) } else { raw.to().map(Self::Form) };
+        read.map_err(de::Error::custom)
+    }
+}
+
+payload! {
+    /// A form for the person. From 2025-06-18 on, schema type `ElicitRequestFormParams`.
+    ElicitForm<'a> {
+        new {
+            /// What it is for.
+            "message" message: text;
+            /// Its fields.
+            "requestedSchema" requested_schema: of(RequestedSchema<'a>);
+        }
+        with {
+            /// From 2025-11-25 on, and superfluous.
+            "mode" mode: of(FormMode), in DE;
+            /// To be run as a task. 2025-11-25 only.
+            "task" task: of(TaskMetadata), in DD;
+            /// Up to 2025-11-25.
+            "_meta" meta: object, in AD;
+        }
+    }
+}
+
+names! {
+    /// The mode of an [`ElicitForm`].
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    FormMode {
+        /// A form.
+        Form = "form",
+    }
+}
+
+payload! {
+    /// A page for the person. From 2025-11-25 on, schema type `ElicitRequestURLParams`.
+    ElicitUrl<'a> {
+        tag "mode" = "url";
+        new {
+            /// What it is for.
+            "message" message: text;
+            /// The page.
+            "url" url: text;
+        }
+        with {
+            /// By which `notifications/elicitation/complete` refers to it. 2025-11-25 only, and required there.
+            "elicitationId" elicitation_id: text, in DD;
+            /// To be run as a task. 2025-11-25 only.
+            "task" task: of(TaskMetadata), in DD;
+            /// Up to 2025-11-25.
+            "_meta" meta: object, in AD;
+        }
+    }
+}
+
+impl ElicitUrl<'_> {
+    /// Whether it has what `revision` wants: something that looks like a URL, and in 2025-11-25 an id.
+    #[must_use]
+    pub fn is_valid(&self, revision: Revision) -> bool {
+        super::form_check::looks_like_uri(self.url) && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
+    }
+}
+
+payload! {
+    /// What the person answered: the answer to `elicitation/create`. From 2025-06-18 on, schema type `ElicitResult`.
+    ElicitResult<'a> {
+        new {
+            /// What the person did.
+            "action" action: of(ElicitAction);
+        }
+        with {
+            /// What was filled in, when a form was accepted: strings, numbers, booleans, lists of strings.
+            "content" content: object;
+            /// Up to 2025-11-25.
+            "_meta" meta: object, in AD;
+        }
+    }
+}
+
+impl<'a> ElicitResult<'a> {
+    /// A form, filled in.
+    #[must_use]
+    pub const fn accept(content: RawJson<'a>) -> Self {
+        Self::new(ElicitAction::Accept).content(content)
+    }
+}
+
+names! {
+    /// What the person did about an elicitation.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    ElicitAction {
+        /// Agreed.
+        Accept = "accept",
+        /// Said no.
+        Decline = "decline",
+        /// Went away without a choice.
+        Cancel = "cancel",
+    }
+}
+
+payload! {
+    /// What `notifications/elicitation/complete` says. 2025-11-25 only, schema type `ElicitationCompleteNotification`.
+    ElicitationCompleteParams<'a> {
+        new {
+            /// The elicitation.
+            "elicitationId" elicitation_id: text;
+        }
+        with {
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What an error says, read from a message or written in the data of one. The errors of this side are [`RpcError`](crate::RpcError)s.
+
+use super::macros::payload;
+use super::{ClientCapabilities, ElicitParams, Text};
+
+payload! {
+    /// The member `error` of a message. Schema type `Error`.
+    ErrorObject<'a> {
+        new {
+            /// What kind of error.
+            "code" code: of(i64);
+            /// One short sentence.
+            "message" message: text;
+        }
+        with {
+            /// More about it. `null` is a value.
+            "data" data: any;
+        }
+    }
+}
+
+payload! {
+    /// Data of an error that says which revisions the server speaks. In schema type `UnsupportedProtocolVersionError`; legacy servers send it, too.
+    UnsupportedVersionData<'a> {
+        new {
+            /// The revisions that the server speaks.
+            "supported" supported: list(Text<'a>);
+            /// What was asked for.
+            "requested" requested: text;
+        }
+    }
+}
+
+payload! {
+    /// Data of an error that says what a client would have to declare. 2026-07-28, in schema type `MissingRequiredClientCapabilityError`.
+    MissingCapabilityData<'a> {
+        new {
+            /// Everything that is needed, what was declared included.
+            "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);
+        }
+    }
+}
+
+payload! {
+    /// Data of an error that says which pages the person must see first. 2025-11-25 only, in schema type `URLElicitationRequiredError`.
+    UrlElicitationRequiredData<'a> {
+        new {
+            /// The pages.
+            "elicitations" elicitations: list(ElicitParams<'a>);
+        }
+    }
+}
+
+payload! {
+    /// Data of an error about a resource.
+    ResourceErrorData<'a> {
+        new {
+            /// The resource.
+            "uri" uri: text;
+        }
+    }
+}

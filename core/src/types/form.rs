@@ -1,0 +1,319 @@
+//! The fields of a form: the flat schemas that elicitation allows.
+
+use core::fmt;
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{OrElse, names, payload, wrong};
+use super::{Number, SelectManySchema, SelectSchema, Text};
+use crate::json::{Members, RawJson, ReadError};
+
+/// The fields of a form: an object without nesting. The member `requestedSchema` of schema type `ElicitRequestFormParams`.
+///
+/// Made of [`Field`]s, or read: then written again as it was, with keywords that this library does not know.
+///
+/// ```
+/// use mcp_sansio::types::{ElicitParams, Field, Number, NumberSchema, RequestedSchema, StringSchema};
+/// const FORM: ElicitParams = ElicitParams::form(
+///     "Whom may I ask for?",
+///     RequestedSchema::new(&[
+///         Field::required("email", StringSchema::new().format("email").schema()),
+///         Field::optional("age", NumberSchema::integer().minimum(Number::new(0)).schema()),
+///     ]),
+/// );
+/// ```
+#[derive(Clone, Copy)]
+pub struct RequestedSchema<'a>(Form<'a>);
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Own(&'a [Field<'a>]),
+    Json(RawJson<'a>),
+}
+
+/// A field of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// The key of its value.
+    pub name: Text<'a>,
+    /// What may be filled in.
+    pub schema: FieldSchema<'a>,
+    /// Whether it must be.
+    pub required: bool,
+}
+
+impl<'a> Field<'a> {
+    /// One that must be filled in.
+    #[must_use]
+    pub const fn required(name: &'a str, schema: FieldSchema<'a>) -> Self {
+        Self { name: Text::new(name), schema, required: true }
+    }
+
+    /// One that may be left empty.
+    #[must_use]
+    pub const fn optional(name: &'a str, schema: FieldSchema<'a>) -> Self {
+        Self { name: Text::new(name), schema, required: false }
+    }
+}
+
+impl<'a> RequestedSchema<'a> {
+    /// These fields.
+    #[must_use]
+    pub const fn new(fields: &'a [Field<'a>]) -> Self {
+        Self(Form::Own(fields))
+    }
+
+    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`check`](Self::check) says.
+    #[must_use]
+    pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
+        schema.is_object().then_some(Self(Form::Json(schema)))
+    }
+
+    /// The JSON Schema, where it was read.
+    #[must_use]
+    pub const fn as_json(&self) -> Option<RawJson<'a>> {
+        match self.0 {
+            Form::Own(_) => None,
+            Form::Json(raw) => Some(raw),
+        }
+    }
+
+    /// The fields.
+    #[must_use]
+    pub fn fields(&self) -> Fields<'a> {
+        match self.0 {
+            Form::Own(fields) => Fields { own: fields, schema: RawJson::EMPTY, members: RawJson::EMPTY.members() },
+            Form::Json(schema) => {
+                Fields { own: &[], schema, members: schema.get("properties").unwrap_or(RawJson::EMPTY).members() }
+            }
+        }
+    }
+}
+
+/// Fields of a form: see [`RequestedSchema::fields`].
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    own: &'a [Field<'a>],
+    schema: RawJson<'a>,
+    members: Members<'a>,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some((field, rest)) = self.own.split_first() {
+            self.own = rest;
+            return Some(Ok(*field));
+        }
+        let (name, schema) = self.members.next()?;
+        let required = self.schema.get("required").is_some_and(|required| {
+            required.elements().filter_map(RawJson::as_string).any(|required| required == name)
+        });
+        Some(schema.to().map(|schema| Field { name: Text::from_json(name), schema, required }))
+    }
+}
+
+impl fmt::Debug for RequestedSchema<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Own(fields) => fields.fmt(f),
+            Form::Json(raw) => fmt::Debug::fmt(raw, f),
+        }
+    }
+}
+
+impl Serialize for RequestedSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Properties<'a>(&'a [Field<'a>]);
+        impl Serialize for Properties<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|field| (field.name, field.schema)))
+            }
+        }
+        struct Required<'a>(&'a [Field<'a>]);
+        impl Serialize for Required<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.iter().filter(|field| field.required).map(|field| field.name))
+            }
+        }
+        match self.0 {
+            Form::Json(raw) => raw.serialize(serializer),
+            Form::Own(fields) => {
+                let mut object = serializer.serialize_struct("RequestedSchema", 3)?;
+                object.serialize_field("type", "object")?;
+                object.serialize_field("properties", &Properties(fields))?;
+                if fields.iter().any(|field| field.required) {
+                    object.serialize_field("required", &Required(fields))?;
+                }
+                object.end()
+            }
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an object"))
+    }
+}
+
+/// What may be filled into a field. Schema type `PrimitiveSchemaDefinition`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum FieldSchema<'a> {
+    /// A text.
+    String(StringSchema<'a>),
+    /// A number.
+    Number(NumberSchema<'a>),
+    /// Yes or no.
+    Boolean(BooleanSchema<'a>),
+    /// One of several texts.
+    Select(SelectSchema<'a>),
+    /// Any of several texts. From 2025-11-25 on; in 2025-06-18 the person may choose one, and the answer is that text.
+    SelectMany(SelectManySchema<'a>),
+    /// A schema that no revision allows.
+    Other(RawJson<'a>),
+}
+
+impl Serialize for FieldSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::String(schema) => schema.serialize(serializer),
+            Self::Number(schema) => schema.serialize(serializer),
+            Self::Boolean(schema) => schema.serialize(serializer),
+            Self::Select(schema) => schema.serialize(serializer),
+            Self::SelectMany(schema) => OrElse("$mcp?DE", schema, &schema.as_select()).serialize(serializer),
+            Self::Other(schema) => schema.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Ok(Self::Other(raw)) };
+        let read = if kind == "string" && (raw.get("enum").is_some() || raw.get("oneOf").is_some()) {
+            raw.to().map(Self::Select)
+        } else if kind == "string" {
+            raw.to().map(Self::String)
+        } else if kind == "number" || kind == "integer" {
+            raw.to().map(Self::Number)
+        } else if kind == "boolean" {
+            raw.to().map(Self::Boolean)
+        } else if kind == "array" && raw.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some()) {
+            raw.to().map(Self::SelectMany)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}
+
+payload! {
+    /// A text. Schema type `StringSchema`.
+    StringSchema<'a> {
+        tag "type" = "string";
+        new {}
+        with {
+            /// The name for people.
+            "title" title: text;
+            /// What it is for.
+            "description" description: text;
+            /// The least number of characters.
+            "minLength" min_length: of(u64);
+            /// The greatest number of characters.
+            "maxLength" max_length: of(u64);
+            /// `email`, `uri`, `date` or `date-time`.
+            "format" format: text;
+            /// What is filled in already. From 2025-11-25 on.
+            "default" default: text, in DE;
+        }
+    }
+}
+
+impl<'a> StringSchema<'a> {
+    /// As the schema of a [`Field`].
+    #[must_use]
+    pub const fn schema(self) -> FieldSchema<'a> {
+        FieldSchema::String(self)
+    }
+}
+
+payload! {
+    /// A number. Schema type `NumberSchema`.
+    NumberSchema<'a> {
+        new {
+            /// Any number, or only integers.
+            "type" kind: of(NumberKind);
+        }
+        with {
+            /// The name for people.
+            "title" title: text;
+            /// What it is for.
+            "description" description: text;
+            /// The least.
+            "minimum" minimum: of(Number<'a>);
+            /// The greatest.
+            "maximum" maximum: of(Number<'a>);
+            /// What is filled in already. From 2025-11-25 on.
+            "default" default: of(Number<'a>), in DE;
+        }
+    }
+}
+
+names! {
+    /// Which numbers.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    NumberKind {
+        /// Any.
+        Number = "number",
+        /// Integers.
+        Integer = "integer",
+    }
+}
+
+impl<'a> NumberSchema<'a> {
+    /// Any number.
+    #[must_use]
+    pub const fn number() -> Self {
+        Self::new(NumberKind::Number)
+    }
+
+    /// An integer.
+    #[must_use]
+    pub const fn integer() -> Self {
+        Self::new(NumberKind::Integer)
+    }
+
+    /// As the schema of a [`Field`].
+    #[must_use]
+    pub const fn schema(self) -> FieldSchema<'a> {
+        FieldSchema::Number(self)
+    }
+}
+
+payload! {
+    /// Yes or no. Schema type `BooleanSchema`.
+    BooleanSchema<'a> {
+        tag "type" = "boolean";
+        new {}
+        with {
+            /// The name for people.
+            "title" title: text;
+            /// What it is for.
+            "description" description: text;
+            /// What is chosen already.
+            "default" default: of(bool);
+        }
+    }
+}
+
+impl<'a> BooleanSchema<'a> {
+    /// As the schema of a [`Field`].
+    #[must_use]
+    pub const fn schema(self) -> FieldSchema<'a> {
+        FieldSchema::Boolean(self)
+    }
+}

@@ -1,0 +1,159 @@
+//! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::macros::payload;
+use super::{CacheScope, ClientCapabilities, Implementation, List, ServerCapabilities, Text};
+use crate::lifecycle::{Revision, Revisions};
+
+payload! {
+    /// What `initialize` says. Up to 2025-11-25, schema type `InitializeRequestParams`.
+    InitializeParams<'a> {
+        new {
+            /// The newest revision that the client speaks.
+            "protocolVersion" protocol_version: version;
+            /// What the client can do.
+            "capabilities" capabilities: of(ClientCapabilities<'a>);
+            /// Who the client is.
+            "clientInfo" client_info: of(Implementation<'a>);
+        }
+        with {
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}
+
+payload! {
+    /// The answer to `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
+    InitializeResult<'a> {
+        new {
+            /// The revision that the session will speak.
+            "protocolVersion" protocol_version: version;
+            /// What the server can do.
+            "capabilities" capabilities: of(ServerCapabilities<'a>);
+            /// Who the server is.
+            "serverInfo" server_info: of(Implementation<'a>);
+        }
+        with {
+            /// How a model should use the server.
+            "instructions" instructions: text;
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}
+
+impl<'a> InitializeResult<'a> {
+    /// The instructions, if there are some.
+    #[must_use]
+    pub const fn with_instructions(mut self, instructions: Option<&'a str>) -> Self {
+        self.instructions = match instructions {
+            Some(text) => Some(Text::new(text)),
+            None => None,
+        };
+        self
+    }
+}
+
+payload! {
+    /// The answer to `server/discover`. 2026-07-28, schema type `DiscoverResult`. Who the server is, is in `_meta` like in any result.
+    DiscoverResult<'a> {
+        new {
+            /// The revisions that the server speaks.
+            "supportedVersions" supported_versions: versions;
+            /// What the server can do.
+            "capabilities" capabilities: of(ServerCapabilities<'a>);
+        }
+        with {
+            /// How a model should use the server.
+            "instructions" instructions: text;
+            /// For how many milliseconds it stays fresh.
+            "ttlMs" ttl_ms: millis = 0;
+            /// Who may share it.
+            "cacheScope" cache_scope: of(CacheScope) = CacheScope::Private;
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}
+
+impl<'a> DiscoverResult<'a> {
+    /// The instructions, if there are some.
+    #[must_use]
+    pub const fn with_instructions(mut self, instructions: Option<&'a str>) -> Self {
+        self.instructions = match instructions {
+            Some(text) => Some(Text::new(text)),
+            None => None,
+        };
+        self
+    }
+}
+
+/// The revisions that a server speaks.
+#[derive(Clone, Copy)]
+pub struct SupportedVersions<'a>(Form<'a>);
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Own(Revisions),
+    Read(List<'a, Text<'a>>),
+}
+
+impl<'a> SupportedVersions<'a> {
+    /// These.
+    #[must_use]
+    pub const fn new(revisions: Revisions) -> Self {
+        Self(Form::Own(revisions))
+    }
+
+    /// Whether this revision is one of them.
+    #[must_use]
+    pub fn contains(&self, revision: Revision) -> bool {
+        match self.0 {
+            Form::Own(revisions) => revisions.contains(revision),
+            Form::Read(list) => list.iter().flatten().any(|version| version == revision.as_str()),
+        }
+    }
+
+    /// The list, where it was read: with the revisions that this library does not know.
+    #[must_use]
+    pub const fn as_list(&self) -> Option<List<'a, Text<'a>>> {
+        match self.0 {
+            Form::Own(_) => None,
+            Form::Read(list) => Some(list),
+        }
+    }
+}
+
+impl From<Revisions> for SupportedVersions<'_> {
+    fn from(revisions: Revisions) -> Self {
+        Self::new(revisions)
+    }
+}
+
+impl fmt::Debug for SupportedVersions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Own(revisions) => f.debug_list().entries(revisions.iter()).finish(),
+            Form::Read(list) => list.fmt(f),
+        }
+    }
+}
+
+impl Serialize for SupportedVersions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Form::Own(revisions) => revisions.serialize(serializer),
+            Form::Read(list) => list.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        List::deserialize(deserializer).map(|list| Self(Form::Read(list)))
+    }
+}

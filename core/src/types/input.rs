@@ -1,0 +1,163 @@
+//! Questions of a server that travel in results and are answered in the next attempt (2026-07-28, basic/patterns/mrtr).
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{payload, wrong};
+use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map};
+use crate::json::RawJson;
+use crate::lifecycle::ClientCapability;
+
+/// Questions, each with a key of the server's choice. 2026-07-28, schema type `InputRequests`.
+pub type InputRequests<'a> = Map<'a, InputRequest<'a>>;
+/// Answers, each with the key of its question. 2026-07-28, schema type `InputResponses`.
+pub type InputResponses<'a> = Map<'a, InputResponse<'a>>;
+
+payload! {
+    /// The answer to `tools/call`, `prompts/get` or `resources/read` that asks for more. 2026-07-28, schema type `InputRequiredResult`.
+    ///
+    /// It must have questions, a state, or both.
+    InputRequiredResult<'a> {
+        tag "resultType" = "input_required";
+        new {}
+        with {
+            /// The questions. The client sends the same request again, with answers.
+            "inputRequests" input_requests: of(InputRequests<'a>);
+            /// What the server wants back with the next attempt. A client can read and change it: protect what must not be.
+            "requestState" request_state: text;
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}
+
+impl<'a> InputRequiredResult<'a> {
+    /// With these questions.
+    #[must_use]
+    pub const fn ask(requests: &'a [(&'a str, InputRequest<'a>)]) -> Self {
+        Self::new().input_requests(Map::new(requests))
+    }
+
+    /// Whether it has neither questions nor a state, which the protocol does not allow.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.request_state.is_none() && self.input_requests.is_none_or(|requests| requests.is_empty())
+    }
+
+    /// What the client must have declared.
+    #[must_use]
+    pub fn needs(&self) -> ClientCapability {
+        let requests = self.input_requests.iter().flat_map(Map::iter).filter_map(|(_, request)| request.ok());
+        requests.fold(ClientCapability::NONE, |needs, request| needs.and(request.needs()))
+    }
+}
+
+/// A question. 2026-07-28, schema type `InputRequest`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum InputRequest<'a> {
+    /// To the person.
+    Elicit(ElicitParams<'a>),
+    /// To the model. Deprecated.
+    CreateMessage(CreateMessageParams<'a>),
+    /// For the roots. Deprecated.
+    ListRoots,
+    /// By a method that is not known.
+    Other(RawJson<'a>),
+}
+
+impl InputRequest<'_> {
+    /// What the client must have declared.
+    #[must_use]
+    pub const fn needs(&self) -> ClientCapability {
+        match self {
+            Self::Elicit(params) => params.needs(),
+            Self::CreateMessage(params) => params.needs(),
+            Self::ListRoots => ClientCapability::ROOTS,
+            Self::Other(_) => ClientCapability::NONE,
+        }
+    }
+}
+
+impl Serialize for InputRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Self::Other(raw) = self {
+            return raw.serialize(serializer);
+        }
+        let mut object = serializer.serialize_struct("InputRequest", 2)?;
+        match self {
+            Self::Elicit(params) => {
+                object.serialize_field("method", "elicitation/create")?;
+                object.serialize_field("params", params)?;
+            }
+            Self::CreateMessage(params) => {
+                object.serialize_field("method", "sampling/createMessage")?;
+                object.serialize_field("params", params)?;
+            }
+            Self::ListRoots | Self::Other(_) => object.serialize_field("method", "roots/list")?,
+        }
+        object.end()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(method) = raw.get("method").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("method")) };
+        let params = || raw.get("params").ok_or_else(|| de::Error::missing_field("params"));
+        let read = if method == "elicitation/create" {
+            params()?.to().map(Self::Elicit)
+        } else if method == "sampling/createMessage" {
+            params()?.to().map(Self::CreateMessage)
+        } else if method == "roots/list" {
+            Ok(Self::ListRoots)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}
+
+/// An answer: it does not say to what, its key does. 2026-07-28, schema type `InputResponse`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum InputResponse<'a> {
+    /// The person's.
+    Elicit(ElicitResult<'a>),
+    /// The model's. Deprecated.
+    CreateMessage(CreateMessageResult<'a>),
+    /// The roots. Deprecated.
+    ListRoots(ListRootsResult<'a>),
+    /// Of a shape that is not known.
+    Other(RawJson<'a>),
+}
+
+impl Serialize for InputResponse<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Elicit(result) => result.serialize(serializer),
+            Self::CreateMessage(result) => result.serialize(serializer),
+            Self::ListRoots(result) => result.serialize(serializer),
+            Self::Other(raw) => raw.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if !raw.is_object() {
+            return Err(wrong(&"an object"));
+        }
+        let read = if raw.get("action").is_some() {
+            raw.to().map(Self::Elicit)
+        } else if raw.get("roots").is_some() {
+            raw.to().map(Self::ListRoots)
+        } else if raw.get("model").is_some() {
+            raw.to().map(Self::CreateMessage)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}

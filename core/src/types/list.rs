@@ -1,0 +1,297 @@
+//! Lists and maps that an application writes down or a message lends.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Text;
+use super::macros::wrong;
+use crate::json::{Elements, Members, RawJson, ReadError};
+
+/// A list: a slice of the application's, or an array of a message, whose elements are read when they are asked for.
+///
+/// As read, it is also written as it was read: unknown members survive, and nothing is left out for the sake of an older revision.
+pub struct List<'a, T>(Items<'a, T>);
+
+enum Items<'a, T> {
+    Slice(&'a [T]),
+    Json(RawJson<'a>),
+}
+
+impl<'a, T> List<'a, T> {
+    /// No elements.
+    pub const EMPTY: Self = Self::new(&[]);
+
+    /// The application's own.
+    #[must_use]
+    pub const fn new(items: &'a [T]) -> Self {
+        Self(Items::Slice(items))
+    }
+
+    /// Elements that are JSON already; `None` when it is not an array.
+    #[must_use]
+    pub fn from_json(array: RawJson<'a>) -> Option<Self> {
+        array.is_array().then_some(Self(Items::Json(array)))
+    }
+
+    /// How many elements there are. For a list of a message, this counts them.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self.0 {
+            Items::Slice(items) => items.len(),
+            Items::Json(array) => array.elements().count(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self.0 {
+            Items::Slice(items) => items.is_empty(),
+            Items::Json(array) => array.elements().next().is_none(),
+        }
+    }
+
+    /// The array, where the list was read.
+    #[must_use]
+    pub fn as_json(&self) -> Option<RawJson<'a>> {
+        match self.0 {
+            Items::Slice(_) => None,
+            Items::Json(array) => Some(array),
+        }
+    }
+
+    /// The elements. One that does not fit the type is an error of its own: the others stay readable.
+    #[must_use]
+    pub fn iter(&self) -> ListIter<'a, T>
+    where
+        T: Copy + Deserialize<'a>,
+    {
+        ListIter(match self.0 {
+            Items::Slice(items) => Rest::Slice(items.iter()),
+            Items::Json(array) => Rest::Json(array.elements()),
+        })
+    }
+
+    /// The element at `index`.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<Result<T, ReadError>>
+    where
+        T: Copy + Deserialize<'a>,
+    {
+        self.iter().nth(index)
+    }
+}
+
+impl<T> Clone for List<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for List<'_, T> {}
+
+impl<T> Clone for Items<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Items<'_, T> {}
+
+impl<T> Default for List<'_, T> {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl<'a, T> From<&'a [T]> for List<'a, T> {
+    fn from(items: &'a [T]) -> Self {
+        Self::new(items)
+    }
+}
+
+impl<'a, T, const N: usize> From<&'a [T; N]> for List<'a, T> {
+    fn from(items: &'a [T; N]) -> Self {
+        Self::new(items)
+    }
+}
+
+impl<'a, T: Copy + Deserialize<'a>> IntoIterator for List<'a, T> {
+    type Item = Result<T, ReadError>;
+    type IntoIter = ListIter<'a, T>;
+
+    fn into_iter(self) -> ListIter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Items::Slice(items) => items.fmt(f),
+            Items::Json(array) => fmt::Debug::fmt(&array, f),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for List<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Items::Slice(items) => serializer.collect_seq(items),
+            Items::Json(array) => array.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an array"))
+    }
+}
+
+/// Elements of a [`List`]: see [`List::iter`].
+#[derive(Clone, Debug)]
+pub struct ListIter<'a, T>(Rest<'a, T>);
+
+#[derive(Clone, Debug)]
+enum Rest<'a, T> {
+    Slice(core::slice::Iter<'a, T>),
+    Json(Elements<'a>),
+}
+
+impl<'a, T: Copy + Deserialize<'a>> Iterator for ListIter<'a, T> {
+    type Item = Result<T, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Rest::Slice(items) => items.next().map(|item| Ok(*item)),
+            Rest::Json(elements) => elements.next().map(RawJson::to),
+        }
+    }
+}
+
+/// A map: pairs of the application's, or an object of a message, whose members are read when they are asked for.
+pub struct Map<'a, T>(Entries<'a, T>);
+
+enum Entries<'a, T> {
+    Slice(&'a [(&'a str, T)]),
+    Json(RawJson<'a>),
+}
+
+impl<'a, T> Map<'a, T> {
+    /// The application's own.
+    #[must_use]
+    pub const fn new(entries: &'a [(&'a str, T)]) -> Self {
+        Self(Entries::Slice(entries))
+    }
+
+    /// Members that are JSON already; `None` when it is not an object.
+    #[must_use]
+    pub fn from_json(object: RawJson<'a>) -> Option<Self> {
+        object.is_object().then_some(Self(Entries::Json(object)))
+    }
+
+    /// Whether there is nothing in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self.0 {
+            Entries::Slice(entries) => entries.is_empty(),
+            Entries::Json(object) => object.members().next().is_none(),
+        }
+    }
+
+    /// The object, where the map was read.
+    #[must_use]
+    pub fn as_json(&self) -> Option<RawJson<'a>> {
+        match self.0 {
+            Entries::Slice(_) => None,
+            Entries::Json(object) => Some(object),
+        }
+    }
+
+    /// Keys and values. A value that does not fit the type is an error of its own: the others stay readable.
+    #[must_use]
+    pub fn iter(&self) -> MapIter<'a, T>
+    where
+        T: Copy + Deserialize<'a>,
+    {
+        MapIter(match self.0 {
+            Entries::Slice(entries) => Left::Slice(entries.iter()),
+            Entries::Json(object) => Left::Json(object.members()),
+        })
+    }
+
+    /// The value with this key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Result<T, ReadError>>
+    where
+        T: Copy + Deserialize<'a>,
+    {
+        match self.0 {
+            Entries::Slice(entries) => entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Ok(*value)),
+            Entries::Json(object) => object.get(key).map(RawJson::to),
+        }
+    }
+}
+
+impl<T> Clone for Map<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Map<'_, T> {}
+
+impl<T> Clone for Entries<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Entries<'_, T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Entries::Slice(entries) => f.debug_map().entries(entries.iter().map(|(key, value)| (key, value))).finish(),
+            Entries::Json(object) => fmt::Debug::fmt(&object, f),
+        }
+    }
+}
+
+impl<T: Serialize> Serialize for Map<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Entries::Slice(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+            Entries::Json(object) => object.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a, T> Deserialize<'de> for Map<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an object"))
+    }
+}
+
+/// Keys and values of a [`Map`]: see [`Map::iter`].
+#[derive(Clone, Debug)]
+pub struct MapIter<'a, T>(Left<'a, T>);
+
+#[derive(Clone, Debug)]
+enum Left<'a, T> {
+    Slice(core::slice::Iter<'a, (&'a str, T)>),
+    Json(Members<'a>),
+}
+
+impl<'a, T: Copy + Deserialize<'a>> Iterator for MapIter<'a, T> {
+    type Item = (Text<'a>, Result<T, ReadError>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.0 {
+            Left::Slice(entries) => entries.next().map(|(key, value)| (Text::new(key), Ok(*value))),
+            Left::Json(members) => members.next().map(|(key, value)| (Text::from_json(key), value.to())),
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! How a payload type is written down: its fields once, with their names on the wire and the revisions that know them.
+//!
+//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named like the field) for all else, and both
+//! directions of serde. A field's kind says what it holds and what the constructor takes:
+//!
+//! | kind | field | argument |
+//! | --- | --- | --- |
+//! | `text` | `Text<'a>` | `&'a str` |
+//! | `version` | `Text<'a>` | `Revision` |
+//! | `versions` | `SupportedVersions<'a>` | `Revisions` |
+//! | `list(T)` | `List<'a, T>` | `&'a [T]` |
+//! | `object` | `RawJson<'a>`, an object | the same |
+//! | `any` | `RawJson<'a>`, `null` included | the same |
+//! | `millis` | `u64`, negative ones read as 0 | the same |
+//! | `of(T)` | `T` | the same |
+//!
+//! Behind it: `= value` is what `new` sets an optional field to and what is read where a required one is missing; `in CE` names the revisions
+//! that know the field; `via W` wraps a reference to the value while it is written.
+
+use core::fmt;
+
+use serde::de::{self, Deserialize, MapAccess, Unexpected};
+use serde::{Serialize, Serializer};
+
+use crate::json::{JsonStr, RawJson};
+
+macro_rules! payload {
+    (
+        $(#[$meta:meta])*
+        $name:ident $(<$lt:lifetime>)? {
+            $(tag $tkey:literal = $tag:literal;)?
+            new {$(
+                $(#[$rmeta:meta])*
+                $rkey:literal $rname:ident: $rkind:ident $(($rty:ty))? $(= $rdefault:expr)? $(, in $rgate:ident)? $(, via $rvia:path)?;
+            )*}
+            $(with {$(
+                $(#[$ometa:meta])*
+                $okey:literal $oname:ident: $okind:ident $(($oty:ty))? $(= $oinit:expr)? $(, in $ogate:ident)? $(, via $ovia:path)?;
+            )*})?
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        #[non_exhaustive]
+        pub struct $name $(<$lt>)? {
+            $($(#[$rmeta])* pub $rname: payload!(@type $rkind $(($rty))?),)*
+            $($($(#[$ometa])* pub $oname: Option<payload!(@type $okind $(($oty))?)>,)*)?
+        }
+
+        // Types that only read for another one are not built.
+        #[allow(dead_code, clippy::new_without_default)]
+        impl $(<$lt>)? $name $(<$lt>)? {
+            /// With what is required; all else is left out.
+            #[must_use]
+            pub const fn new($($rname: payload!(@argument $rkind $(($rty))?)),*) -> Self {
+                Self {
+                    $($rname: payload!(@value $rkind $rname),)*
+                    $($($oname: payload!(@initial $($oinit)?),)*)?
+                }
+            }
+
+            $($(
+                $(#[$ometa])*
+                #[must_use]
+                pub const fn $oname(mut self, $oname: payload!(@argument $okind $(($oty))?)) -> Self {
+                    self.$oname = Some(payload!(@value $okind $oname));
+                    self
+                }
+            )*)?
+        }
+
+        impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                // The count is not one of the fields: it only says that there may be some.
+                let mut object = serializer.serialize_struct(stringify!($name), 1)?;
+                $(object.serialize_field($tkey, $tag)?;)?
+                $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
+                $($(if let Some(value) = &self.$oname {
+                    object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
+                })*)?
+                object.end()
+            }
+        }
+
+        impl<'de $(: $lt, $lt)?> serde::Deserialize<'de> for $name $(<$lt>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor $(<$lt>)? (core::marker::PhantomData<$name $(<$lt>)?>);
+                impl<'de $(: $lt, $lt)?> serde::de::Visitor<'de> for Visitor $(<$lt>)? {
+                    type Value = $name $(<$lt>)?;
+
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                        $(let mut $rname = None;)*
+                        $($(let mut $oname = None;)*)?
+                        while let Some(key) = map.next_key::<crate::json::JsonStr<'de>>()? {
+                            $(if key == $tkey {
+                                super::macros::expect(&mut map, $tag)?;
+                                continue;
+                            })?
+                            $(if key == $rkey {
+                                payload!(@read $rkind required &mut $rname, &mut map, $rkey);
+                                continue;
+                            })*
+                            $($(if key == $okey {
+                                payload!(@read $okind optional &mut $oname, &mut map, $okey);
+                                continue;
+                            })*)?
+                            map.next_value::<serde::de::IgnoredAny>()?;
+                        }
+                        Ok($name {
+                            $($rname: payload!(@required $rname, $rkey $(, $rdefault)?),)*
+                            $($($oname,)*)?
+                        })
+                    }
+                }
+                deserializer.deserialize_map(Visitor(core::marker::PhantomData))
+            }
+        }
+    };
+
+    (@type text) => { super::Text<'a> };
+    (@type version) => { super::Text<'a> };
+    (@type versions) => { super::SupportedVersions<'a> };
+    (@type list ($ty:ty)) => { super::List<'a, $ty> };
+    (@type object) => { crate::json::RawJson<'a> };
+    (@type any) => { crate::json::RawJson<'a> };
+    (@type millis) => { u64 };
+    (@type of ($ty:ty)) => { $ty };
+
+    (@argument text) => { &'a str };
+    (@argument version) => { crate::lifecycle::Revision };
+    (@argument versions) => { crate::lifecycle::Revisions };
+    (@argument list ($ty:ty)) => { &'a [$ty] };
+    (@argument $kind:ident $(($ty:ty))?) => { payload!(@type $kind $(($ty))?) };
+
+    (@value text $value:ident) => { super::Text::new($value) };
+    (@value versions $value:ident) => { super::SupportedVersions::new($value) };
+    (@value version $value:ident) => { super::Text::new($value.as_str()) };
+    (@value list $value:ident) => { super::List::new($value) };
+    (@value $kind:ident $value:ident) => { $value };
+
+    (@initial) => { None };
+    (@initial $value:expr) => { Some($value) };
+
+    (@written $value:expr) => { *$value };
+    (@written $value:expr, in $gate:ident) => { super::macros::Known(concat!("$mcp:", stringify!($gate)), $value) };
+    (@written $value:expr, via $via:path) => { $via($value) };
+    (@written $value:expr, in $gate:ident, via $via:path) => {
+        super::macros::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+    };
+
+    (@read object required $slot:expr, $map:expr, $key:expr) => { super::macros::object($slot, $map, $key)? };
+    (@read object optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional_object($slot, $map, $key)? };
+    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::millis($slot, $map, $key)? };
+    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
+    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
+    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional($slot, $map, $key)? };
+
+    (@required $slot:ident, $key:literal) => {
+        match $slot {
+            Some(value) => value,
+            None => return Err(serde::de::Error::missing_field($key)),
+        }
+    };
+    (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
+}
+
+/// A closed set of strings.
+macro_rules! names {
+    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+ }) => {
+        $(#[$meta])*
+        pub enum $name {
+            $($(#[$vmeta])* $variant,)+
+        }
+
+        impl $name {
+            /// As it is written on the wire.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+
+            /// The one with this name.
+            #[must_use]
+            pub fn parse(name: &str) -> Option<Self> {
+                match name {
+                    $($text => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// The same for a string as it came off the wire.
+            #[must_use]
+            pub fn from_json(name: crate::json::JsonStr<'_>) -> Option<Self> {
+                let mut decoded = [0; 16];
+                name.copy_to(&mut decoded).and_then(Self::parse)
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let name = crate::json::JsonStr::deserialize(deserializer)?;
+                Self::from_json(name).ok_or_else(|| {
+                    serde::de::Error::invalid_value(serde::de::Unexpected::Other("another string"), &concat!("a ", stringify!($name)))
+                })
+            }
+        }
+    };
+}
+
+pub(super) use {names, payload};
+
+/// A value that only the revisions of a [marker](crate::json) know.
+pub(super) struct Known<'x, T: ?Sized>(pub(super) &'static str, pub(super) &'x T);
+
+impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(self.0, self.1)
+    }
+}
+
+/// A value, and what revisions outside of the marker's range get in its place.
+pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(pub(super) &'static str, pub(super) &'x T, pub(super) &'x O);
+
+impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(self.0, &Either(self.1, self.2))
+    }
+}
+
+struct Either<'x, T: ?Sized, O: ?Sized>(&'x T, &'x O);
+
+impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            self.0.serialize(serializer)
+        } else {
+            serializer.serialize_newtype_struct("$mcp:AE", self.1)
+        }
+    }
+}
+
+/// Nothing, not even a key.
+pub(super) struct Absent;
+
+impl Serialize for Absent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit_struct(crate::json::ABSENT)
+    }
+}
+
+pub(super) fn required<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+where
+    T: Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    *slot = Some(map.next_value()?);
+    Ok(())
+}
+
+pub(super) fn optional<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+where
+    T: Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    *slot = map.next_value()?;
+    Ok(())
+}
+
+pub(super) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
+    slot: &mut Option<RawJson<'a>>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error> {
+    required(slot, map, key)?;
+    if slot.is_some_and(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
+}
+
+pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
+    slot: &mut Option<RawJson<'a>>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error> {
+    optional(slot, map, key)?;
+    if slot.is_none_or(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
+}
+
+/// Milliseconds. A negative number counts as 0, and so does a fraction.
+pub(super) fn millis<'de, A: MapAccess<'de>>(slot: &mut Option<u64>, map: &mut A, key: &'static str) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    let value = map.next_value::<RawJson<'de>>()?;
+    if value.is_null() {
+        return Ok(());
+    }
+    if !value.is_number() {
+        return Err(wrong(&"a number"));
+    }
+    *slot = Some(value.as_u64().unwrap_or(0));
+    Ok(())
+}
+
+/// The member that says which type it is.
+pub(super) fn expect<'de, A: MapAccess<'de>>(map: &mut A, tag: &'static str) -> Result<(), A::Error> {
+    if map.next_value::<JsonStr<'de>>()? == tag { Ok(()) } else { Err(wrong(&tag)) }
+}
+
+pub(super) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
+    E::invalid_type(Unexpected::Other("another value"), expected)
+}
+
+/// Text for people, in the place of what a revision does not know: a text content block.
+pub(super) struct Notice<'x, 'a> {
+    pub(super) text: &'x dyn fmt::Display,
+    pub(super) annotations: Option<&'x super::Annotations<'a>>,
+}
+
+impl Serialize for Notice<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        struct Shown<'x>(&'x dyn fmt::Display);
+        impl Serialize for Shown<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self.0)
+            }
+        }
+        let mut object = serializer.serialize_struct("TextContent", 3)?;
+        object.serialize_field("type", "text")?;
+        object.serialize_field("text", &Shown(self.text))?;
+        if let Some(annotations) = self.annotations {
+            object.serialize_field("annotations", annotations)?;
+        }
+        object.end()
+    }
+}

@@ -1,0 +1,156 @@
+//! Numbers without floating point, which a small processor would pay kilobytes for.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::macros::wrong;
+use crate::json::RawJson;
+
+/// A number: an integer or a decimal fraction of the application's, or the digits of a message.
+///
+/// ```
+/// use mcp_sansio::types::Number;
+/// const PRIORITY: Number = Number::decimal(85, 2);
+/// assert_eq!(PRIORITY.to_string(), "0.85");
+/// assert_eq!(PRIORITY.as_f64(), 0.85);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Number<'a>(Form<'a>);
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Decimal { digits: i64, places: u8 },
+    Json(RawJson<'a>),
+}
+
+/// Sign, zero and point, and the digits or places of the longest.
+const LONGEST: usize = 24;
+/// Decimal places that an `i64` has digits for.
+const MOST_PLACES: u8 = 18;
+
+impl<'a> Number<'a> {
+    /// An integer.
+    #[must_use]
+    pub const fn new(value: i64) -> Self {
+        Self::decimal(value, 0)
+    }
+
+    /// `digits` with `places` of them behind the point: `decimal(85, 2)` is 0.85. At most 18 places.
+    #[must_use]
+    pub const fn decimal(digits: i64, places: u8) -> Self {
+        Self(Form::Decimal { digits, places: if places > MOST_PLACES { MOST_PLACES } else { places } })
+    }
+
+    /// A number of a message; `None` when it is not one.
+    #[must_use]
+    pub fn from_json(number: RawJson<'a>) -> Option<Self> {
+        number.is_number().then_some(Self(Form::Json(number)))
+    }
+
+    /// The integer that it is.
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        match self.0 {
+            Form::Decimal { digits, places } => {
+                let unit = 10i64.checked_pow(u32::from(places))?;
+                (digits.checked_rem(unit)? == 0).then_some(digits.checked_div(unit)?)
+            }
+            Form::Json(number) => number.as_i64(),
+        }
+    }
+
+    /// As near as a `f64` comes to it.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.text(&mut [0; LONGEST]).parse().unwrap_or(f64::NAN)
+    }
+
+    /// The digits.
+    fn text<'o>(self, out: &'o mut [u8; LONGEST]) -> &'o str
+    where
+        'a: 'o,
+    {
+        match self.0 {
+            Form::Json(number) => number.as_str(),
+            Form::Decimal { digits, places } => {
+                let mut rest = digits.unsigned_abs();
+                let mut start = LONGEST;
+                let mut written = 0;
+                loop {
+                    let byte = if places > 0 && written == places {
+                        b'.'
+                    } else {
+                        let digit = (rest % 10) as u8;
+                        rest /= 10;
+                        b'0' + digit
+                    };
+                    start = start.saturating_sub(1);
+                    if let Some(place) = out.get_mut(start) {
+                        *place = byte;
+                    }
+                    written += 1;
+                    // At least one digit stands before the point.
+                    let whole = if places > 0 { places + 2 } else { 1 };
+                    if (rest == 0 && written >= whole) || start == 1 {
+                        break;
+                    }
+                }
+                if digits < 0 {
+                    start = start.saturating_sub(1);
+                    if let Some(place) = out.get_mut(start) {
+                        *place = b'-';
+                    }
+                }
+                out.get(start..).and_then(|text| core::str::from_utf8(text).ok()).unwrap_or("0")
+            }
+        }
+    }
+}
+
+macro_rules! from {
+    ($($type:ty),*) => {$(
+        impl From<$type> for Number<'_> {
+            fn from(value: $type) -> Self {
+                Self::new(i64::from(value))
+            }
+        }
+    )*};
+}
+
+from! { i8, i16, i32, i64, u8, u16, u32 }
+
+/// Compares as `f64`.
+impl PartialEq for Number<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_f64() == other.as_f64()
+    }
+}
+
+impl fmt::Debug for Number<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Number<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text(&mut [0; LONGEST]))
+    }
+}
+
+impl Serialize for Number<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Form::Decimal { digits, places: 0 } => serializer.serialize_i64(digits),
+            Form::Decimal { .. } => RawJson::scanned(self.text(&mut [0; LONGEST])).serialize(serializer),
+            Form::Json(number) => number.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"a number"))
+    }
+}

@@ -1,0 +1,48 @@
+//! What all lists have in common: pages and caching.
+
+use super::macros::{names, payload};
+use super::{
+    DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+};
+
+payload! {
+    /// What the requests for a list say. Schema type `PaginatedRequestParams`.
+    PaginatedParams<'a> {
+        new {}
+        with {
+            /// Where to go on: what an earlier answer gave as its next cursor.
+            "cursor" cursor: text;
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}
+
+names! {
+    /// Who may share a result that has been kept. From 2026-07-28 on, in schema type `CacheableResult`.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    CacheScope {
+        /// Anyone.
+        Public = "public",
+        /// Only who asked.
+        Private = "private",
+    }
+}
+
+macro_rules! cacheable {
+    ($($name:ident)*) => {$(
+        impl $name<'_> {
+            /// For how many milliseconds the answer stays fresh, and who may share it. At first: 0, and only who asked.
+            #[must_use]
+            pub const fn with_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
+                self.ttl_ms = Some(ttl_ms);
+                self.cache_scope = Some(scope);
+                self
+            }
+        }
+    )*};
+}
+
+cacheable! {
+    DiscoverResult ListToolsResult ListResourcesResult ListResourceTemplatesResult ListPromptsResult ReadResourceResult
+}

@@ -1,0 +1,190 @@
+//! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
+
+use super::macros::{OrElse, names, payload};
+use super::sampling_content::{AsOneBlock, OneBlockEach};
+use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
+use crate::lifecycle::ClientCapability;
+
+payload! {
+    /// What `sampling/createMessage` asks for. Schema type `CreateMessageRequestParams`.
+    ///
+    /// A message of several blocks becomes several messages of one block where the revision has no lists of blocks (before 2025-11-25).
+    CreateMessageParams<'a> {
+        new {
+            /// The conversation.
+            "messages" messages: list(SamplingMessage<'a>), via Messages;
+            /// How long the answer may be.
+            "maxTokens" max_tokens: of(u64);
+        }
+        with {
+            /// Which model.
+            "modelPreferences" model_preferences: of(ModelPreferences<'a>);
+            /// Instructions for the model.
+            "systemPrompt" system_prompt: text;
+            /// Context that the client should add. Other than `none`: deprecated, and needs `sampling.context` from 2025-11-25 on.
+            "includeContext" include_context: of(IncludeContext);
+            /// How random the answer is.
+            "temperature" temperature: of(Number<'a>);
+            /// Texts at which to stop.
+            "stopSequences" stop_sequences: list(Text<'a>);
+            /// For the provider of the model: its own.
+            "metadata" metadata: object;
+            /// Tools that the model may use. From 2025-11-25 on, needs `sampling.tools`.
+            "tools" tools: list(Tool<'a>), in DE;
+            /// Whether it must use them. From 2025-11-25 on, needs `sampling.tools`.
+            "toolChoice" tool_choice: of(ToolChoice), in DE;
+            /// To be run as a task. 2025-11-25 only.
+            "task" task: of(TaskMetadata), in DD;
+            /// Up to 2025-11-25.
+            "_meta" meta: object, in AD;
+        }
+    }
+}
+
+struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
+
+impl serde::Serialize for Messages<'_, '_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrElse("$mcp?DE", self.0, &OneBlockEach(self.0)).serialize(serializer)
+    }
+}
+
+impl CreateMessageParams<'_> {
+    /// What the client must have declared.
+    #[must_use]
+    pub const fn needs(&self) -> ClientCapability {
+        let mut needs = ClientCapability::SAMPLING;
+        if self.tools.is_some() || self.tool_choice.is_some() {
+            needs = needs.and(ClientCapability::SAMPLING_TOOLS);
+        }
+        if matches!(self.include_context, Some(IncludeContext::ThisServer | IncludeContext::AllServers)) {
+            needs = needs.and(ClientCapability::SAMPLING_CONTEXT);
+        }
+        needs
+    }
+}
+
+payload! {
+    /// A message of a conversation. Schema type `SamplingMessage`.
+    SamplingMessage<'a> {
+        new {
+            /// Who says it.
+            "role" role: of(Role);
+            /// What is said.
+            "content" content: of(SamplingContents<'a>), via Contents;
+        }
+        with {
+            /// From 2025-11-25 on.
+            "_meta" meta: object, in DE;
+        }
+    }
+}
+
+struct Contents<'x, 'a>(&'x SamplingContents<'a>);
+
+impl serde::Serialize for Contents<'_, '_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrElse("$mcp?DE", self.0, &AsOneBlock(self.0)).serialize(serializer)
+    }
+}
+
+impl<'a> SamplingMessage<'a> {
+    /// Text that the person says.
+    #[must_use]
+    pub const fn user(text: &'a str) -> Self {
+        Self::new(Role::User, SamplingContents::text(text))
+    }
+
+    /// Text that the model says.
+    #[must_use]
+    pub const fn assistant(text: &'a str) -> Self {
+        Self::new(Role::Assistant, SamplingContents::text(text))
+    }
+}
+
+payload! {
+    /// Which model a server would like. Schema type `ModelPreferences`.
+    ModelPreferences<'a> {
+        new {}
+        with {
+            /// The first that matches a model wins.
+            "hints" hints: list(ModelHint<'a>);
+            /// From 0 to 1: it should be cheap.
+            "costPriority" cost_priority: of(Number<'a>);
+            /// From 0 to 1: it should be fast.
+            "speedPriority" speed_priority: of(Number<'a>);
+            /// From 0 to 1: it should be capable.
+            "intelligencePriority" intelligence_priority: of(Number<'a>);
+        }
+    }
+}
+
+payload! {
+    /// The name of a model. Schema type `ModelHint`.
+    ModelHint<'a> {
+        new {}
+        with {
+            /// A part of the name.
+            "name" name: text;
+        }
+    }
+}
+
+names! {
+    /// Context that a client should add to a conversation.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    IncludeContext {
+        /// None.
+        None = "none",
+        /// What it has from the server that asks. Deprecated.
+        ThisServer = "thisServer",
+        /// What it has from all servers. Deprecated.
+        AllServers = "allServers",
+    }
+}
+
+payload! {
+    /// Whether a model must use tools. From 2025-11-25 on, schema type `ToolChoice`.
+    ToolChoice {
+        new {}
+        with {
+            /// Default: auto.
+            "mode" mode: of(ToolChoiceMode);
+        }
+    }
+}
+
+names! {
+    /// Whether a model must use tools.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    ToolChoiceMode {
+        /// It decides.
+        Auto = "auto",
+        /// It must.
+        Required = "required",
+        /// It must not.
+        None = "none",
+    }
+}
+
+payload! {
+    /// What the model said: the answer to `sampling/createMessage`. Schema type `CreateMessageResult`.
+    ///
+    /// Several blocks become one text where the revision has no lists of blocks (before 2025-11-25).
+    CreateMessageResult<'a> {
+        new {
+            /// The model.
+            "role" role: of(Role);
+            /// What it said.
+            "content" content: of(SamplingContents<'a>), via Contents;
+            /// Its name.
+            "model" model: text;
+        }
+        with {
+            /// Why it stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse` (from 2025-11-25 on), or anything else.
+            "stopReason" stop_reason: text;
+            /// Anything else.
+            "_meta" meta: object;
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What is said in a conversation with a model.
+
+use core::fmt;
+
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{Notice, OrElse, payload};
+use super::tool::StructuredContent;
+use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Role, SamplingMessage, Text, TextContent};
+use crate::json::{RawJson, ReadError};
+
+/// A block of what is said in a conversation with a model. Schema type `SamplingMessageContentBlock`.
+///
+/// What the peer's revision does not know is written as a text block that says what is missing: audio in 2024-11-05, the use of tools before
+/// 2025-11-25. A block of an unknown `type` is kept as it is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum SamplingContent<'a> {
+    /// Text.
+    Text(TextContent<'a>),
+    /// A picture.
+    Image(ImageContent<'a>),
+    /// Sound. From 2025-03-26 on.
+    Audio(AudioContent<'a>),
+    /// The model wants to use a tool. From 2025-11-25 on.
+    ToolUse(ToolUseContent<'a>),
+    /// What the tool gave. From 2025-11-25 on.
+    ToolResult(ToolResultContent<'a>),
+    /// Of a type that is not known.
+    Other(RawJson<'a>),
+}
+
+impl Serialize for SamplingContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Text(content) => content.serialize(serializer),
+            Self::Image(content) => content.serialize(serializer),
+            Self::Audio(content) => content.or_notice(serializer),
+            Self::ToolUse(content) => {
+                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
+            }
+            Self::ToolResult(content) => {
+                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
+            }
+            Self::Other(content) => content.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl<'a> SamplingContent<'a> {
+    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        if kind == "text" {
+            raw.to().map(Self::Text)
+        } else if kind == "image" {
+            raw.to().map(Self::Image)
+        } else if kind == "audio" {
+            raw.to().map(Self::Audio)
+        } else if kind == "tool_use" {
+            raw.to().map(Self::ToolUse)
+        } else if kind == "tool_result" {
+            raw.to().map(Self::ToolResult)
+        } else {
+            Ok(Self::Other(raw))
+        }
+    }
+
+    /// The text, when it is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<Text<'a>> {
+        match self {
+            Self::Text(content) => Some(content.text),
+            _ => None,
+        }
+    }
+}
+
+/// The text, or what is said in its place where only text is known.
+impl fmt::Display for SamplingContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(content) => fmt::Display::fmt(&content.text, f),
+            Self::Image(content) => {
+                f.write_str("[")?;
+                fmt::Display::fmt(&content.mime_type, f)?;
+                f.write_str(" image]")
+            }
+            Self::Audio(content) => {
+                f.write_str("[")?;
+                fmt::Display::fmt(&content.mime_type, f)?;
+                f.write_str(" audio]")
+            }
+            Self::ToolUse(content) => fmt::Display::fmt(content, f),
+            Self::ToolResult(content) => fmt::Display::fmt(content, f),
+            Self::Other(_) => f.write_str("[content of an unknown type]"),
+        }
+    }
+}
+
+payload! {
+    /// The model wants to use a tool. From 2025-11-25 on, schema type `ToolUseContent`.
+    ToolUseContent<'a> {
+        tag "type" = "tool_use";
+        new {
+            /// By which the result refers to it.
+            "id" id: text;
+            /// The tool.
+            "name" name: text;
+            /// Its arguments.
+            "input" input: object;
+        }
+        with {
+            /// To be kept when the conversation goes on.
+            "_meta" meta: object;
+        }
+    }
+}
+
+/// What is said in its place where it is not known.
+impl fmt::Display for ToolUseContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[use of tool ")?;
+        fmt::Display::fmt(&self.name, f)?;
+        f.write_str(": ")?;
+        fmt::Display::fmt(&self.input, f)?;
+        f.write_str("]")
+    }
+}
+
+payload! {
+    /// What a tool gave. From 2025-11-25 on, schema type `ToolResultContent`.
+    ToolResultContent<'a> {
+        tag "type" = "tool_result";
+        new {
+            /// Which use of a tool.
+            "toolUseId" tool_use_id: text;
+            /// For the model.
+            "content" content: list(ContentBlock<'a>) = List::EMPTY;
+        }
+        with {
+            /// For programs. In 2025-11-25 only an object. `null` is a value.
+            "structuredContent" structured_content: any, via StructuredContent;
+            /// The tool failed.
+            "isError" is_error: of(bool);
+            /// To be kept when the conversation goes on.
+            "_meta" meta: object;
+        }
+    }
+}
+
+/// What is said in its place where it is not known: its text.
+impl fmt::Display for ToolResultContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[tool result:")?;
+        for block in self.content.iter() {
+            f.write_str(" ")?;
+            match block {
+                Ok(ContentBlock::Text(content)) => fmt::Display::fmt(&content.text, f)?,
+                Ok(ContentBlock::ResourceLink(link)) => fmt::Display::fmt(&link, f)?,
+                Ok(ContentBlock::Image(content)) => fmt::Display::fmt(&SamplingContent::Image(content), f)?,
+                Ok(ContentBlock::Audio(content)) => fmt::Display::fmt(&SamplingContent::Audio(content), f)?,
+                Ok(ContentBlock::Resource(content)) => fmt::Display::fmt(&content.resource.uri, f)?,
+                _ => f.write_str("[content of an unknown type]")?,
+            }
+        }
+        f.write_str("]")
+    }
+}
+
+/// One block, or several (from 2025-11-25 on).
+#[derive(Clone, Copy, Debug)]
+pub enum SamplingContents<'a> {
+    /// One.
+    One(SamplingContent<'a>),
+    /// Several.
+    Many(List<'a, SamplingContent<'a>>),
+}
+
+impl<'a> SamplingContents<'a> {
+    /// One block of text.
+    #[must_use]
+    pub const fn text(text: &'a str) -> Self {
+        Self::One(SamplingContent::Text(TextContent::new(text)))
+    }
+
+    /// Several blocks.
+    #[must_use]
+    pub const fn many(blocks: &'a [SamplingContent<'a>]) -> Self {
+        Self::Many(List::new(blocks))
+    }
+
+    /// The blocks, be it one or several.
+    #[must_use]
+    pub fn iter(&self) -> Blocks<'a> {
+        match self {
+            Self::One(block) => Blocks { one: Some(*block), many: List::EMPTY.iter() },
+            Self::Many(blocks) => Blocks { one: None, many: blocks.iter() },
+        }
+    }
+}
+
+impl<'a> IntoIterator for SamplingContents<'a> {
+    type Item = Result<SamplingContent<'a>, ReadError>;
+    type IntoIter = Blocks<'a>;
+
+    fn into_iter(self) -> Blocks<'a> {
+        self.iter()
+    }
+}
+
+/// Blocks of a message: see [`SamplingContents::iter`].
+#[derive(Clone, Debug)]
+pub struct Blocks<'a> {
+    one: Option<SamplingContent<'a>>,
+    many: ListIter<'a, SamplingContent<'a>>,
+}
+
+impl<'a> Iterator for Blocks<'a> {
+    type Item = Result<SamplingContent<'a>, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.one.take() {
+            Some(one) => Some(Ok(one)),
+            None => self.many.next(),
+        }
+    }
+}
+
+impl Serialize for SamplingContents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(block) => block.serialize(serializer),
+            Self::Many(blocks) => blocks.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingContents<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        match List::from_json(raw) {
+            Some(blocks) => Ok(Self::Many(blocks)),
+            None => SamplingContent::read(raw).map(Self::One).map_err(de::Error::custom),
+        }
+    }
+}
+
+/// For revisions without lists of blocks: the block, if there is one; all as one text, if there are several.
+pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);
+
+impl Serialize for AsOneBlock<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut blocks = self.0.iter();
+        match (blocks.next(), blocks.next()) {
+            (Some(Ok(block)), None) => block.serialize(serializer),
+            _ => Notice { text: self, annotations: None }.serialize(serializer),
+        }
+    }
+}
+
+/// All blocks as text, each on lines of its own.
+impl fmt::Display for AsOneBlock<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, block) in self.0.iter().flatten().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            fmt::Display::fmt(&block, f)?;
+        }
+        Ok(())
+    }
+}
+
+/// For revisions without lists of blocks: a message for each block.
+pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
+
+impl Serialize for OneBlockEach<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(None)?;
+        for message in self.0.iter() {
+            let message = message.map_err(|_| serde::ser::Error::custom("not a message"))?;
+            for block in message.content.iter() {
+                let block = block.map_err(|_| serde::ser::Error::custom("not a block of content"))?;
+                seq.serialize_element(&Spoken { role: message.role, content: block })?;
+            }
+        }
+        seq.end()
+    }
+}
+
+struct Spoken<'a> {
+    role: Role,
+    content: SamplingContent<'a>,
+}
+
+impl Serialize for Spoken<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut object = serializer.serialize_struct("SamplingMessage", 2)?;
+        object.serialize_field("role", &self.role)?;
+        object.serialize_field("content", &self.content)?;
+        object.end()
+    }
+}

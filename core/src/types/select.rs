@@ -1,0 +1,255 @@
+//! Fields of a form with a choice.
+
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{Known, payload};
+use super::{FieldSchema, List, Text};
+use crate::json::RawJson;
+
+/// One of several texts. Schema types `UntitledSingleSelectEnumSchema`, `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in
+/// 2025-06-18 `EnumSchema`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SelectSchema<'a> {
+    /// What there is to choose from.
+    pub options: Options<'a>,
+    /// The name for people.
+    pub title: Option<Text<'a>>,
+    /// What it is for.
+    pub description: Option<Text<'a>>,
+    /// What is chosen already. From 2025-11-25 on.
+    pub default: Option<Text<'a>>,
+}
+
+/// What there is to choose from.
+#[derive(Clone, Copy, Debug)]
+pub enum Options<'a> {
+    /// Texts.
+    Plain(List<'a, Text<'a>>),
+    /// Texts with names for people. In 2025-06-18 they are written as in [`Legacy`](Self::Legacy).
+    Titled(List<'a, Choice<'a>>),
+    /// Texts, and in another list their names: as in 2025-06-18.
+    Legacy {
+        /// The texts.
+        values: List<'a, Text<'a>>,
+        /// Their names for people, in the same order.
+        names: List<'a, Text<'a>>,
+    },
+}
+
+impl<'a> Options<'a> {
+    /// Whether this is one of them.
+    #[must_use]
+    pub fn contains(&self, text: Text<'_>) -> bool {
+        match self {
+            Self::Plain(values) | Self::Legacy { values, .. } => values.iter().flatten().any(|value| value == text),
+            Self::Titled(choices) => choices.iter().flatten().any(|choice| choice.value == text),
+        }
+    }
+}
+
+payload! {
+    /// A text to choose, and its name.
+    Choice<'a> {
+        new {
+            /// What the answer will be.
+            "const" value: text;
+            /// The name for people.
+            "title" title: text;
+        }
+    }
+}
+
+impl<'a> SelectSchema<'a> {
+    /// One of these texts.
+    #[must_use]
+    pub const fn plain(values: &'a [Text<'a>]) -> Self {
+        Self::of(Options::Plain(List::new(values)))
+    }
+
+    /// One of these texts, which have names.
+    #[must_use]
+    pub const fn titled(choices: &'a [Choice<'a>]) -> Self {
+        Self::of(Options::Titled(List::new(choices)))
+    }
+
+    /// One of these.
+    #[must_use]
+    pub const fn of(options: Options<'a>) -> Self {
+        Self { options, title: None, description: None, default: None }
+    }
+
+    /// The name for people.
+    #[must_use]
+    pub const fn title(mut self, title: &'a str) -> Self {
+        self.title = Some(Text::new(title));
+        self
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub const fn description(mut self, description: &'a str) -> Self {
+        self.description = Some(Text::new(description));
+        self
+    }
+
+    /// What is chosen already. From 2025-11-25 on.
+    #[must_use]
+    pub const fn default(mut self, default: &'a str) -> Self {
+        self.default = Some(Text::new(default));
+        self
+    }
+
+    /// As the schema of a [`Field`](super::Field).
+    #[must_use]
+    pub const fn schema(self) -> FieldSchema<'a> {
+        FieldSchema::Select(self)
+    }
+}
+
+impl Serialize for SelectSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SelectSchema", 6)?;
+        object.serialize_field("type", "string")?;
+        if let Some(title) = &self.title {
+            object.serialize_field("title", title)?;
+        }
+        if let Some(description) = &self.description {
+            object.serialize_field("description", description)?;
+        }
+        match &self.options {
+            Options::Plain(values) => object.serialize_field("enum", values)?,
+            Options::Titled(choices) => {
+                object.serialize_field("oneOf", &Known("$mcp:DE", choices))?;
+                object.serialize_field("enum", &Known("$mcp:AC", &Column(choices, |choice| choice.value)))?;
+                object.serialize_field("enumNames", &Known("$mcp:AC", &Column(choices, |choice| choice.title)))?;
+            }
+            Options::Legacy { values, names } => {
+                object.serialize_field("enum", values)?;
+                object.serialize_field("enumNames", names)?;
+            }
+        }
+        if let Some(default) = &self.default {
+            object.serialize_field("default", &Known("$mcp:DE", default))?;
+        }
+        object.end()
+    }
+}
+
+/// The texts alone, or the names alone.
+struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, fn(Choice<'a>) -> Text<'a>);
+
+impl Serialize for Column<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().flatten().map(self.1))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for SelectSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Members { title, description, values, names, choices, default } = Members::deserialize(deserializer)?;
+        let options = match (values, names, choices) {
+            (Some(values), Some(names), _) => Options::Legacy { values, names },
+            (Some(values), None, _) => Options::Plain(values),
+            (None, _, Some(choices)) => Options::Titled(choices),
+            (None, _, None) => return Err(de::Error::missing_field("enum")),
+        };
+        Ok(Self { options, title, description, default })
+    }
+}
+
+payload! {
+    #[allow(unreachable_pub)]
+    Members<'a> {
+        tag "type" = "string";
+        new {}
+        with {
+            "title" title: text;
+            "description" description: text;
+            "enum" values: list(Text<'a>);
+            "enumNames" names: list(Text<'a>);
+            "oneOf" choices: list(Choice<'a>);
+            "default" default: text;
+        }
+    }
+}
+
+payload! {
+    /// Any of several texts. From 2025-11-25 on, schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
+    SelectManySchema<'a> {
+        tag "type" = "array";
+        new {
+            /// What there is to choose from.
+            "items" items: of(Items<'a>);
+        }
+        with {
+            /// The name for people.
+            "title" title: text;
+            /// What it is for.
+            "description" description: text;
+            /// The least number of choices.
+            "minItems" min_items: of(u64);
+            /// The greatest number of choices.
+            "maxItems" max_items: of(u64);
+            /// What is chosen already.
+            "default" default: list(Text<'a>);
+        }
+    }
+}
+
+impl<'a> SelectManySchema<'a> {
+    /// Any of these texts.
+    #[must_use]
+    pub const fn plain(values: &'a [Text<'a>]) -> Self {
+        Self::new(Items(Options::Plain(List::new(values))))
+    }
+
+    /// Any of these texts, which have names.
+    #[must_use]
+    pub const fn titled(choices: &'a [Choice<'a>]) -> Self {
+        Self::new(Items(Options::Titled(List::new(choices))))
+    }
+
+    /// As the schema of a [`Field`](super::Field).
+    #[must_use]
+    pub const fn schema(self) -> FieldSchema<'a> {
+        FieldSchema::SelectMany(self)
+    }
+
+    /// For 2025-06-18: one of them.
+    pub(super) fn as_select(&self) -> SelectSchema<'a> {
+        SelectSchema { title: self.title, description: self.description, ..SelectSchema::of(self.items.0) }
+    }
+}
+
+/// What there is to choose from in a [`SelectManySchema`].
+#[derive(Clone, Copy, Debug)]
+pub struct Items<'a>(pub Options<'a>);
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Items", 2)?;
+        match &self.0 {
+            Options::Plain(values) | Options::Legacy { values, .. } => {
+                object.serialize_field("type", "string")?;
+                object.serialize_field("enum", values)?;
+            }
+            Options::Titled(choices) => object.serialize_field("anyOf", choices)?,
+        }
+        object.end()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if let Some(choices) = raw.get("anyOf").and_then(List::from_json) {
+            return Ok(Self(Options::Titled(choices)));
+        }
+        match raw.get("enum").and_then(List::from_json) {
+            Some(values) => Ok(Self(Options::Plain(values))),
+            None => Err(de::Error::missing_field("enum")),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Strings that an application writes down or a message lends.
+
+use core::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::json::JsonStr;
+
+/// A string: the application's own, or one of a message with its escapes untouched.
+///
+/// Compares and shows itself by its meaning, whichever it is.
+#[derive(Clone, Copy)]
+pub struct Text<'a>(Form<'a>);
+
+#[derive(Clone, Copy)]
+enum Form<'a> {
+    Plain(&'a str),
+    Json(JsonStr<'a>),
+}
+
+impl<'a> Text<'a> {
+    /// The application's own.
+    #[must_use]
+    pub const fn new(text: &'a str) -> Self {
+        Self(Form::Plain(text))
+    }
+
+    /// One of a message.
+    #[must_use]
+    pub const fn from_json(text: JsonStr<'a>) -> Self {
+        Self(Form::Json(text))
+    }
+
+    /// The string itself, where it is not written with escapes: the usual case.
+    #[must_use]
+    pub fn as_plain(self) -> Option<&'a str> {
+        match self.0 {
+            Form::Plain(text) => Some(text),
+            Form::Json(text) => text.as_plain(),
+        }
+    }
+
+    /// The characters, escapes resolved.
+    pub fn chars(self) -> impl Iterator<Item = char> + 'a {
+        let (plain, json) = match self.0 {
+            Form::Plain(text) => (Some(text.chars()), None),
+            Form::Json(text) => (None, Some(text.chars())),
+        };
+        plain.into_iter().flatten().chain(json.into_iter().flatten())
+    }
+
+    /// Copies the string into `out`, escapes resolved, and returns it; `None` when it is longer than `out`.
+    pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
+        match self.0 {
+            Form::Plain(text) => {
+                let out = out.get_mut(..text.len())?;
+                out.copy_from_slice(text.as_bytes());
+                core::str::from_utf8(out).ok()
+            }
+            Form::Json(text) => text.copy_to(out),
+        }
+    }
+
+    /// Whether it is the empty string.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self == ""
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl<'a> From<JsonStr<'a>> for Text<'a> {
+    fn from(text: JsonStr<'a>) -> Self {
+        Self::from_json(text)
+    }
+}
+
+impl Default for Text<'_> {
+    fn default() -> Self {
+        Self::new("")
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        match self.0 {
+            Form::Plain(text) => text == other,
+            Form::Json(text) => text == *other,
+        }
+    }
+}
+
+impl PartialEq<&str> for Text<'_> {
+    fn eq(&self, other: &&str) -> bool {
+        *self == **other
+    }
+}
+
+impl PartialEq<JsonStr<'_>> for Text<'_> {
+    fn eq(&self, other: &JsonStr<'_>) -> bool {
+        match self.0 {
+            Form::Plain(plain) => *other == *plain,
+            Form::Json(json) => json == *other,
+        }
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self.0, other.0) {
+            (Form::Plain(text), _) => *other == *text,
+            (_, Form::Plain(text)) => *self == *text,
+            (Form::Json(one), Form::Json(other)) => one == other,
+        }
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Plain(text) => fmt::Debug::fmt(text, f),
+            Form::Json(text) => fmt::Debug::fmt(&text, f),
+        }
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Form::Plain(text) => f.write_str(text),
+            Form::Json(text) => fmt::Display::fmt(&text, f),
+        }
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Form::Plain(text) => serializer.serialize_str(text),
+            Form::Json(text) => text.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        JsonStr::deserialize(deserializer).map(Self::from_json)
+    }
+}

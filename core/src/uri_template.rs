@@ -1,0 +1,69 @@
+//! RFC 6570 as far as resources use it: `{name}` stands for one segment of a path, `{+name}` for anything.
+
+use crate::json::JsonStr;
+
+/// Whether `uri` is an expansion of `template`.
+pub(crate) fn matches(template: &str, uri: JsonStr<'_>) -> bool {
+    walk(template, uri, |_, _, _| {}).is_some()
+}
+
+/// What the variable `name` stands for in `uri`.
+pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Option<impl Iterator<Item = char> + use<'f>> {
+    let mut found = None;
+    walk(template, uri, |variable, start, len| {
+        if variable == name {
+            found = Some((start, len));
+        }
+    })?;
+    let (start, len) = found?;
+    Some(uri.chars().skip(start).take(len))
+}
+
+/// Whether all expressions are of the two kinds that are understood.
+pub(crate) fn is_valid(template: &str) -> bool {
+    let mut rest = template;
+    while let Some((_, after)) = rest.split_once('{') {
+        let Some((expression, after)) = after.split_once('}') else { return false };
+        let name = expression.strip_prefix('+').unwrap_or(expression);
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            return false;
+        }
+        rest = after;
+    }
+    !rest.contains('}')
+}
+
+/// Goes along template and URI; `None` where they part. A variable ends where the literal character behind it comes first, and takes at least one character.
+fn walk(template: &str, uri: JsonStr<'_>, mut bind: impl FnMut(&str, usize, usize)) -> Option<()> {
+    let mut chars = uri.chars().peekable();
+    let mut at = 0;
+    let mut rest = template;
+    loop {
+        let (literal, expression) = match rest.split_once('{') {
+            Some((literal, after)) => (literal, Some(after.split_once('}')?)),
+            None => (rest, None),
+        };
+        for expected in literal.chars() {
+            if chars.next()? != expected {
+                return None;
+            }
+            at += 1;
+        }
+        let Some((expression, after)) = expression else { break };
+        let (name, reserved) = match expression.strip_prefix('+') {
+            Some(name) => (name, true),
+            None => (expression, false),
+        };
+        let stop = after.chars().next();
+        let start = at;
+        while chars.next_if(|c| Some(*c) != stop && (reserved || !matches!(c, '/' | '?' | '#'))).is_some() {
+            at += 1;
+        }
+        if at == start {
+            return None;
+        }
+        bind(name, start, at - start);
+        rest = after;
+    }
+    chars.next().is_none().then_some(())
+}

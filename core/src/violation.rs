@@ -1,0 +1,104 @@
+//! What a peer can do wrong.
+
+use crate::rpc::ErrorCode;
+
+/// A fault of the peer: an event, not an error. Where JSON-RPC allows an answer it has been given already; the session goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Violation {
+    /// The frame is not UTF-8.
+    NotUtf8,
+    /// The frame is not JSON: noise, a log line, a cut message.
+    NotJson,
+    /// Arrays and objects nested deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
+    TooDeep,
+    /// The line did not fit the receive buffer.
+    TooLong,
+    /// JSON, but neither a request nor a notification nor a response.
+    NotAMessage,
+    /// A member of the envelope stands there twice.
+    DuplicateKey,
+    /// `jsonrpc` is missing or not `"2.0"`.
+    WrongJsonRpcVersion,
+    /// The id is null, a fraction, or anything else but a string or an integer.
+    InvalidId,
+    /// The id or the progress token is longer than [`MAX_ID`](crate::MAX_ID) bytes.
+    IdTooLong,
+    /// The id belongs to a request that is still in flight. Answered without id, since an answer with it would end the first one.
+    IdInUse,
+    /// A batch where the revision has none (all but 2025-03-26), or before `initialize`.
+    BatchNotAllowed,
+    /// An empty batch.
+    EmptyBatch,
+    /// `initialize` inside a batch.
+    InitializeInBatch,
+    /// A second `initialize`.
+    AlreadyInitialized,
+    /// A request that is neither modern nor preceded by `initialize`.
+    NotInitialized,
+    /// The version in `_meta` is none that this server speaks.
+    UnsupportedVersion,
+    /// `_meta` lacks what 2026-07-28 requires, or has it in a wrong form.
+    InvalidMeta,
+    /// No such method in this revision, or behind a capability that was not declared.
+    UnknownMethod,
+    /// The parameters are not what the method takes.
+    InvalidParams,
+    /// The table of requests in flight is full.
+    TooManyRequests,
+    /// A response to nothing: never asked, answered twice, or not allowed in this revision.
+    UnexpectedResponse,
+}
+
+impl Violation {
+    /// The code it is answered with.
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::NotUtf8 | Self::NotJson => ErrorCode::ParseError,
+            Self::UnsupportedVersion => ErrorCode::UnsupportedProtocolVersion,
+            Self::NotInitialized | Self::InvalidMeta | Self::InvalidParams => ErrorCode::InvalidParams,
+            Self::UnknownMethod => ErrorCode::MethodNotFound,
+            Self::TooManyRequests => ErrorCode::InternalError,
+            _ => ErrorCode::InvalidRequest,
+        }
+    }
+
+    /// The message it is answered with.
+    #[must_use]
+    pub const fn message(self) -> &'static str {
+        match self {
+            Self::NotUtf8 => "Parse error: the message is not UTF-8",
+            Self::NotJson => "Parse error: the message is not JSON",
+            Self::TooDeep => "Arrays and objects are nested too deeply",
+            Self::TooLong => "The message is longer than this peer's receive buffer",
+            Self::NotAMessage => "Neither a request nor a notification nor a response",
+            Self::DuplicateKey => "A member of the message appears twice",
+            Self::WrongJsonRpcVersion => "The member jsonrpc must be \"2.0\"",
+            Self::InvalidId => "The id must be a string or an integer",
+            Self::IdTooLong => "The id or progress token is too long",
+            Self::IdInUse => "The id belongs to a request that is still in flight",
+            Self::BatchNotAllowed => "Batches exist only in protocol version 2025-03-26, after initialize",
+            Self::EmptyBatch => "The batch is empty",
+            Self::InitializeInBatch => "initialize may not be part of a batch",
+            Self::AlreadyInitialized => "The session is initialized already",
+            Self::NotInitialized => {
+                "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta"
+            }
+            Self::UnsupportedVersion => "Unsupported protocol version",
+            Self::InvalidMeta => {
+                "params._meta must hold io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
+            }
+            Self::UnknownMethod => "Method not found",
+            Self::InvalidParams => "Invalid params",
+            Self::TooManyRequests => "Too many requests in flight",
+            Self::UnexpectedResponse => "A response to nothing",
+        }
+    }
+}
+
+impl core::fmt::Display for Violation {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.message())
+    }
+}

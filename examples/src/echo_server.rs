@@ -1,0 +1,24 @@
+//! The smallest useful server: one tool, on standard input and output. `cargo run --bin echo-server`
+
+use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
+use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig, ServerEvent, Target};
+use mcp_sansio_adapters::stdio;
+
+static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
+static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+    "echo",
+    RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#),
+)
+.description("Says what you say")]);
+
+fn main() -> std::io::Result<()> {
+    stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut stdio::Session<'_, '_>| {
+        let ServerEvent::Request(request) = event else { return Ok(()) };
+        let Some(Target::Tool(_)) = session.answer_from(&CATALOG, &request)? else { return Ok(()) };
+        match request.arguments().get("text").and_then(RawJson::as_string) {
+            Some(text) => session.respond(request.handle, &TextResult::from(Text::from(text))),
+            None => session.respond(request.handle, &TextResult::error("text must be a string")),
+        }
+        .map(|_| ())
+    })
+}

@@ -1,0 +1,7 @@
+//! Thin adapters between [`mcp_sansio`] and the world. Each is the loop of the README and nothing more; one feature each.
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+#[cfg(feature = "stdio")]
+pub mod stdio;

@@ -1,0 +1,161 @@
+//! A server on blocking input and output: a process's stdio, a serial port, any [`Read`](std::io::Read) and [`Write`].
+//!
+//! ```no_run
+//! use mcp_sansio::types::Implementation;
+//! use mcp_sansio::{RpcError, ServerCapability, ServerConfig, ServerEvent};
+//! use mcp_sansio_adapters::stdio::{self, Session};
+//!
+//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
+//!
+//! fn main() -> std::io::Result<()> {
+//!     stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
+//!         ServerEvent::Request(request) => session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ()),
+//!         _ => Ok(()),
+//!     })
+//! }
+//! ```
+
+mod input;
+mod session;
+
+pub use input::{Input, Threaded};
+#[cfg(unix)]
+pub use input::Polled;
+pub use session::Session;
+
+use std::io::{self, Write};
+
+use mcp_sansio::{Instant, Messages, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
+
+/// What an application does with the events of a session.
+///
+/// A closure will do for one that answers at once. One with work that takes time keeps it as jobs: `wake` says when the next of them wants to go on, and
+/// ping and cancellation are attended to in between.
+pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+    /// Something happened.
+    ///
+    /// # Errors
+    /// End the session: what [`Session`]'s calls return, as a rule.
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> io::Result<()>;
+
+    /// When [`woken`](Self::woken) is to be called.
+    fn wake(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The time that [`wake`](Self::wake) said has come.
+    ///
+    /// # Errors
+    /// End the session.
+    fn woken(&mut self, session: &mut Session<'_, '_, N, S>) -> io::Result<()> {
+        let _ = session;
+        Ok(())
+    }
+}
+
+impl<F, const N: usize, const S: usize> Handler<N, S> for F
+where
+    F: FnMut(ServerEvent<'_>, &mut Session<'_, '_, N, S>) -> io::Result<()>,
+{
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> io::Result<()> {
+        self(event, session)
+    }
+}
+
+/// Serves this process's standard input and output until the input ends.
+///
+/// Nothing else may write to standard output meanwhile. A client that has gone away is an end like any other, no error.
+///
+/// # Errors
+/// Of reading, of writing, or the handler's.
+pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::fs::File;
+        use std::os::fd::AsFd;
+        // The descriptors themselves: the buffers of `std::io::Stdin` and `Stdout` would hold back what `poll` and the client wait for.
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+        serve_on(config, Polled(input), output, handler)
+    }
+    #[cfg(not(unix))]
+    serve_on(config, Threaded::new(io::stdin()), io::stdout(), handler)
+}
+
+/// Serves any input and output until the input ends. `N` requests may be in flight, and `S` URIs subscribed to.
+///
+/// # Errors
+/// Of reading, of writing, or the handler's.
+pub fn serve_on<const N: usize, const S: usize>(
+    config: &ServerConfig<'_>,
+    mut input: impl Input,
+    mut output: impl Write,
+    mut handler: impl Handler<N, S>,
+) -> io::Result<()> {
+    let mut server = Box::new(Server::<N, S>::with_capacity(config));
+    let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
+    let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
+    let clock = std::time::Instant::now();
+    let mut session = Session::new(&mut server, &mut tx, &mut output, clock);
+    let ended = run(&mut session, &mut rx, &mut input, &mut handler);
+    session.close();
+    match ended {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        ended => ended,
+    }
+}
+
+fn run<const N: usize, const S: usize>(
+    session: &mut Session<'_, '_, N, S>,
+    rx: &mut RxBuffer<Vec<u8>>,
+    input: &mut impl Input,
+    handler: &mut impl Handler<N, S>,
+) -> io::Result<()> {
+    let mut ended = false;
+    loop {
+        while let Some(frame) = rx.next_frame() {
+            let mut messages = Messages::new(frame);
+            while let Some(event) = session.next_event(&mut messages)? {
+                handler.event(event, session)?;
+            }
+        }
+        while let Some(event) = session.handle_timeout()? {
+            handler.event(event, session)?;
+        }
+        if handler.wake().is_some_and(|wake| wake <= session.now()) {
+            handler.woken(session)?;
+        }
+        session.drain()?;
+        if ended {
+            return Ok(());
+        }
+        let due = [session.poll_timeout(), handler.wake()].into_iter().flatten().min();
+        if let Some(due) = due
+            && !input.wait(due.saturating_duration_since(session.now()))?
+        {
+            continue;
+        }
+        let read = match input.read(rx.spare()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        if read == 0 {
+            // A last line without an end is a line.
+            ended = true;
+            if let Some(byte) = rx.spare().first_mut() {
+                *byte = b'\n';
+                rx.commit(1);
+            }
+        }
+        rx.commit(read);
+    }
+}
+
+/// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need it.
+pub const MAX_LINE: usize = 16 << 20;
+/// The most that is held back for the client, in bytes. A longer answer is written in pieces.
+pub const MAX_PENDING: usize = 1 << 20;
+/// Requests in flight, unless the type says otherwise.
+pub const IN_FLIGHT: usize = 64;
+/// Subscribed URIs, unless the type says otherwise.
+pub const SUBSCRIPTIONS: usize = 64;

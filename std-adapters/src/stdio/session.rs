@@ -1,0 +1,218 @@
+//! A server with the output that it writes to: each call drains and repeats until it is through.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use mcp_sansio::types::InputRequiredResult;
+use mcp_sansio::{
+    Answered, Call, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server,
+    ServerEvent, Target, Tx, TxBuffer,
+};
+use serde::Serialize;
+
+use super::{IN_FLIGHT, SUBSCRIPTIONS};
+
+/// What a handler speaks through. The calls are those of [`Server`], where the documentation is; they take as long as the output takes.
+///
+/// All of them fail as the output does. [`io::ErrorKind::InvalidInput`] means that the protocol forbids it or the value cannot be written.
+pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+    server: &'s mut Server<'c, N, S>,
+    tx: &'s mut TxBuffer<Vec<u8>>,
+    output: &'s mut dyn Write,
+    clock: std::time::Instant,
+}
+
+impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
+    pub(super) fn new(
+        server: &'s mut Server<'c, N, S>,
+        tx: &'s mut TxBuffer<Vec<u8>>,
+        output: &'s mut dyn Write,
+        clock: std::time::Instant,
+    ) -> Self {
+        Self { server, tx, output, clock }
+    }
+
+    /// The time since the session began.
+    pub fn now(&self) -> Instant {
+        Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// The server, to ask it something, or for a call that is not below.
+    pub fn server(&mut self) -> &mut Server<'c, N, S> {
+        self.server
+    }
+
+    /// [`Catalog::answer`]: answers lists and unknown names, and says what the request is about otherwise.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn answer_from<'k>(&mut self, catalog: &Catalog<'k>, request: &Request<'_>) -> io::Result<Option<Target<'k>>> {
+        self.send(|server, tx| catalog.answer(server, request, tx))
+    }
+
+    /// [`Server::respond`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn respond<T: Serialize + ?Sized>(&mut self, request: RequestHandle, result: &T) -> io::Result<Answered> {
+        self.send(|server, tx| server.respond(request, result, tx))
+    }
+
+    /// [`Server::respond_raw`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>) -> io::Result<Answered> {
+        self.send(|server, tx| server.respond_raw(request, result, tx))
+    }
+
+    /// [`Server::respond_error`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn respond_error(&mut self, request: RequestHandle, error: &RpcError<'_>) -> io::Result<Answered> {
+        self.send(|server, tx| server.respond_error(request, error, tx))
+    }
+
+    /// [`Server::input_required`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn input_required(&mut self, request: RequestHandle, input: &InputRequiredResult<'_>) -> io::Result<Answered> {
+        self.send(|server, tx| server.input_required(request, input, tx))
+    }
+
+    /// [`Server::progress`]; sent at once.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn progress(&mut self, request: RequestHandle, progress: &Progress<'_>) -> io::Result<Answered> {
+        let now = self.now();
+        let answered = self.send(|server, tx| server.progress(now, request, progress, tx))?;
+        self.drain()?;
+        Ok(answered)
+    }
+
+    /// [`Server::log`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn log<T: Serialize + ?Sized>(&mut self, request: RequestHandle, message: &LogMessage<'_, T>) -> io::Result<Answered> {
+        self.send(|server, tx| server.log(request, message, tx))
+    }
+
+    /// [`Server::log_unrelated`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn log_unrelated<T: Serialize + ?Sized>(&mut self, message: &LogMessage<'_, T>) -> io::Result<Answered> {
+        self.send(|server, tx| server.log_unrelated(message, tx))
+    }
+
+    /// [`Server::publish`], to all subscribers.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn publish(&mut self, mut change: Change<'_>) -> io::Result<()> {
+        while self.send(|server, tx| server.publish(&mut change, tx))? {}
+        Ok(())
+    }
+
+    /// [`Server::end_listen`], to its end.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn end_listen(&mut self, request: RequestHandle) -> io::Result<()> {
+        while self.send(|server, tx| server.end_listen(request, tx))? {}
+        Ok(())
+    }
+
+    /// [`Server::notify`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> io::Result<()> {
+        self.send(|server, tx| server.notify(method, params, tx))
+    }
+
+    /// [`Server::request`]; the answer is an event.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn request<P: Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> io::Result<Call> {
+        let now = self.now();
+        self.send(|server, tx| server.request(now, request, tx))
+    }
+
+    /// [`Server::cancel_call`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn cancel_call(&mut self, call: Call) -> io::Result<bool> {
+        let now = self.now();
+        self.send(|server, tx| server.cancel_call(now, call, tx))
+    }
+
+    /// Any call of the server: repeated after each drain, until it is through.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> io::Result<R> {
+        loop {
+            match call(self.server, self.tx) {
+                Err(error) if error.is_full() => self.drain()?,
+                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error)),
+                Ok(value) => {
+                    // Enough for one system call; more would only leave the cache.
+                    if self.tx.pending().len() >= ENOUGH {
+                        self.drain()?;
+                    }
+                    return Ok(value);
+                }
+            }
+        }
+    }
+
+    /// Writes everything out. Done before each wait; in the middle of long work it tells the client sooner.
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn drain(&mut self) -> io::Result<()> {
+        if self.tx.pending().is_empty() {
+            return Ok(());
+        }
+        self.output.write_all(self.tx.pending())?;
+        self.tx.advance(self.tx.pending().len());
+        self.output.flush()
+    }
+
+    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> io::Result<Option<ServerEvent<'f>>> {
+        let now = self.now();
+        self.send(|server, tx| server.next_event(now, messages, tx))
+    }
+
+    pub(super) fn handle_timeout(&mut self) -> io::Result<Option<ServerEvent<'static>>> {
+        let now = self.now();
+        self.send(|server, tx| server.handle_timeout(now, tx))
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.server.poll_timeout()
+    }
+
+    pub(super) fn close(&mut self) {
+        self.server.close();
+    }
+}
+
+impl<const N: usize, const S: usize> fmt::Debug for Session<'_, '_, N, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("in_flight", &self.server.in_flight()).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of answers after which they are written although there is more to read.
+const ENOUGH: usize = 64 << 10;

@@ -1,0 +1,241 @@
+"""Drives a server with the PyPI package `mcp` 2.x."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp import Client, MCPError
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.subscriptions import Subscription
+from pydantic import BaseModel, TypeAdapter
+
+from harness import Handlers, Json, RpcError, TimedOut, main
+
+warnings.simplefilter("ignore")
+logging.disable(logging.CRITICAL)
+
+LABEL = f"python mcp {version('mcp')}"
+SLUG = "python-v2"
+MODES = ["legacy", "auto", "2026-07-28"]
+PIN = "2026-07-28"
+
+_ANSWER: TypeAdapter[Any] = TypeAdapter(types.InputResponse)
+_RAW: TypeAdapter[Json] = TypeAdapter(dict[str, Any])
+
+
+def plain(model: BaseModel) -> Json:
+    return model.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+@contextmanager
+def translated():
+    try:
+        yield
+    except MCPError as error:
+        if error.code == types.REQUEST_TIMEOUT:
+            raise TimedOut(str(error)) from error
+        raise RpcError(error.code, error.message, error.data) from error
+
+
+class Session:
+    def __init__(self, client: Client, mode: str, logs: list[Json], notifications: list[Json]):
+        self.client, self.mode = client, mode
+        self.logs, self.notifications = logs, notifications
+
+    async def info(self) -> Json:
+        """What the SDK says was negotiated. A pinned client sends no discover by itself: ask for it."""
+        info = self.client.server_info
+        seen = {
+            "protocolVersion": self.client.protocol_version,
+            "capabilities": plain(self.client.server_capabilities),
+            "serverInfo": plain(info) if info else None,
+            "instructions": self.client.instructions,
+        }
+        if self.mode == PIN:
+            result = types.DiscoverResult.model_validate(await self.client.session.send_discover(PIN))
+            self.client.session.adopt(result)
+            seen = {**seen, "capabilities": plain(result.capabilities), "instructions": result.instructions}
+            seen["serverInfo"] = plain(self.client.session.server_info)
+        return seen
+
+    async def ping(self) -> Json:
+        with translated():
+            return plain(await self.client.send_ping())
+
+    async def list(self, kind: str) -> list[Json]:
+        call, member = {
+            "tools": (self.client.list_tools, "tools"),
+            "resources": (self.client.list_resources, "resources"),
+            "templates": (self.client.list_resource_templates, "resourceTemplates"),
+            "prompts": (self.client.list_prompts, "prompts"),
+        }[kind]
+        items, cursor = [], None
+        for _ in range(100):
+            with translated():
+                page = plain(await call(cursor=cursor, cache_mode="bypass"))
+            items += page[member]
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return items
+        raise RuntimeError("pagination does not end")
+
+    async def call(
+        self,
+        name: str,
+        arguments: Json | None = None,
+        *,
+        progress: Callable[[Json], None] | None = None,
+        timeout: float | None = None,
+        log_level: str | None = None,
+    ) -> Json:
+        async def on_progress(value: float, total: float | None, message: str | None) -> None:
+            progress({"progress": value, "total": total, "message": message})
+
+        with translated():
+            result = await self.client.call_tool(
+                name,
+                arguments,
+                read_timeout_seconds=timeout,
+                progress_callback=on_progress if progress else None,
+                meta={types.LOG_LEVEL_META_KEY: log_level} if log_level else None,
+            )
+        return plain(result)
+
+    async def call_round(
+        self, name: str, arguments: Json, answers: dict[str, Json] | None = None, state: str | None = None
+    ) -> Json:
+        """One leg of a multi-round call, without the SDK answering for us."""
+        with translated():
+            result = await self.client.session.call_tool(
+                name,
+                arguments,
+                input_responses={key: _ANSWER.validate_python(value) for key, value in answers.items()} if answers else None,
+                request_state=state,
+                allow_input_required=True,
+            )
+        return plain(result)
+
+    async def abandon(self, name: str, arguments: Json, after: int) -> None:
+        """Calls, and cancels once `after` progress notifications have come."""
+        with anyio.CancelScope() as scope:
+            seen = []
+
+            def progress(item: Json) -> None:
+                seen.append(item)
+                if len(seen) >= after:
+                    scope.cancel()
+
+            await self.call(name, arguments, progress=progress)
+            raise RuntimeError("answered before it was cancelled")
+
+    async def read(self, uri: str) -> Json:
+        with translated():
+            return plain(await self.client.read_resource(uri, cache_mode="bypass"))
+
+    async def prompt(self, name: str, arguments: dict[str, str] | None = None) -> Json:
+        with translated():
+            return plain(await self.client.get_prompt(name, arguments))
+
+    async def complete(self, ref: Json, name: str, value: str) -> Json:
+        kind = types.PromptReference if ref["type"] == "ref/prompt" else types.ResourceTemplateReference
+        with translated():
+            return plain(await self.client.complete(kind.model_validate(ref), {"name": name, "value": value}))
+
+    async def set_level(self, level: str) -> Json:
+        with translated():
+            return plain(await self.client.set_logging_level(level))
+
+    async def subscribe(self, uri: str) -> Json:
+        with translated():
+            return plain(await self.client.subscribe_resource(uri))
+
+    async def unsubscribe(self, uri: str) -> Json:
+        with translated():
+            return plain(await self.client.unsubscribe_resource(uri))
+
+    async def roots_changed(self) -> None:
+        await self.client.send_roots_list_changed()
+
+    async def request(self, method: str, params: Json | None = None) -> Json:
+        with translated():
+            request = types.Request[Any, str](method=method, params=params)
+            return await self.client.session.send_request(request, _RAW)
+
+    @asynccontextmanager
+    async def listen(self, *, tools: bool = False, prompts: bool = False, uris: tuple[str, ...] = ()) -> AsyncIterator[Listening]:
+        with translated():
+            opened: AbstractAsyncContextManager[Subscription] = self.client.listen(
+                tools_list_changed=tools, prompts_list_changed=prompts, resource_subscriptions=uris
+            )
+            async with opened as subscription:
+                yield Listening(subscription)
+
+
+class Listening:
+    def __init__(self, subscription: Subscription):
+        self.subscription = subscription
+        self.honored = plain(subscription.honored)
+
+    async def next(self) -> str:
+        """The name of the next event, as its notification is called."""
+        with anyio.fail_after(5):
+            event = await anext(self.subscription)
+        return {
+            "ToolsListChanged": "notifications/tools/list_changed",
+            "PromptsListChanged": "notifications/prompts/list_changed",
+            "ResourceUpdated": "notifications/resources/updated",
+        }[type(event).__name__]
+
+
+@asynccontextmanager
+async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIterator[Session]:
+    logs: list[Json] = []
+    notifications: list[Json] = []
+
+    def answering(handler: Callable[[Json], Json], model: type[BaseModel]):
+        async def callback(_context: Any, params: BaseModel) -> Any:
+            try:
+                return model.model_validate(handler(plain(params)))
+            except RpcError as refusal:
+                return types.ErrorData(code=refusal.code, message="refused by the test")
+
+        return callback
+
+    async def roots(_context: Any) -> types.ListRootsResult:
+        return types.ListRootsResult.model_validate(handlers.roots())
+
+    async def on_log(params: types.LoggingMessageNotificationParams) -> None:
+        logs.append(plain(params))
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, BaseModel):
+            notifications.append(plain(message))
+
+    client = Client(
+        StdioServerParameters(command=command[0], args=command[1:]),
+        mode=mode,
+        sampling_callback=answering(handlers.sampling, types.CreateMessageResult) if handlers.sampling else None,
+        elicitation_callback=answering(handlers.elicitation, types.ElicitResult) if handlers.elicitation else None,
+        list_roots_callback=roots if handlers.roots else None,
+        logging_callback=on_log,
+        message_handler=on_message,
+        client_info=types.Implementation(name="interop", version="1"),
+    )
+    async with client:
+        yield Session(client, mode, logs, notifications)
+
+
+if __name__ == "__main__":
+    from cases_common import SUITE as common
+    from cases_legacy import SUITE as legacy
+    from cases_modern import SUITE as modern
+
+    main(sys.modules[__name__], [common, legacy, modern])

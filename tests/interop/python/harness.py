@@ -1,0 +1,171 @@
+"""Case runner shared by the Python clients: one session per case, one printed line per case."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+HERE = Path(__file__).resolve().parent.parent
+EXPECTED = json.loads((HERE / "expected.json").read_text())
+CASE_TIMEOUT = 30.0
+Json = dict[str, Any]
+
+
+class RpcError(Exception):
+    """A JSON-RPC error the server answered with."""
+
+    def __init__(self, code: int, message: str, data: Any = None):
+        super().__init__(f"error {code}: {message} (data: {data!r})")
+        self.code, self.data = code, data
+
+
+class TimedOut(Exception):
+    """The SDK gave up waiting for an answer."""
+
+
+class NotOffered(Exception):
+    """The SDK, in this mode, has no way to do what the case needs (or the server has nothing to try it on)."""
+
+    def __init__(self, reason: str, by: str = "this SDK/mode"):
+        super().__init__(f"not offered by {by}: {reason}")
+
+
+class Failure(AssertionError):
+    """A check that did not hold."""
+
+
+def check(condition: object, message: str, *seen: object) -> None:
+    if not condition:
+        raise Failure(message + "".join(f"; got {item!r}" for item in seen))
+
+
+@dataclass
+class Handlers:
+    """What the client answers server requests with. A missing handler is not declared as a capability.
+
+    Each maps params to a result, both in wire form, or raises `RpcError` to refuse.
+    """
+
+    sampling: Callable[[Json], Json] | None = None
+    elicitation: Callable[[Json], Json] | None = None
+    roots: Callable[[], Json] | None = None
+
+
+class Wire:
+    """The lines a case's server processes exchanged with the SDK, in order."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def processes(self) -> list[list[Json]]:
+        files = sorted(self.directory.glob("*.jsonl"), key=lambda f: f.stat().st_mtime)
+        return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
+
+    def sent(self) -> list[Json]:
+        return self._messages("c2s")
+
+    def received(self) -> list[Json]:
+        return self._messages("s2c")
+
+    def result_of(self, method: str) -> Json | None:
+        """The result of the first `method` request, if it was sent and answered."""
+        for request in self.sent():
+            if request.get("method") == method and "id" in request:
+                for answer in self.received():
+                    if "method" not in answer and answer.get("id") == request["id"]:
+                        return answer.get("result")
+        return None
+
+    def _messages(self, direction: str) -> list[Json]:
+        return [json.loads(r["line"]) for process in self.processes() for r in process if r["dir"] == direction]
+
+
+@dataclass
+class Env:
+    """What a case gets: who it is running as, and how to open a session."""
+
+    sdk: Any
+    mode: str
+    era: str
+    command: list[str]
+    wire: Wire
+
+    @asynccontextmanager
+    async def open(self, handlers: Handlers | None = None, *, tapped: bool = True, **options: Any) -> AsyncIterator[Any]:
+        command = self.command
+        if tapped:
+            command = [sys.executable, str(HERE / "wiretap.py"), str(self.wire.directory), *command]
+        async with self.sdk.connect(self.mode, command, handlers or Handlers(), **options) as session:
+            yield session
+
+
+Case = Callable[[Env], Awaitable[None]]
+
+
+@dataclass
+class Suite:
+    """The cases of one file, by the era they belong to."""
+
+    era: str | None = None
+    cases: list[tuple[str, str | None, Case]] = field(default_factory=list)
+
+    def case(self, name: str, era: str | None = None) -> Callable[[Case], Case]:
+        def add(function: Case) -> Case:
+            self.cases.append((name, era or self.era, function))
+            return function
+
+        return add
+
+
+def first_leaf(error: BaseException) -> BaseException:
+    """SDK task groups wrap what a case raises; the first leaf is what went wrong."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def run_mode(sdk: Any, mode: str, command: list[str], suites: list[Suite]) -> int:
+    era = "legacy" if mode == "legacy" else "modern"
+    label = f"{sdk.LABEL} {mode}"
+    logs = Path(os.environ["INTEROP_LOGS"]) / f"{sdk.SLUG}-{mode}"
+    only = os.environ.get("INTEROP_CASE", "")
+    failed = 0
+    cases = [entry for suite in suites for entry in suite.cases if entry[1] in (None, era) and only in entry[0]]
+    for index, (name, _, function) in enumerate(cases):
+        env = Env(sdk, mode, era, command, Wire(logs / f"{index:03}"))
+        try:
+            with anyio.fail_after(CASE_TIMEOUT):
+                await function(env)
+        except (Exception, BaseExceptionGroup) as raised:
+            error = first_leaf(raised)
+            if isinstance(error, NotOffered):
+                print(f"N/A  {label}: {name} -- {error}", flush=True)
+                continue
+            failed += 1
+            text = str(error) if isinstance(error, (Failure, RpcError)) else f"{type(error).__name__}: {error}"
+            print(f"FAIL {label}: {name} -- {' '.join(text.split())[:600]} [wire {env.wire.directory.name}]", flush=True)
+            if os.environ.get("INTEROP_TRACE"):
+                traceback.print_exception(raised)
+        else:
+            print(f"PASS {label}: {name}", flush=True)
+    return failed
+
+
+def main(sdk: Any, suites: list[Suite]) -> None:
+    """`client_vN.py COMMAND [ARGUMENT...]`"""
+
+    async def everything() -> int:
+        if sdk.MODES == ["legacy"]:
+            print(f"N/A  {sdk.LABEL}: every case of 2026-07-28 -- {NotOffered('it speaks the handshake era only')}", flush=True)
+        return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in sdk.MODES])
+
+    sys.exit(1 if anyio.run(everything) else 0)

@@ -1,0 +1,139 @@
+// Drives a server with the npm package `@modelcontextprotocol/sdk` 1.x.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+    CreateMessageRequestSchema, ElicitRequestSchema, ErrorCode, ListRootsRequestSchema, McpError, ResultSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { readFileSync } from 'node:fs';
+
+import { SUITE as common } from './cases_common.mjs';
+import { SUITE as legacy } from './cases_legacy.mjs';
+import { main, RpcError, TimedOut } from './harness.mjs';
+
+const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
+const VERSION = lock.packages['node_modules/@modelcontextprotocol/sdk'].version;
+
+async function translated(call) {
+    try {
+        return await call();
+    } catch (error) {
+        if (!(error instanceof McpError)) throw error;
+        if (error.code === ErrorCode.RequestTimeout) throw new TimedOut(error.message);
+        throw new RpcError(error.code, error.message, error.data);
+    }
+}
+
+class Session {
+    notifications = [];
+
+    constructor(client) {
+        this.client = client;
+        client.fallbackNotificationHandler = async (notification) => {
+            this.notifications.push(notification);
+        };
+    }
+
+    get logs() {
+        return this.notifications.filter((n) => n.method === 'notifications/message').map((n) => n.params);
+    }
+
+    async info() {
+        return {
+            protocolVersion: this.protocolVersion,
+            capabilities: this.client.getServerCapabilities(),
+            serverInfo: this.client.getServerVersion(),
+            instructions: this.client.getInstructions(),
+        };
+    }
+
+    ping() {
+        return translated(() => this.client.ping());
+    }
+
+    async list(kind) {
+        const [call, member] = {
+            tools: [(p) => this.client.listTools(p), 'tools'],
+            resources: [(p) => this.client.listResources(p), 'resources'],
+            templates: [(p) => this.client.listResourceTemplates(p), 'resourceTemplates'],
+            prompts: [(p) => this.client.listPrompts(p), 'prompts'],
+        }[kind];
+        const items = [];
+        let cursor;
+        for (let pages = 0; pages < 100; pages += 1) {
+            const page = await translated(() => call(cursor === undefined ? undefined : { cursor }));
+            items.push(...page[member]);
+            cursor = page.nextCursor;
+            if (cursor === undefined) return items;
+        }
+        throw new Error('pagination does not end');
+    }
+
+    call(name, args, { progress, timeout, signal } = {}) {
+        const options = { onprogress: progress, timeout, signal };
+        return translated(() => this.client.callTool({ name, arguments: args }, undefined, options));
+    }
+
+    read(uri) {
+        return translated(() => this.client.readResource({ uri }));
+    }
+
+    prompt(name, args) {
+        return translated(() => this.client.getPrompt({ name, arguments: args }));
+    }
+
+    complete(ref, name, value) {
+        return translated(() => this.client.complete({ ref, argument: { name, value } }));
+    }
+
+    setLevel(level) {
+        return translated(() => this.client.setLoggingLevel(level));
+    }
+
+    subscribe(uri) {
+        return translated(() => this.client.subscribeResource({ uri }));
+    }
+
+    unsubscribe(uri) {
+        return translated(() => this.client.unsubscribeResource({ uri }));
+    }
+
+    rootsChanged() {
+        return translated(() => this.client.sendRootsListChanged());
+    }
+
+    request(method, params) {
+        return translated(() => this.client.request({ method, params }, ResultSchema));
+    }
+
+    close() {
+        return this.client.close();
+    }
+}
+
+async function connect(_mode, [command, ...args], handlers) {
+    const capabilities = {};
+    if (handlers.sampling) capabilities.sampling = {};
+    if (handlers.elicitation) capabilities.elicitation = { form: {} };
+    if (handlers.roots) capabilities.roots = { listChanged: true };
+    const client = new Client({ name: 'interop', version: '1' }, { capabilities });
+    const answering = (handler) => async (request) => {
+        try {
+            return await handler(request.params);
+        } catch (error) {
+            throw error instanceof RpcError ? new McpError(error.code, 'refused by the test') : error;
+        }
+    };
+    if (handlers.sampling) client.setRequestHandler(CreateMessageRequestSchema, answering(handlers.sampling));
+    if (handlers.elicitation) client.setRequestHandler(ElicitRequestSchema, answering(handlers.elicitation));
+    if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
+    const transport = new StdioClientTransport({ command, args });
+    const session = new Session(client);
+    // The client tells its transport the negotiated version, and keeps no other record of it.
+    transport.setProtocolVersion = (version) => {
+        session.protocolVersion = version;
+    };
+    await translated(() => client.connect(transport));
+    return session;
+}
+
+await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy]);

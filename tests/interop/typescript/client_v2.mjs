@@ -1,0 +1,151 @@
+// Drives a server with the npm package `@modelcontextprotocol/client` 2.x.
+import { Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { readFileSync } from 'node:fs';
+
+import { SUITE as common } from './cases_common.mjs';
+import { SUITE as legacy } from './cases_legacy.mjs';
+import { SUITE as modern } from './cases_modern.mjs';
+import { main, NotOffered, RpcError, TimedOut } from './harness.mjs';
+
+const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
+const VERSION = lock.packages['node_modules/@modelcontextprotocol/client'].version;
+
+/** A schema that takes anything: what came is judged by the cases. */
+const anything = { '~standard': { version: 1, vendor: 'interop', validate: (value) => ({ value }) } };
+
+async function translated(call) {
+    try {
+        return await call();
+    } catch (error) {
+        if (error instanceof ProtocolError) throw new RpcError(error.code, error.message, error.data);
+        if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) throw new TimedOut(error.message);
+        if (error instanceof SdkError && error.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
+            throw new NotOffered(error.message);
+        }
+        throw error;
+    }
+}
+
+class Session {
+    notifications = [];
+
+    constructor(client, transport) {
+        Object.assign(this, { client, transport });
+        client.fallbackNotificationHandler = async (notification) => {
+            this.notifications.push(notification);
+        };
+    }
+
+    get logs() {
+        return this.notifications.filter((n) => n.method === 'notifications/message').map((n) => n.params);
+    }
+
+    async info() {
+        return {
+            protocolVersion: this.client.getNegotiatedProtocolVersion(),
+            capabilities: this.client.getServerCapabilities(),
+            serverInfo: this.client.getServerVersion(),
+            instructions: this.client.getInstructions(),
+        };
+    }
+
+    ping() {
+        return translated(() => this.client.ping());
+    }
+
+    /** The SDK follows the cursors by itself. */
+    async list(kind) {
+        const fresh = { cacheMode: 'bypass' };
+        switch (kind) {
+            case 'tools': return (await translated(() => this.client.listTools(undefined, fresh))).tools;
+            case 'resources': return (await translated(() => this.client.listResources(undefined, fresh))).resources;
+            case 'templates': return (await translated(() => this.client.listResourceTemplates(undefined, fresh))).resourceTemplates;
+            case 'prompts': return (await translated(() => this.client.listPrompts(undefined, fresh))).prompts;
+        }
+    }
+
+    call(name, args, { progress, timeout, logLevel, signal } = {}) {
+        const meta = logLevel ? { _meta: { [LOG_LEVEL_META_KEY]: logLevel } } : {};
+        const options = { onprogress: progress, timeout, signal };
+        return translated(() => this.client.callTool({ name, arguments: args, ...meta }, options));
+    }
+
+    /** One leg of a multi-round call, without the SDK answering for us. */
+    callRound(name, args, inputResponses, requestState) {
+        const params = { name, arguments: args, inputResponses, requestState };
+        const request = { method: 'tools/call', params: JSON.parse(JSON.stringify(params)) };
+        return translated(() => this.client.request(request, anything, { allowInputRequired: true }));
+    }
+
+    read(uri) {
+        return translated(() => this.client.readResource({ uri }, { cacheMode: 'bypass' }));
+    }
+
+    prompt(name, args) {
+        return translated(() => this.client.getPrompt({ name, arguments: args }));
+    }
+
+    complete(ref, name, value) {
+        return translated(() => this.client.complete({ ref, argument: { name, value } }));
+    }
+
+    setLevel(level) {
+        return translated(() => this.client.setLoggingLevel(level));
+    }
+
+    subscribe(uri) {
+        return translated(() => this.client.subscribeResource({ uri }));
+    }
+
+    unsubscribe(uri) {
+        return translated(() => this.client.unsubscribeResource({ uri }));
+    }
+
+    rootsChanged() {
+        return translated(() => this.client.sendRootsListChanged());
+    }
+
+    request(method, params) {
+        return translated(() => this.client.request({ method, params }, anything));
+    }
+
+    listen(filter) {
+        return translated(() => this.client.listen(filter));
+    }
+
+    close() {
+        return this.client.close();
+    }
+}
+
+async function connect(mode, [command, ...args], handlers) {
+    const capabilities = {};
+    if (handlers.sampling) capabilities.sampling = {};
+    if (handlers.elicitation) capabilities.elicitation = { form: {} };
+    if (handlers.roots) capabilities.roots = mode === 'legacy' ? { listChanged: true } : {};
+    const negotiation = { legacy: 'legacy', auto: 'auto', pin: { pin: '2026-07-28' } };
+    const client = new Client(
+        { name: 'interop', version: '1' },
+        { capabilities, versionNegotiation: { mode: negotiation[mode] } },
+    );
+    const answering = (handler) => async (request) => {
+        try {
+            return await handler(request.params);
+        } catch (error) {
+            throw error instanceof RpcError ? new ProtocolError(error.code, 'refused by the test') : error;
+        }
+    };
+    if (handlers.sampling) client.setRequestHandler('sampling/createMessage', answering(handlers.sampling));
+    if (handlers.elicitation) client.setRequestHandler('elicitation/create', answering(handlers.elicitation));
+    if (handlers.roots) client.setRequestHandler('roots/list', answering(handlers.roots));
+    const transport = new StdioClientTransport({ command, args });
+    const session = new Session(client, transport);
+    await translated(() => client.connect(transport));
+    return session;
+}
+
+await main(
+    { LABEL: `typescript client ${VERSION}`, SLUG: 'typescript-v2', MODES: ['legacy', 'auto', 'pin'], connect },
+    [common, legacy, modern],
+);

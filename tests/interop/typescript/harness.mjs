@@ -1,0 +1,152 @@
+// Case runner shared by the TypeScript clients: one session per case, one printed line per case.
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+
+const HERE = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+export const EXPECTED = JSON.parse(readFileSync(path.join(HERE, 'expected.json'), 'utf8'));
+const CASE_TIMEOUT = 30_000;
+
+/** A JSON-RPC error: one the server answered with, or one a handler refuses with. */
+export class RpcError extends Error {
+    constructor(code, message, data) {
+        super(`error ${code}: ${message} (data: ${JSON.stringify(data)})`);
+        Object.assign(this, { code, data });
+    }
+}
+
+/** The SDK gave up waiting for an answer. */
+export class TimedOut extends Error {}
+
+/** The SDK, in this mode, has no way to do what the case needs (or the server has nothing to try it on). */
+export class NotOffered extends Error {
+    constructor(reason, by = 'this SDK/mode') {
+        super(`not offered by ${by}: ${reason}`);
+    }
+}
+
+/** A check that did not hold. */
+export class Failure extends Error {}
+
+export function check(condition, message, ...seen) {
+    if (!condition) throw new Failure(message + seen.map((item) => `; got ${JSON.stringify(item)}`).join(''));
+}
+
+export const same = isDeepStrictEqual;
+export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** The lines a case's server processes exchanged with the SDK, in order. */
+export class Wire {
+    constructor(directory) {
+        this.directory = directory;
+    }
+
+    processes() {
+        const files = readdirSync(this.directory).map((name) => path.join(this.directory, name));
+        files.sort((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs);
+        return files.map((file) => readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line)));
+    }
+
+    #messages(direction) {
+        return this.processes().flat().filter((record) => record.dir === direction).map((record) => JSON.parse(record.line));
+    }
+
+    sent() {
+        return this.#messages('c2s');
+    }
+
+    received() {
+        return this.#messages('s2c');
+    }
+
+    /** The result of the first `method` request, if it was sent and answered. */
+    resultOf(method) {
+        for (const request of this.sent().filter((m) => m.method === method && 'id' in m)) {
+            const answer = this.received().find((m) => !('method' in m) && m.id === request.id);
+            if (answer) return answer.result;
+        }
+    }
+}
+
+/** What a case gets: who it is running as, and how to use a session. */
+class Env {
+    constructor(sdk, mode, era, command, wire) {
+        Object.assign(this, { sdk, mode, era, command, wire });
+    }
+
+    /** Connects, runs `body`, closes whatever happened. */
+    async open(body, handlers = {}, { tapped = true } = {}) {
+        const tap = ['python3', path.join(HERE, 'wiretap.py'), this.wire.directory];
+        const session = await this.sdk.connect(this.mode, tapped ? [...tap, ...this.command] : this.command, handlers);
+        try {
+            return await body(session);
+        } finally {
+            await session.close();
+        }
+    }
+}
+
+/** The cases of one file, by the era they belong to. */
+export class Suite {
+    cases = [];
+
+    constructor(era) {
+        this.era = era;
+    }
+
+    add(name, run) {
+        this.cases.push({ name, era: this.era, run });
+    }
+}
+
+async function withTimeout(promise) {
+    let timer;
+    const late = new Promise((_, reject) => {
+        timer = setTimeout(() => reject(new Failure(`no result after ${CASE_TIMEOUT} ms`)), CASE_TIMEOUT);
+    });
+    try {
+        return await Promise.race([promise, late]);
+    } finally {
+        clearTimeout(timer);
+    }
+}
+
+async function runMode(sdk, mode, command, suites) {
+    const era = mode === 'legacy' ? 'legacy' : 'modern';
+    const label = `${sdk.LABEL} ${mode}`;
+    const only = process.env.INTEROP_CASE ?? '';
+    const cases = suites.flatMap((suite) => suite.cases);
+    const wanted = cases.filter((c) => (c.era === undefined || c.era === era) && c.name.includes(only));
+    let failed = 0;
+    for (const [index, { name, run }] of wanted.entries()) {
+        const number = String(index).padStart(3, '0');
+        const directory = path.join(process.env.INTEROP_LOGS, `${sdk.SLUG}-${mode}`, number);
+        mkdirSync(directory, { recursive: true });
+        try {
+            await withTimeout(run(new Env(sdk, mode, era, command, new Wire(directory))));
+            console.log(`PASS ${label}: ${name}`);
+        } catch (error) {
+            if (error instanceof NotOffered) {
+                console.log(`N/A  ${label}: ${name} -- ${error.message}`);
+                continue;
+            }
+            failed += 1;
+            const known = error instanceof Failure || error instanceof RpcError;
+            const text = known ? error.message : `${error?.name ?? 'error'}: ${error?.message ?? error}`;
+            console.log(`FAIL ${label}: ${name} -- ${text.replace(/\s+/g, ' ').slice(0, 600)} [wire ${number}]`);
+            if (process.env.INTEROP_TRACE) console.error(error);
+        }
+    }
+    return failed;
+}
+
+/** `node client_vN.mjs COMMAND [ARGUMENT...]` */
+export async function main(sdk, suites) {
+    let failed = 0;
+    if (sdk.MODES.length === 1) {
+        console.log(`N/A  ${sdk.LABEL}: every case of 2026-07-28 -- ${new NotOffered('it speaks the handshake era only').message}`);
+    }
+    for (const mode of sdk.MODES) failed += await runMode(sdk, mode, process.argv.slice(2), suites);
+    process.exit(failed ? 1 : 0);
+}

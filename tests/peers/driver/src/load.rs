@@ -1,0 +1,144 @@
+//! One run: a server started, greeted, warmed up, timed.
+
+use std::io;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use crate::scenario::{Mode, Scenario};
+use crate::server::{Candidate, Server, unexpected};
+use crate::wire::Wire;
+
+const WARM_UP: u64 = 2_000;
+
+/// The figures of one run.
+pub struct Run {
+    pub calls_per_second: f64,
+    /// The server's CPU time per request, in microseconds.
+    pub cpu: f64,
+    /// Microseconds from the write to the answer; 0 when pipelined, where it would show only the window.
+    pub p50: f64,
+    pub p99: f64,
+    pub peak_kib: f64,
+}
+
+/// Where driver and server run.
+pub struct Cpus {
+    pub driver: usize,
+    pub server: usize,
+}
+
+pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
+    let mut server = Server::start(candidate, cpus.server, cpus.driver)?;
+    let run = timed(&mut server, scenario);
+    // After a failure, too: a server left behind would disturb the next measurement.
+    server.stop()?;
+    run
+}
+
+fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
+    let wire = Wire::new(scenario.era, scenario.text_length);
+    greet(server, &wire)?;
+
+    let warm = 1 + WARM_UP;
+    let mut latencies = Vec::with_capacity(scenario.calls as usize);
+    call(server, &wire, 1..warm, scenario.mode, &mut latencies)?;
+    latencies.clear();
+
+    let cpu = server.cpu()?;
+    let start = Instant::now();
+    call(
+        server,
+        &wire,
+        warm..warm + scenario.calls,
+        scenario.mode,
+        &mut latencies,
+    )?;
+    let took = start.elapsed();
+    let cpu = server.cpu()? - cpu;
+
+    latencies.sort_unstable();
+    Ok(Run {
+        calls_per_second: scenario.calls as f64 / took.as_secs_f64(),
+        cpu: micros(cpu) / scenario.calls as f64,
+        p50: percentile(&latencies, 50),
+        p99: percentile(&latencies, 99),
+        peak_kib: server.peak_memory()? as f64,
+    })
+}
+
+fn greet(server: &mut Server, wire: &Wire) -> io::Result<()> {
+    send(server, &wire.greeting())?;
+    loop {
+        server.receive()?;
+        if let Some(line) = server.line() {
+            if !wire.is_greeting_answer(line) {
+                return Err(unexpected("not an answer to the greeting", line));
+            }
+            return send(server, &wire.after_greeting());
+        }
+    }
+}
+
+fn send(server: &mut Server, line: &str) -> io::Result<()> {
+    if let Some(out) = server.outgoing() {
+        out.extend_from_slice(line.as_bytes());
+    }
+    server.send()
+}
+
+/// Makes the calls with these ids and checks that each is answered once with its own text.
+fn call(
+    server: &mut Server,
+    wire: &Wire,
+    ids: Range<u64>,
+    mode: Mode,
+    latencies: &mut Vec<Duration>,
+) -> io::Result<()> {
+    let mut answered = vec![false; (ids.end - ids.start) as usize];
+    let mut next = ids.start;
+    let mut waiting = 0;
+    let mut written = Instant::now();
+    while next < ids.end || waiting > 0 {
+        // Bytes that are still waiting for the pipe come first: the window is refilled after them.
+        if next < ids.end
+            && waiting < mode.window()
+            && let Some(out) = server.outgoing()
+        {
+            while next < ids.end && waiting < mode.window() {
+                wire.push_call(next, out);
+                next += 1;
+                waiting += 1;
+            }
+            written = Instant::now();
+            server.send()?;
+        }
+
+        server.receive()?;
+        // Before the check of the answer, which is the driver's business.
+        let latency = written.elapsed();
+        while let Some(line) = server.line() {
+            let id = wire
+                .echoed(line)
+                .filter(|id| (ids.start..next).contains(id));
+            let id = id.ok_or_else(|| unexpected("not the echo of a request", line))?;
+            if std::mem::replace(&mut answered[(id - ids.start) as usize], true) {
+                return Err(unexpected("a second answer", line));
+            }
+            waiting -= 1;
+            if mode == Mode::PingPong {
+                latencies.push(latency);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+    sorted
+        .get(sorted.len() * percent / 100)
+        .map_or(0.0, |&duration| micros(duration))
+}

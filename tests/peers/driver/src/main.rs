@@ -1,0 +1,180 @@
+//! Measures echo servers over stdio, side by side. `--help` shows how.
+
+mod load;
+mod options;
+mod report;
+mod scenario;
+mod server;
+mod sys;
+mod wire;
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use load::Cpus;
+use options::Options;
+use report::{Role, Runs, grouped};
+use scenario::{Mode, Scenario};
+use server::Candidate;
+use wire::Era;
+
+fn main() -> ExitCode {
+    let done = match options::parse(std::env::args().skip(1)) {
+        Ok(Some(options)) => measure(&options),
+        Ok(None) => {
+            print!("{}", options::HELP);
+            Ok(())
+        }
+        Err(wrong) => Err(format!("{wrong}; see --help").into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
+    let candidates = candidates(options)?;
+    let cpus = sys::allowed_cpus()?;
+    let (first, second) = (cpus[0], *cpus.get(1).unwrap_or(&cpus[0]));
+    if first == second {
+        println!("Only one CPU: pipelined, too, driver and server share it.\n");
+    }
+    println!(
+        "{} era, {} runs of each server, interleaved: median (min-max)\n",
+        if options.era == Era::Legacy {
+            "2025-11-25 (handshake)"
+        } else {
+            "2026-07-28 (_meta in each request)"
+        },
+        options.runs
+    );
+
+    if options.quick {
+        println!("A first look: judge the targets by a run without --quick.\n");
+    }
+    for mut scenario in scenario::all(options.era) {
+        let skipped = options.mode.is_some_and(|mode| mode != scenario.mode)
+            || options
+                .text
+                .is_some_and(|length| length != scenario.text_length);
+        if skipped {
+            continue;
+        }
+        if options.quick {
+            scenario.calls /= 10;
+        }
+        let cpus = match scenario.mode {
+            Mode::Pipelined => Cpus {
+                driver: first,
+                server: second,
+            },
+            Mode::PingPong => Cpus {
+                driver: second,
+                server: second,
+            },
+        };
+        println!(
+            "{}, {} B of text: {} calls, {} in flight, driver on CPU {}, server on CPU {}",
+            scenario.mode,
+            scenario.text_length,
+            grouped(scenario.calls as f64),
+            scenario.mode.window(),
+            cpus.driver,
+            cpus.server
+        );
+        report::print(
+            &scenario,
+            &rounds(&candidates, &scenario, &cpus, options.runs)?,
+        );
+    }
+    Ok(())
+}
+
+/// Every round runs every server once, so that a busy minute of the machine hits all of them.
+fn rounds(
+    candidates: &[(Role, Candidate)],
+    scenario: &Scenario,
+    cpus: &Cpus,
+    count: usize,
+) -> Result<Vec<Runs>, Box<dyn Error>> {
+    let mut servers: Vec<Runs> = candidates
+        .iter()
+        .map(|(role, candidate)| Runs {
+            name: candidate.name,
+            role: *role,
+            runs: Vec::new(),
+        })
+        .collect();
+    for _ in 0..count {
+        for ((_, candidate), server) in candidates.iter().zip(&mut servers) {
+            let run = load::run(candidate, scenario, cpus)
+                .map_err(|e| format!("{}: {e}", candidate.name))?;
+            server.runs.push(run);
+        }
+    }
+    Ok(servers)
+}
+
+fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
+    let peers = build_peers(options.rmcp)?;
+    let candidate = |name, program, argument| Candidate {
+        name,
+        program,
+        argument,
+    };
+    let mut all = vec![(
+        Role::Floor,
+        candidate("floor (not MCP)", peers.join("floor"), None),
+    )];
+    if options.ours.is_file() {
+        all.push((Role::Ours, candidate("ours", options.ours.clone(), None)));
+    } else {
+        eprintln!(
+            "OUR SERVER IS MISSING: there is no {}\nBuild it in the library's workspace (`cargo build --release --bin \
+             echo-server`) or name it with --ours PATH. Measuring the others.\n",
+            options.ours.display()
+        );
+    }
+    if options.rmcp {
+        let rmcp = peers.join("rmcp-echo");
+        let rivals = [
+            ("rmcp stdio(), multi-thread", "stdio"),
+            ("rmcp stdio_pipes(), current-thread", "pipes"),
+        ];
+        all.extend(
+            rivals.map(|(name, argument)| {
+                (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))
+            }),
+        );
+    }
+    Ok(all)
+}
+
+/// Builds the servers that stand beside the driver and says where they are. Started without cargo, the driver takes
+/// what is there.
+fn build_peers(rmcp: bool) -> io::Result<PathBuf> {
+    if let Some(cargo) = std::env::var_os("CARGO") {
+        let mut build = Command::new(cargo);
+        build.current_dir(env!("CARGO_MANIFEST_DIR")).args([
+            "build",
+            "--release",
+            "--quiet",
+            "--package",
+            "floor",
+        ]);
+        if rmcp {
+            build.args(["--package", "rmcp-echo"]);
+        }
+        if !build.status()?.success() {
+            return Err(io::Error::other("the peers do not build"));
+        }
+    }
+    let driver = std::env::current_exe()?;
+    Ok(driver.parent().unwrap_or(Path::new(".")).into())
+}

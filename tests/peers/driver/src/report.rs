@@ -1,0 +1,176 @@
+//! Medians, ratios and the table.
+
+use std::fmt;
+
+use crate::load::Run;
+use crate::scenario::{Mode, Scenario};
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Role {
+    Floor,
+    Ours,
+    Rival,
+}
+
+/// All runs of one server under one load, in the order in which the rounds took place.
+pub struct Runs {
+    pub name: &'static str,
+    pub role: Role,
+    pub runs: Vec<Run>,
+}
+
+type Figure = fn(&Run) -> f64;
+
+/// Prints the table of one load and what became of its targets.
+pub fn print(scenario: &Scenario, servers: &[Runs]) {
+    let floor = find(servers, Role::Floor);
+    let ours = find(servers, Role::Ours);
+    let ping_pong = scenario.mode == Mode::PingPong;
+
+    let mut head = vec!["", "req/s", "CPU us/req"];
+    if ping_pong {
+        head.extend(["p50 us", "p99 us"]);
+    }
+    head.extend(["peak MiB", "CPU / floor", "CPU / ours"]);
+    let mut rows = vec![head.into_iter().map(String::from).collect::<Vec<_>>()];
+    for server in servers {
+        let mut row = vec![
+            server.name.into(),
+            Spread::of(server, |run| run.calls_per_second).grouped(),
+        ];
+        row.push(Spread::of(server, |run| run.cpu).to_string());
+        if ping_pong {
+            row.push(Spread::of(server, |run| run.p50).to_string());
+            row.push(Spread::of(server, |run| run.p99).to_string());
+        }
+        row.push(format!(
+            "{:.1}",
+            Spread::of(server, |run| run.peak_kib / 1024.0).median
+        ));
+        // Ours against the floor, the rivals against ours: the other pairs say nothing new.
+        let against = |base: Option<&Runs>, wanted: bool| match base {
+            Some(base) if wanted => Spread::ratio(server, base, |run| run.cpu).to_string(),
+            _ => "-".into(),
+        };
+        row.push(against(floor, server.role != Role::Floor));
+        row.push(against(ours, server.role == Role::Rival));
+        rows.push(row);
+    }
+    print_columns(&rows);
+
+    let mut targets: Vec<(&str, Figure)> = vec![("CPU per request", |run| run.cpu)];
+    if ping_pong {
+        targets.push(("p50", |run| run.p50));
+    }
+    for (what, figure) in targets {
+        let limit = scenario.limit;
+        let verdict = match (ours, floor) {
+            (Some(ours), Some(floor)) => {
+                let ratio = Spread::ratio(ours, floor, figure);
+                format!(
+                    "{}: {ratio}",
+                    if ratio.median <= limit {
+                        "met"
+                    } else {
+                        "MISSED"
+                    }
+                )
+            }
+            _ => "not measured".into(),
+        };
+        println!("target: our {what} within {limit} times the floor's: {verdict}");
+    }
+    println!();
+}
+
+fn find(servers: &[Runs], role: Role) -> Option<&Runs> {
+    servers.iter().find(|server| server.role == role)
+}
+
+/// Names to the left, figures to the right.
+fn print_columns(rows: &[Vec<String>]) {
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
+    for row in rows {
+        print!("{:<width$}", row[0], width = widths[0]);
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            print!("  {cell:>width$}");
+        }
+        println!();
+    }
+}
+
+/// A median with the smallest and the largest value.
+struct Spread {
+    median: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Spread {
+    fn of(server: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
+        Self::from(server.runs.iter().map(figure).collect())
+    }
+
+    /// Run by run, so that what slows a whole round down does not count.
+    fn ratio(server: &Runs, base: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
+        Self::from(
+            server
+                .runs
+                .iter()
+                .zip(&base.runs)
+                .map(|(run, base)| figure(run) / figure(base))
+                .collect(),
+        )
+    }
+
+    fn from(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let middle = values.len() / 2;
+        let median = if values.len() % 2 == 1 {
+            values[middle]
+        } else {
+            (values[middle - 1] + values[middle]) / 2.0
+        };
+        Self {
+            median,
+            min: values[0],
+            max: values[values.len() - 1],
+        }
+    }
+
+    /// For large figures: no decimals, thousands apart.
+    fn grouped(&self) -> String {
+        format!(
+            "{} ({}-{})",
+            grouped(self.median),
+            grouped(self.min),
+            grouped(self.max)
+        )
+    }
+}
+
+impl fmt::Display for Spread {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let decimals = if self.median < 100.0 { 2 } else { 1 };
+        write!(
+            f,
+            "{:.decimals$} ({:.decimals$}-{:.decimals$})",
+            self.median, self.min, self.max
+        )
+    }
+}
+
+/// A number with its thousands apart.
+pub fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

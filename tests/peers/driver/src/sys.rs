@@ -1,0 +1,112 @@
+//! The system calls that std does not offer: CPU pinning, readiness, another process's CPU clock.
+//! All the unsafe code of the driver is here.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+/// The CPUs that this process may use.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    // SAFETY: a cpu_set_t is plain bits, all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: the pointer and the size describe `set`.
+    check(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) })?;
+    // SAFETY: every index is below CPU_SETSIZE.
+    Ok((0..libc::CPU_SETSIZE as usize)
+        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+        .collect())
+}
+
+/// Moves the calling thread, and the processes it starts from now on, to one CPU.
+pub fn pin_to(cpu: usize) -> io::Result<()> {
+    // SAFETY: as in `allowed_cpus`.
+    let mut set: libc::cpu_set_t = unsafe { MaybeUninit::zeroed().assume_init() };
+    // SAFETY: `cpu` comes from `allowed_cpus`, so it is below CPU_SETSIZE.
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the pointer and the size describe `set`.
+    check(unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) }).map(drop)
+}
+
+pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as it is borrowed; these commands touch no memory.
+    unsafe {
+        let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL))?;
+        check(libc::fcntl(
+            fd.as_raw_fd(),
+            libc::F_SETFL,
+            flags | libc::O_NONBLOCK,
+        ))
+        .map(drop)
+    }
+}
+
+/// What `wait` found. End of file and a broken pipe count as ready: the next call reports them.
+#[derive(Default)]
+pub struct Ready {
+    pub to_read: bool,
+    pub to_write: bool,
+}
+
+/// Waits until `read` can be read or `write`, if given, can be written.
+pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> io::Result<Ready> {
+    let mut fds = [
+        libc::pollfd {
+            fd: read.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        },
+        // poll(2) skips negative descriptors.
+        libc::pollfd {
+            fd: write.map_or(-1, |fd| fd.as_raw_fd()),
+            events: libc::POLLOUT,
+            revents: 0,
+        },
+    ];
+    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the count describe `fds`.
+    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
+        Ok(0) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "no answer for too long",
+        )),
+        Ok(_) => Ok(Ready {
+            to_read: fds[0].revents != 0,
+            to_write: fds[1].revents != 0,
+        }),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Ready::default()),
+        Err(e) => Err(e),
+    }
+}
+
+/// The CPU clock of a process: user and system time of all its threads, in nanoseconds.
+pub struct CpuClock(libc::clockid_t);
+
+impl CpuClock {
+    pub fn of(pid: u32) -> io::Result<Self> {
+        let mut id = 0;
+        // SAFETY: `id` outlives the call.
+        match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &mut id) } {
+            0 => Ok(Self(id)),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    pub fn now(&self) -> io::Result<Duration> {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: `time` outlives the call.
+        check(unsafe { libc::clock_gettime(self.0, &mut time) })?;
+        Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+}
+
+fn check(result: i32) -> io::Result<i32> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}

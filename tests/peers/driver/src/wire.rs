@@ -1,0 +1,167 @@
+//! What goes over the wire, written and read without a JSON library: the driver must stay cheaper than the servers.
+
+use memchr::memmem::Finder;
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Era {
+    /// 2025-11-25: `initialize`, then bare requests.
+    Legacy,
+    /// 2026-07-28: no handshake, `_meta` in every request.
+    Modern,
+}
+
+/// Comes last in the parameters.
+const MODERN_META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"driver","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// Every text begins with this many digits that only its own id yields, so that a mixed-up answer is noticed.
+const TAG: usize = 16;
+
+/// The calls of one scenario and the check of their answers. Id 0 is the greeting.
+pub struct Wire {
+    era: Era,
+    filler: Vec<u8>,
+    id_key: Finder<'static>,
+    text_key: Finder<'static>,
+}
+
+impl Wire {
+    pub fn new(era: Era, text_length: usize) -> Self {
+        let filler = b"the quick brown fox jumps over the lazy dog "
+            .iter()
+            .copied()
+            .cycle();
+        Self {
+            era,
+            filler: filler.take(text_length - TAG).collect(),
+            id_key: Finder::new(r#""id":"#),
+            text_key: Finder::new(r#""text":"#),
+        }
+    }
+
+    /// The request that comes before all calls. Its answer must have a result.
+    pub fn greeting(&self) -> String {
+        match self.era {
+            Era::Legacy => format!("{INITIALIZE}\n"),
+            Era::Modern => {
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{MODERN_META}}}}}"#
+                ) + "\n"
+            }
+        }
+    }
+
+    /// What follows the greeting's answer.
+    pub fn after_greeting(&self) -> String {
+        match self.era {
+            Era::Legacy => format!("{INITIALIZED}\n"),
+            Era::Modern => String::new(),
+        }
+    }
+
+    pub fn push_call(&self, id: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        push_decimal(id, out);
+        out.extend_from_slice(
+            br#","method":"tools/call","params":{"name":"echo","arguments":{"text":""#,
+        );
+        out.extend_from_slice(&tag(id));
+        out.extend_from_slice(&self.filler);
+        out.extend_from_slice(br#""}"#);
+        if self.era == Era::Modern {
+            out.push(b',');
+            out.extend_from_slice(MODERN_META.as_bytes());
+        }
+        out.extend_from_slice(b"}}\n");
+    }
+
+    pub fn is_greeting_answer(&self, line: &[u8]) -> bool {
+        self.id(line) == Some(0) && memchr::memmem::find(line, br#""result""#).is_some()
+    }
+
+    /// The id of an answer that carries the text sent with that id; anything else is `None`.
+    pub fn echoed(&self, line: &[u8]) -> Option<u64> {
+        let id = self.id(line)?;
+        let text = after(line, &self.text_key)?.strip_prefix(b"\"")?;
+        let rest = text.strip_prefix(&tag(id))?.strip_prefix(&*self.filler)?;
+        rest.starts_with(b"\"").then_some(id)
+    }
+
+    fn id(&self, line: &[u8]) -> Option<u64> {
+        let mut digits = after(line, &self.id_key)?
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .peekable();
+        digits.peek()?;
+        digits.try_fold(0u64, |id, digit| {
+            id.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+        })
+    }
+}
+
+/// What follows a key and its colon, and the space that some servers write there.
+/// No text of ours has a quote, so the key cannot be found inside one.
+fn after<'a>(line: &'a [u8], key: &Finder) -> Option<&'a [u8]> {
+    let at = key.find(line)?;
+    Some(line[at + key.needle().len()..].trim_ascii_start())
+}
+
+fn tag(id: u64) -> [u8; TAG] {
+    // An odd factor is a bijection: no two ids share a tag.
+    let mixed = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    std::array::from_fn(|i| b"0123456789abcdef"[(mixed >> (60 - 4 * i)) as usize & 15])
+}
+
+fn push_decimal(mut number: u64, out: &mut Vec<u8>) {
+    let mut digits = [0; 20];
+    let mut first = digits.len();
+    loop {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[first..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(wire: &Wire, id: u64) -> String {
+        let mut call = Vec::new();
+        wire.push_call(id, &mut call);
+        let text = after(&call, &wire.text_key).unwrap_or_default();
+        String::from_utf8_lossy(&text[1..65]).into()
+    }
+
+    #[test]
+    fn an_echo_is_recognized_whatever_its_spelling() {
+        let wire = Wire::new(Era::Legacy, 64);
+        let text = text_of(&wire, 7);
+        let compact =
+            format!(r#"{{"id":7,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+        let spaced = format!(
+            r#"{{"result": {{"content": [{{"text": "{text}", "type": "text"}}]}}, "id": 7}}"#
+        );
+        assert_eq!(wire.echoed(compact.as_bytes()), Some(7));
+        assert_eq!(wire.echoed(spaced.as_bytes()), Some(7));
+    }
+
+    #[test]
+    fn another_text_is_no_echo() {
+        let wire = Wire::new(Era::Modern, 64);
+        for text in [text_of(&wire, 8), text_of(&wire, 7) + "!", String::new()] {
+            let line = format!(r#"{{"id":7,"result":{{"content":[{{"text":"{text}"}}]}}}}"#);
+            assert_eq!(wire.echoed(line.as_bytes()), None);
+        }
+        assert_eq!(
+            wire.echoed(br#"{"id":7,"error":{"code":-32602,"message":"no"}}"#),
+            None
+        );
+    }
+}

@@ -1,0 +1,15 @@
+//! The baseline: startup code and a serial port that sends back what it reads. What the others have more is the library.
+#![no_std]
+#![no_main]
+
+use size::uart::Uart;
+
+#[size::entry]
+fn main() -> ! {
+    let mut port = Uart::open();
+    let mut bytes = [0; 16];
+    loop {
+        let read = port.read(&mut bytes);
+        port.write(bytes.get(..read).unwrap_or_default());
+    }
+}

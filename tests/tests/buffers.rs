@@ -1,0 +1,442 @@
+//! The buffers as a transport uses them: reads of any size, lines of any length, storage that is fixed, borrowed or grows.
+
+use mcp_sansio::{Frame, RxBuffer, Storage, TxBuffer};
+
+/// A frame that outlives the buffer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Line {
+    Complete(String),
+    Oversized { prefix: String, tail: String },
+}
+
+impl From<Frame<'_>> for Line {
+    fn from(frame: Frame<'_>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match frame {
+            Frame::Complete(line) => Self::Complete(text(line)),
+            Frame::Oversized { prefix, tail } => Self::Oversized { prefix: text(prefix), tail: text(tail) },
+        }
+    }
+}
+
+fn complete(text: &str) -> Line {
+    Line::Complete(text.into())
+}
+
+/// Reads once, `most` bytes at most, and returns how many there were: what a socket does.
+fn read<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, input: &mut &[u8], most: usize) -> usize {
+    let spare = rx.spare();
+    let n = most.min(input.len()).min(spare.len());
+    spare[..n].copy_from_slice(&input[..n]);
+    *input = &input[n..];
+    rx.commit(n);
+    n
+}
+
+/// The frames of the whole input, read in chunks of `chunk` bytes. Each read must make progress.
+fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    loop {
+        while let Some(frame) = rx.next_frame() {
+            lines.push(Line::from(frame));
+        }
+        if input.is_empty() {
+            return lines;
+        }
+        assert!(read(rx, &mut input, chunk) > 0, "no room, and no frame");
+    }
+}
+
+/// What the frames should be: lines cut at `\n`, and those of more than `size` bytes, newline included, oversized.
+fn model(input: &str, size: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let whole = input.rfind('\n').map_or("", |end| &input[..end]);
+    for line in if input.contains('\n') { whole.split('\n').collect() } else { Vec::new() } {
+        if line.len() >= size {
+            lines.push(Line::Oversized { prefix: String::new(), tail: line.to_owned() });
+        } else if !line.chars().all(|c| matches!(c, ' ' | '\t' | '\r')) {
+            lines.push(complete(line.strip_suffix('\r').unwrap_or(line)));
+        }
+    }
+    lines
+}
+
+/// Compares with the model, in which `tail` is the whole of an oversized line.
+fn check(lines: &[Line], expected: &[Line], size: usize) {
+    assert_eq!(lines.len(), expected.len(), "{lines:?}\n{expected:?}");
+    for (line, expected) in lines.iter().zip(expected) {
+        match (line, expected) {
+            (Line::Oversized { prefix, tail }, Line::Oversized { tail: whole, .. }) => {
+                assert_eq!(prefix, &whole[..size / 2], "the first half of the buffer");
+                assert!(whole.ends_with(tail.as_str()), "{tail} is not the end of {whole}");
+                assert!(prefix.len() + tail.len() <= whole.len(), "{prefix} and {tail} overlap in {whole}");
+                assert!(tail.len() >= (size - size / 2) / 2, "a quarter of the buffer at least: {tail} of {whole}");
+            }
+            (line, expected) => assert_eq!(line, expected),
+        }
+    }
+}
+
+const CHUNKS: [usize; 6] = [1, 2, 3, 7, 64, usize::MAX];
+
+#[test]
+fn chunks_of_any_size_give_the_same_frames() {
+    let input = "{\"a\":1}\n{\"b\":2}\r\n\n\r\n \t\r\n{\"c\":\"é\"}\n\n\n{}\n";
+    let expected = [complete("{\"a\":1}"), complete("{\"b\":2}"), complete("{\"c\":\"é\"}"), complete("{}")];
+    for chunk in 1..=input.len() {
+        assert_eq!(frames(&mut RxBuffer::new([0; 64]), input.as_bytes(), chunk), expected);
+        assert_eq!(frames(&mut RxBuffer::new([0; 16]), input.as_bytes(), chunk), expected);
+        assert_eq!(frames(&mut RxBuffer::new(&mut [0; 13][..]), input.as_bytes(), chunk), expected);
+        assert_eq!(frames(&mut RxBuffer::with_limit(Vec::new(), 13), input.as_bytes(), chunk), expected);
+    }
+}
+
+#[test]
+fn stdio_10_crlf_blank_lines_long_lines_and_garbage_are_survived() {
+    let long = "x".repeat(1000);
+    let input = format!("\r\n{{\"id\":1}}\r\n\n{long}\n\u{0}garbage\u{1}\n\n{long}\r\n  \r\n{{\"id\":2}}\n");
+    for chunk in CHUNKS {
+        let lines = frames(&mut RxBuffer::new([0; 32]), input.as_bytes(), chunk);
+        assert_eq!(lines.len(), 5);
+        assert_eq!((&lines[0], &lines[2], &lines[4]), (&complete("{\"id\":1}"), &complete("\u{0}garbage\u{1}"), &complete("{\"id\":2}")));
+        assert!(matches!(&lines[1], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8));
+        assert!(matches!(&lines[3], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.ends_with("xx\r")));
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf_8_are_lent_as_they_are() {
+    let mut rx = RxBuffer::new([0; 8]);
+    rx.spare()[..4].copy_from_slice(b"\xff\xfe\x00\n");
+    rx.commit(4);
+    assert_eq!(rx.next_frame(), Some(Frame::Complete(b"\xff\xfe\x00")));
+}
+
+#[test]
+fn stdio_10_the_longest_line_is_what_the_buffer_holds_with_its_newline() {
+    for size in 1..=64 {
+        for len in 1..=3 * size {
+            let line: String = ('a'..='z').cycle().take(len).collect();
+            let input = format!("{line}\n[]\n{line}\r\n{{}}\n");
+            for chunk in CHUNKS {
+                let expected = model(&input, size);
+                check(&frames(&mut RxBuffer::new(&mut vec![0; size][..]), input.as_bytes(), chunk), &expected, size);
+                check(&frames(&mut RxBuffer::with_limit(Vec::new(), size), input.as_bytes(), chunk), &expected, size);
+                check(&frames(&mut RxBuffer::with_limit(vec![0; size], 0), input.as_bytes(), chunk), &expected, size);
+            }
+        }
+    }
+}
+
+#[test]
+fn stdio_10_an_oversized_line_keeps_its_beginning_and_its_end() {
+    for size in [4, 8, 100, 4096] {
+        for len in [size, size + 1, 2 * size - 1, 2 * size, 10 * size + 3] {
+            let line: String = ('a'..='z').cycle().take(len).collect();
+            for chunk in CHUNKS {
+                let lines = frames(&mut RxBuffer::new(&mut vec![0; size][..]), format!("{line}\n").as_bytes(), chunk);
+                check(&lines, &[Line::Oversized { prefix: String::new(), tail: line.clone() }], size);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_oversized_line_is_reported_once_and_at_its_end() {
+    let mut rx = RxBuffer::new([0; 8]);
+    let mut endless = vec![b'x'; 100_000];
+    let mut input = &endless[..];
+    while !input.is_empty() {
+        assert!(read(&mut rx, &mut input, 5) > 0);
+        assert_eq!(rx.next_frame(), None);
+    }
+    assert!((1..=8).contains(&rx.unfinished()));
+    endless = b"\nok\n".to_vec();
+    let lines = frames(&mut rx, &endless, 1);
+    assert!(matches!(&lines[..], [Line::Oversized { .. }, line] if *line == complete("ok")), "{lines:?}");
+    assert_eq!(rx.unfinished(), 0);
+}
+
+/// xorshift64*.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+    }
+}
+
+fn rounds() -> u64 {
+    std::env::var("ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3_000)
+}
+
+fn random_input(random: &mut Random, size: usize) -> String {
+    let mut input = String::new();
+    for _ in 0..random.below(12) {
+        let len = match random.below(4) {
+            0 => random.below(3),
+            1 => size.saturating_sub(2) + random.below(5),
+            _ => random.below(2 * size + 2),
+        };
+        let blank = random.below(5) == 0;
+        input.extend((0..len).map(|_| if blank { [' ', '\t', '\r'][random.below(3)] } else { ['a', 'b', '{', '"', ' ', '\r'][random.below(6)] }));
+        input.push_str(["\n", "\r\n", "\n\n"][random.below(3)]);
+    }
+    input.extend((0..random.below(3)).map(|_| 'u'));
+    input
+}
+
+#[test]
+fn frames_are_what_a_split_at_newlines_gives() {
+    for seed in 1..=rounds() {
+        let mut random = Random(seed);
+        let size = 2 + random.below(if seed % 3 == 0 { 200 } else { 16 });
+        let input = random_input(&mut random, size);
+        let expected = model(&input, size);
+        let (initial, limit) = [(size, 0), (0, size), (size / 2, size)][random.below(3)];
+        let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
+        let mut bytes = input.as_bytes();
+        let mut lines = Vec::new();
+        loop {
+            // Some frames are taken back, and more is read before they are lent again.
+            loop {
+                let Some(line) = rx.next_frame().map(Line::from) else { break };
+                if random.below(4) == 0 {
+                    rx.unread();
+                    let further = random.below(5);
+                    read(&mut rx, &mut bytes, further);
+                    if matches!(line, Line::Complete(_)) {
+                        assert_eq!(rx.next_frame().map(Line::from).as_ref(), Some(&line), "{input:?}");
+                    }
+                }
+                lines.push(line);
+                if random.below(4) == 0 {
+                    let further = random.below(5);
+                    read(&mut rx, &mut bytes, further);
+                }
+            }
+            if bytes.is_empty() {
+                break;
+            }
+            let most = 1 + random.below(2 * size);
+            assert!(read(&mut rx, &mut bytes, most) > 0, "no room, and no frame");
+        }
+        check(&lines, &expected, size);
+        let rest = input.len() - input.rfind('\n').map_or(0, |end| end + 1);
+        assert_eq!(rx.unfinished().min(size), rest.min(rx.unfinished()), "{input:?}");
+        assert_eq!(rx.unfinished() == 0, rest == 0, "{input:?}");
+    }
+}
+
+#[test]
+fn a_frame_that_is_taken_back_is_lent_again() {
+    let mut rx = RxBuffer::new([0; 32]);
+    let mut input: &[u8] = b"one\ntwo\n\nthree\n";
+    read(&mut rx, &mut input, 10);
+    rx.unread(); // nothing was lent
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
+    rx.unread();
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")));
+    rx.unread();
+    rx.unread(); // only the last one
+    assert_eq!(read(&mut rx, &mut input, 9), 5);
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")));
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("three")));
+    assert_eq!(rx.next_frame(), None);
+    rx.unread();
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("three")));
+    assert_eq!(rx.next_frame(), None);
+}
+
+#[test]
+fn a_frame_can_be_taken_back_until_more_is_read_and_never_after() {
+    // Whether the bytes had to move must make no difference.
+    for size in [12, 64, 1024] {
+        let mut rx = RxBuffer::new(vec![0; size]);
+        let mut input: &[u8] = b"one\ntwo\nthree\n";
+        read(&mut rx, &mut input, 8);
+        assert_eq!(rx.next_frame().map(Line::from), Some(complete("one")));
+        read(&mut rx, &mut input, 1);
+        rx.unread();
+        assert_eq!(rx.next_frame().map(Line::from), Some(complete("two")), "{size}");
+    }
+}
+
+#[test]
+fn an_oversized_frame_cannot_be_taken_back() {
+    for before in ["", "ok\n", "ok\nok\n"] {
+        let mut rx = RxBuffer::new([0; 8]);
+        assert_eq!(frames(&mut rx, before.as_bytes(), 3).len(), before.len() / 3);
+        let mut input: &[u8] = b"a line that is too long";
+        while !input.is_empty() {
+            read(&mut rx, &mut input, 3);
+            assert_eq!(rx.next_frame(), None);
+            rx.unread(); // nothing to take back
+        }
+        read(&mut rx, &mut &b"\n"[..], 1);
+        assert!(matches!(rx.next_frame(), Some(Frame::Oversized { prefix: b"a li", .. })));
+        rx.unread();
+        assert_eq!(rx.next_frame(), None, "what was kept of it is no frame");
+        assert_eq!(frames(&mut rx, b"next\n", 1), [complete("next")]);
+    }
+}
+
+#[test]
+fn a_full_buffer_gives_its_frames_before_it_takes_more() {
+    let mut rx = RxBuffer::new([0; 8]);
+    let mut input: &[u8] = b"a\nb\nc\nd\ne\n";
+    assert_eq!(read(&mut rx, &mut input, 99), 8);
+    assert_eq!(read(&mut rx, &mut input, 99), 0);
+    assert_eq!(read(&mut rx, &mut input, 99), 0);
+    let lines: Vec<Line> = std::iter::from_fn(|| {
+        let line = rx.next_frame().map(Line::from);
+        read(&mut rx, &mut input, 99);
+        line
+    })
+    .collect();
+    assert_eq!(lines, ["a", "b", "c", "d", "e"].map(complete));
+}
+
+#[test]
+fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
+    // As under back pressure: one frame is taken, then there is a read. If each moved what waits, this would take minutes.
+    let input = "{}\n".repeat(1 << 20);
+    for limit in [0, 4 << 20] {
+        let mut rx = RxBuffer::with_limit(vec![0; if limit == 0 { 2 << 20 } else { 0 }], limit);
+        let mut bytes = input.as_bytes();
+        while read(&mut rx, &mut bytes, usize::MAX) > 0 {}
+        let mut lines = 0;
+        while rx.next_frame().is_some() {
+            lines += 1;
+            read(&mut rx, &mut bytes, usize::MAX);
+            if lines % 2 == 0 && rx.next_frame().is_some() {
+                rx.unread();
+                read(&mut rx, &mut bytes, usize::MAX);
+            }
+        }
+        assert_eq!((lines, bytes.len()), (1 << 20, 0));
+    }
+}
+
+#[test]
+fn unfinished_is_what_an_end_of_input_cuts_off() {
+    let mut rx = RxBuffer::new([0; 16]);
+    assert_eq!(rx.unfinished(), 0);
+    for (input, lines, unfinished) in
+        [("abc", 0, 3), ("d", 0, 4), ("\nef", 1, 2), ("\r", 0, 3), ("\n", 1, 0), ("\n\r\n", 0, 0), (" ", 0, 1), ("\n", 0, 0)]
+    {
+        assert_eq!((frames(&mut rx, input.as_bytes(), 99).len(), rx.unfinished()), (lines, unfinished), "{input:?}");
+    }
+}
+
+#[test]
+fn storage_grows_to_its_limit_and_no_further() {
+    for limit in [0, 1, 7, 1023, 1024, 1025, 5000, 65_536] {
+        let mut rx = RxBuffer::with_limit(Vec::new(), limit);
+        let mut input = &vec![b'x'; 200_000][..];
+        let mut most = 0;
+        while !input.is_empty() {
+            let room = rx.spare().len();
+            assert!(room <= limit && (room > 0 || limit == 0));
+            read(&mut rx, &mut input, 1000);
+            assert_eq!(rx.next_frame(), None);
+            most = most.max(rx.unfinished());
+            if limit == 0 {
+                break;
+            }
+        }
+        assert!(most <= limit && most >= limit.min(1), "{most} of {limit}");
+        assert!(limit == 0 || most > limit / 2, "{most} of {limit}");
+    }
+    // It grows no sooner than it must.
+    let mut rx = RxBuffer::with_limit(Vec::new(), 1 << 20);
+    for _ in 0..1000 {
+        assert_eq!(frames(&mut rx, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", 100).len(), 1);
+        assert!(rx.spare().len() <= 1024);
+    }
+}
+
+#[test]
+fn storage_that_refuses_to_grow_is_used_as_it_is() {
+    /// Says that it can grow, and cannot: memory is exhausted.
+    struct Stubborn([u8; 16]);
+    impl Storage for Stubborn {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+        fn bytes_mut(&mut self) -> &mut [u8] {
+            &mut self.0
+        }
+        fn can_grow(&self) -> bool {
+            true
+        }
+    }
+    let input = format!("ok\n{}\nok\n", "x".repeat(100));
+    for chunk in CHUNKS {
+        check(&frames(&mut RxBuffer::with_limit(Stubborn([0; 16]), 1000), input.as_bytes(), chunk), &model(&input, 16), 16);
+    }
+}
+
+#[test]
+fn a_buffer_without_capacity_takes_nothing_and_gives_nothing() {
+    let mut rx = RxBuffer::new([0; 0]);
+    for _ in 0..3 {
+        assert!(rx.spare().is_empty());
+        rx.commit(1);
+        assert_eq!(rx.next_frame(), None);
+        rx.unread();
+        assert_eq!(rx.unfinished(), 0);
+    }
+}
+
+#[test]
+fn more_than_there_is_cannot_be_committed() {
+    let mut rx = RxBuffer::new([b'\n'; 4]);
+    rx.spare()[..2].copy_from_slice(b"ab");
+    rx.commit(usize::MAX);
+    assert_eq!(rx.next_frame().map(Line::from), Some(complete("ab")));
+    assert_eq!(rx.next_frame(), None);
+    assert_eq!(rx.unfinished(), 0);
+}
+
+#[test]
+fn any_storage_is_used_through_the_same_trait_object() {
+    fn first(rx: &mut RxBuffer<dyn Storage + '_>) -> Option<Line> {
+        let mut input: &[u8] = b"{}\n";
+        read(rx, &mut input, 9);
+        rx.next_frame().map(Line::from)
+    }
+    let mut borrowed = [0; 16];
+    assert_eq!(first(&mut RxBuffer::new([0; 16])), Some(complete("{}")));
+    assert_eq!(first(&mut RxBuffer::new(&mut borrowed[..])), Some(complete("{}")));
+    assert_eq!(first(&mut RxBuffer::with_limit(Vec::new(), 16)), Some(complete("{}")));
+}
+
+#[test]
+fn long_lines_cost_no_more_than_their_length() {
+    // Quadratic behaviour would take minutes.
+    let mut line = vec![b'x'; 4 << 20];
+    line.push(b'\n');
+    let mut rx = RxBuffer::with_limit(Vec::new(), 8 << 20);
+    assert!(matches!(&frames(&mut rx, &line, 64)[..], [Line::Complete(frame)] if frame.len() == 4 << 20));
+    let mut rx = RxBuffer::new(vec![0; 1 << 20]);
+    assert!(matches!(frames(&mut rx, &line, 64)[..], [Line::Oversized { .. }]));
+}
+
+#[test]
+fn an_empty_tx_buffer_has_nothing_pending_and_all_its_room() {
+    let mut tx = TxBuffer::new([0; 32]);
+    for n in [0, 1, 32, usize::MAX] {
+        assert!(tx.pending().is_empty() && tx.is_idle());
+        assert_eq!(tx.room(), 32);
+        tx.advance(n);
+    }
+    assert_eq!(TxBuffer::new([0; 0]).room(), 0);
+    assert_eq!(TxBuffer::with_limit([0; 8], 100).room(), 8, "an array does not grow");
+    assert_eq!(TxBuffer::with_limit(Vec::new(), 100).room(), 100);
+    assert_eq!(TxBuffer::with_limit(vec![0; 8], 0).room(), 8);
+}
