@@ -118,9 +118,11 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
     }
 
-    /// The entry with this id.
-    pub(crate) fn find(&self, id: Id<'_>) -> Option<Slot> {
-        let hash = id.hash();
+    /// The entry with this id, whose hash is given.
+    pub(crate) fn find(&self, id: Id<'_>, hash: u32) -> Option<Slot> {
+        if self.len == 0 {
+            return None;
+        }
         let mut from = 0;
         loop {
             let at = from + self.hashes.get(from..)?.iter().position(|stored| *stored == hash)?;

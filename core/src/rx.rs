@@ -157,12 +157,21 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     }
 }
 
-/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector code.
+/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector code; then words.
 fn newline(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<64>() {
         if block.iter().fold(false, |hit, b| hit | (*b == b'\n')) {
             break;
+        }
+        rest = after;
+    }
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        let zero = u64::from_le_bytes(*word) ^ (ONES * u64::from(b'\n'));
+        let hits = zero.wrapping_sub(ONES) & !zero & (ONES << 7);
+        if hits != 0 {
+            return Some(bytes.len() - rest.len() + (hits.trailing_zeros() / 8) as usize);
         }
         rest = after;
     }

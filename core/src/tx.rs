@@ -172,3 +172,168 @@ struct Open {
     /// Bytes of the frame that have been put into the buffer so far.
     sent: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{format, string::String, vec, vec::Vec};
+
+    use super::*;
+    use crate::json::{RawJson, write_value};
+
+    const KEY: FrameKey = FrameKey::response(3, 7);
+    const OTHER: FrameKey = FrameKey::response(3, 8);
+
+    /// A frame in which everything is written that is written in its own way.
+    fn body(writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        writer.put(b"[")?;
+        writer.string("text with \"escapes\" and \u{e9}\n")?;
+        writer.put(b",")?;
+        writer.raw("{ \"raw\" :\r\n[ 1 ] }")?;
+        writer.put(b",\"")?;
+        writer.base64(b"some bytes, more than one chunk of them, so that they are encoded piece by piece")?;
+        writer.put(b"\",")?;
+        writer.unsigned(18_446_744_073_709_551_615)?;
+        writer.put(b",")?;
+        writer.signed(i64::MIN)?;
+        writer.put(b",")?;
+        writer.plain(&1.5e-300)?;
+        writer.put(b",\"")?;
+        writer.display(&"\u{1f}\\")?;
+        writer.put(b"\"]")
+    }
+
+    fn whole() -> Vec<u8> {
+        let mut tx = TxBuffer::new([0; 1024]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Ok(()));
+        tx.pending().to_vec()
+    }
+
+    /// Sends what is pending, `most` bytes at a time, until the call succeeds.
+    fn pieces(tx: &mut Tx<'_>, most: usize) -> Vec<u8> {
+        let mut sent = Vec::new();
+        for _ in 0..10_000 {
+            let result = tx.frame(KEY, Revision::LATEST, &mut body);
+            let n = most.min(tx.pending().len());
+            sent.extend_from_slice(&tx.pending()[..n]);
+            tx.advance(n);
+            match result {
+                Ok(()) => {
+                    sent.extend_from_slice(tx.pending());
+                    tx.advance(usize::MAX);
+                    assert!(tx.is_idle());
+                    return sent;
+                }
+                Err(e) => assert!(e.is_full(), "{e}"),
+            }
+        }
+        panic!("no end");
+    }
+
+    #[test]
+    fn a_frame_is_the_same_in_pieces_of_any_size() {
+        let whole = whole();
+        assert_eq!(whole.iter().filter(|b| matches!(b, b'\n' | b'\r')).count(), 1);
+        assert_eq!(whole.last(), Some(&b'\n'));
+        for size in (1..=whole.len() + 1).filter(|size| *size < 70 || size % 9 == 0 || size.abs_diff(whole.len()) < 3) {
+            for most in [1, 64, usize::MAX] {
+                assert_eq!(pieces(&mut TxBuffer::new(&mut vec![0; size][..]), most), whole, "{size} {most}");
+                #[cfg(feature = "alloc")]
+                assert_eq!(pieces(&mut TxBuffer::with_limit(Vec::new(), size), most), whole, "{size} {most}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_begins_behind_what_is_pending_and_waits_where_it_does_not_fit() {
+        let whole = whole();
+        for room in 0..=whole.len() {
+            let mut storage = vec![0; whole.len() + 4];
+            let mut tx = TxBuffer::new(&mut storage[..]);
+            let tx: &mut Tx<'_> = &mut tx;
+            let before = format!("\"{}\"", "x".repeat(whole.len() + 1 - room));
+            assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.raw(&before)), Ok(()));
+            let taken = before.len() + 1;
+            let expected = if room == whole.len() { Ok(()) } else { Err(SendError::Full) };
+            assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), expected, "{room}");
+            assert_eq!(tx.pending().len(), taken + if expected.is_ok() { whole.len() } else { 0 });
+            tx.advance(taken);
+            if expected.is_err() {
+                assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Ok(()));
+            }
+            assert_eq!(tx.pending(), whole);
+        }
+    }
+
+    #[test]
+    fn others_wait_while_a_frame_is_open() {
+        let mut tx = TxBuffer::new([0; 16]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut body), Err(SendError::TooLarge));
+        assert!(tx.is_idle());
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        tx.advance(16);
+        assert_eq!(tx.frame(OTHER, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
+        assert!(tx.is_open(KEY) && !tx.is_open(OTHER) && tx.pending().is_empty());
+        assert_eq!(pieces(tx, 16), whole()[16..]);
+    }
+
+    #[test]
+    fn an_open_frame_is_abandoned_or_goes_on_where_it_was() {
+        let mut tx = TxBuffer::new([0; 16]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.abandon(KEY), Ok(()));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        // No room for the end of the line: nothing happened, and the frame may still be finished.
+        assert_eq!(tx.abandon(KEY), Err(SendError::Full));
+        assert_eq!(tx.abandon(OTHER), Ok(()));
+        assert!(tx.is_open(KEY));
+        let first: Vec<u8> = tx.pending().into();
+        tx.advance(16);
+        assert_eq!([first, pieces(tx, 16)].concat(), whole());
+
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        tx.advance(16);
+        assert_eq!(tx.abandon(KEY), Ok(()));
+        assert_eq!(tx.pending(), b"\n");
+        assert!(!tx.is_open(KEY));
+    }
+
+    #[test]
+    fn a_value_that_fails_leaves_nothing_behind() {
+        let mut tx = TxBuffer::new([0; 64]);
+        let tx: &mut Tx<'_> = &mut tx;
+        let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
+        assert!(tx.is_idle());
+    }
+
+    #[test]
+    fn raw_json_that_is_no_string_is_no_key() {
+        struct Keyed(RawJson<'static>);
+        impl serde::Serialize for Keyed {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map([(self.0, 1)])
+            }
+        }
+        let mut tx = TxBuffer::new([0; 64]);
+        let tx: &mut Tx<'_> = &mut tx;
+        let number = Keyed(RawJson::from_static("1"));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &number)), Err(SendError::Value));
+        let string = Keyed(RawJson::from_static("\"a\""));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
+        assert_eq!(tx.pending(), b"{\"a\":1}\n");
+    }
+
+    #[test]
+    fn without_capacity_everything_is_too_large() {
+        let mut tx = TxBuffer::new([0; 0]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::TooLarge));
+        assert_eq!(tx.abandon(KEY), Ok(()));
+        assert!(tx.is_idle() && String::from_utf8_lossy(tx.pending()).is_empty());
+    }
+}

@@ -35,7 +35,7 @@ class Process:
             key(m["params"]["requestId"]): t for t, m in self.sent if m.get("method") == "notifications/cancelled"
         }
         first = self.sent[0][1] if self.sent else {}
-        self.modern = first.get("method") != "initialize"
+        self.modern = bool(first) and first.get("method") != "initialize"
         # The TypeScript 2.x client tries the server in a process of its own, which it then kills.
         self.probe = [m.get("method") for _, m in self.sent] == ["server/discover"]
 

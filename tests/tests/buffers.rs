@@ -98,7 +98,10 @@ fn stdio_10_crlf_blank_lines_long_lines_and_garbage_are_survived() {
     for chunk in CHUNKS {
         let lines = frames(&mut RxBuffer::new([0; 32]), input.as_bytes(), chunk);
         assert_eq!(lines.len(), 5);
-        assert_eq!((&lines[0], &lines[2], &lines[4]), (&complete("{\"id\":1}"), &complete("\u{0}garbage\u{1}"), &complete("{\"id\":2}")));
+        assert_eq!(
+            (&lines[0], &lines[2], &lines[4]),
+            (&complete("{\"id\":1}"), &complete("\u{0}garbage\u{1}"), &complete("{\"id\":2}"))
+        );
         assert!(matches!(&lines[1], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8));
         assert!(matches!(&lines[3], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.ends_with("xx\r")));
     }
@@ -115,7 +118,7 @@ fn bytes_that_are_not_utf_8_are_lent_as_they_are() {
 #[test]
 fn stdio_10_the_longest_line_is_what_the_buffer_holds_with_its_newline() {
     for size in 1..=64 {
-        for len in 1..=3 * size {
+        for len in (1..=3 * size).filter(|&len: &usize| size < 20 || len % 5 == 0 || len.abs_diff(size) < 3) {
             let line: String = ('a'..='z').cycle().take(len).collect();
             let input = format!("{line}\n[]\n{line}\r\n{{}}\n");
             for chunk in CHUNKS {
@@ -182,7 +185,11 @@ fn random_input(random: &mut Random, size: usize) -> String {
             _ => random.below(2 * size + 2),
         };
         let blank = random.below(5) == 0;
-        input.extend((0..len).map(|_| if blank { [' ', '\t', '\r'][random.below(3)] } else { ['a', 'b', '{', '"', ' ', '\r'][random.below(6)] }));
+        input.extend(
+            (0..len).map(|_| {
+                if blank { [' ', '\t', '\r'][random.below(3)] } else { ['a', 'b', '{', '"', ' ', '\r'][random.below(6)] }
+            }),
+        );
         input.push_str(["\n", "\r\n", "\n\n"][random.below(3)]);
     }
     input.extend((0..random.below(3)).map(|_| 'u'));
@@ -202,8 +209,7 @@ fn frames_are_what_a_split_at_newlines_gives() {
         let mut lines = Vec::new();
         loop {
             // Some frames are taken back, and more is read before they are lent again.
-            loop {
-                let Some(line) = rx.next_frame().map(Line::from) else { break };
+            while let Some(line) = rx.next_frame().map(Line::from) {
                 if random.below(4) == 0 {
                     rx.unread();
                     let further = random.below(5);
@@ -304,9 +310,9 @@ fn a_full_buffer_gives_its_frames_before_it_takes_more() {
 #[test]
 fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
     // As under back pressure: one frame is taken, then there is a read. If each moved what waits, this would take minutes.
-    let input = "{}\n".repeat(1 << 20);
-    for limit in [0, 4 << 20] {
-        let mut rx = RxBuffer::with_limit(vec![0; if limit == 0 { 2 << 20 } else { 0 }], limit);
+    let input = "{\"id\": 123456}\r\n".repeat(1 << 18);
+    for (initial, limit) in [(2 << 20, 0), (0, 3 << 20)] {
+        let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
         let mut bytes = input.as_bytes();
         while read(&mut rx, &mut bytes, usize::MAX) > 0 {}
         let mut lines = 0;
@@ -318,7 +324,7 @@ fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
                 read(&mut rx, &mut bytes, usize::MAX);
             }
         }
-        assert_eq!((lines, bytes.len()), (1 << 20, 0));
+        assert_eq!((lines, bytes.len()), (1 << 18, 0));
     }
 }
 

@@ -108,32 +108,72 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
     }
 }
 
+/// The same as [`skip_value`], without its machinery for what has no inside.
+#[inline]
+pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, SyntaxError> {
+    match byte(text, at) {
+        b'"' => skip_string(text, at),
+        b'-' | b'0'..=b'9' => skip_number(text, at),
+        _ => skip_value(text, at, used),
+    }
+}
+
 /// Takes the members of an object one by one, so that what surrounds a value is read in the same pass that checks it.
-pub(crate) trait MemberSink<'f> {
+pub(crate) trait MemberSink {
     /// A member whose value begins at `value`. Returns where the value ends, which it must check.
-    fn member(&mut self, key: &'f str, value: usize) -> Result<usize, SyntaxError>;
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError>;
+}
+
+/// The inside of a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Key<'t> {
+    /// Where the inside begins.
+    pub(crate) start: usize,
+    pub(crate) inner: &'t [u8],
+    /// Whether there is a backslash in it, so that its spelling is not its meaning.
+    pub(crate) is_escaped: bool,
+}
+
+impl Key<'_> {
+    /// What it means, among names of ours; most keys are spelled as they are meant.
+    #[inline]
+    pub(crate) fn resolve<'k>(&'k self, names: &[&'static str]) -> &'k [u8] {
+        if self.is_escaped { self.resolve_escaped(names) } else { self.inner }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resolve_escaped(&self, names: &[&'static str]) -> &[u8] {
+        let inner = core::str::from_utf8(self.inner).unwrap_or_default();
+        names.iter().find(|name| super::same_text(inner, name)).map_or(&[], |name| name.as_bytes())
+    }
 }
 
 /// Hands each member of the object that begins at `at` to `sink`; returns the end of the object.
-pub(crate) fn read_members<'f>(text: &'f str, at: usize, sink: &mut impl MemberSink<'f>) -> Result<usize, SyntaxError> {
-    let bytes = text.as_bytes();
-    if byte(bytes, at) != b'{' {
+#[inline]
+pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -> Result<usize, SyntaxError> {
+    if byte(text, at) != b'{' {
         return Err(fault(at));
     }
-    let mut at = skip_whitespace(bytes, at + 1);
-    if byte(bytes, at) == b'}' {
+    let mut at = skip_whitespace(text, at + 1);
+    if byte(text, at) == b'}' {
         return Ok(at + 1);
     }
     loop {
-        if byte(bytes, at) != b'"' {
+        if byte(text, at) != b'"' {
             return Err(fault(at));
         }
-        let key_end = skip_string(bytes, at)?;
-        let key = text.get(at + 1..key_end - 1).unwrap_or_default();
-        at = skip_colon(bytes, key_end)?;
-        at = skip_whitespace(bytes, sink.member(key, at)?);
-        match byte(bytes, at) {
-            b',' => at = skip_whitespace(bytes, at + 1),
+        let start = at + 1;
+        let mut end = skip_clean(text, start);
+        let is_escaped = byte(text, end) != b'"';
+        if is_escaped {
+            end = skip_string(text, at)? - 1;
+        }
+        let key = Key { start, inner: text.get(start..end).unwrap_or_default(), is_escaped };
+        at = skip_colon(text, end + 1)?;
+        at = skip_whitespace(text, sink.member(key, at)?);
+        match byte(text, at) {
+            b',' => at = skip_whitespace(text, at + 1),
             b'}' => return Ok(at + 1),
             _ => return Err(fault(at)),
         }
@@ -144,7 +184,8 @@ pub(crate) fn read_members<'f>(text: &'f str, at: usize, sink: &mut impl MemberS
 #[inline]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
     let mut at = at;
-    while matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
+    // One comparison where there is none, as in most frames.
+    while byte(text, at) <= b' ' && matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
         at += 1;
     }
     at
@@ -173,22 +214,20 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, SyntaxE
 /// into vector code.
 #[inline]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
-    let mut at = at;
-    let mut clean_words = 0;
-    loop {
-        let (_, rest) = split(text, at);
-        let Some(word) = rest.first_chunk::<8>() else { break };
+    let (_, mut rest) = split(text, at);
+    let mut words = 0;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
         let hits = special_bytes(u64::from_le_bytes(*word));
         if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+            return text.len() - rest.len() + (hits.trailing_zeros() / 8) as usize;
         }
-        at += 8;
-        clean_words += 1;
-        if clean_words == LONG_STRING_WORDS {
-            at = skip_clean_blocks(text, at);
-            clean_words = 0;
+        rest = after;
+        words += 1;
+        if words == LONG_STRING_WORDS {
+            rest = skip_clean_blocks(rest);
         }
     }
+    let mut at = text.len() - rest.len();
     while at < text.len() && !matches!(byte(text, at), 0..0x20 | b'"' | b'\\') {
         at += 1;
     }
@@ -208,12 +247,11 @@ const fn special_bytes(word: u64) -> u64 {
     (quote | backslash | control) & HIGH
 }
 
-/// Skips blocks in which nothing is special.
-const fn skip_clean_blocks(text: &[u8], at: usize) -> usize {
-    let mut at = at;
-    loop {
-        let (_, rest) = split(text, at);
-        let Some(block) = rest.first_chunk::<BLOCK>() else { return at };
+/// What is left when blocks in which nothing is special are skipped.
+#[inline(never)]
+const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
         let mut special = 0u8;
         let mut i = 0;
         while i < BLOCK {
@@ -222,10 +260,11 @@ const fn skip_clean_blocks(text: &[u8], at: usize) -> usize {
             i += 1;
         }
         if special != 0 {
-            return at;
+            break;
         }
-        at += BLOCK;
+        rest = after;
     }
+    rest
 }
 
 const fn skip_escape(text: &[u8], at: usize) -> Result<usize, SyntaxError> {

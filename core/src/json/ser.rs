@@ -82,9 +82,10 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
             Slot::Alone => {}
             Slot::Element { first } => separate(writer, first)?,
             Slot::Member { first, key } => {
-                writer.put(if core::mem::take(first) { b"\"" } else { b",\"" })?;
-                writer.escaped(key)?;
-                writer.put(b"\":")?;
+                if !core::mem::take(first) {
+                    writer.put(b",")?;
+                }
+                writer.key(key)?;
             }
             Slot::Key { .. } => return Err(WriteError::Value),
         }

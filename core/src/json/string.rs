@@ -120,7 +120,7 @@ impl Serialize for JsonStr<'_> {
     }
 }
 
-/// Our deserializer lends the JSON text; from any other, a string is accepted that needs no escapes.
+/// Our deserializer lends the JSON text. No other has it, nor has what serde buffers (`untagged`, `flatten`, an internal tag).
 impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;

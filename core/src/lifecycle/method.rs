@@ -55,11 +55,15 @@ pub(crate) struct Rule {
 impl<'f> Method<'f> {
     /// The method with this name.
     pub(crate) fn from_json(name: JsonStr<'f>) -> Self {
-        if let Some(plain) = name.as_plain() {
-            return Self::named(plain).unwrap_or(Self::Other(name));
+        match Self::named(name.inner()) {
+            Some(method) => method,
+            // Some writers escape the slash.
+            None if name.inner().contains('\\') => {
+                let mut decoded = [0; 32];
+                name.copy_to(&mut decoded).and_then(Self::named).unwrap_or(Self::Other(name))
+            }
+            None => Self::Other(name),
         }
-        let mut decoded = [0; 32];
-        name.copy_to(&mut decoded).and_then(Self::named).unwrap_or(Self::Other(name))
     }
 
     fn named(name: &str) -> Option<Self> {

@@ -4,6 +4,7 @@ mod envelope;
 mod id;
 mod oversized;
 mod params;
+mod span;
 
 pub use params::{Arguments, Params};
 
@@ -11,6 +12,7 @@ pub use id::MAX_ID;
 
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::{Id, IdText, hash_str, hash_text};
+pub(crate) use params::MetaMember;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
@@ -45,7 +47,8 @@ enum Place {
 
 /// What the cursor stands at.
 pub(crate) enum Item<'f> {
-    Message(Envelope<'f>),
+    /// A message; its members are in the envelope.
+    Message(Kind<'f>),
     /// The beginning of a batch.
     Batch,
     /// Something that is no message. Answered under `id`, if that could be read; never, if it was a response.
@@ -64,6 +67,9 @@ impl<'f> Messages<'f> {
             Frame::Complete(bytes) => {
                 // A byte order mark is noise that some writers put in front.
                 let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+                if u32::try_from(bytes.len()).is_err() {
+                    return Self::new(Frame::Oversized { prefix: bytes.get(..1024).unwrap_or_default(), tail: &[] });
+                }
                 core::str::from_utf8(bytes).map_or(Source::NotUtf8, Source::Text)
             }
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
@@ -83,10 +89,14 @@ impl<'f> Messages<'f> {
         Self { place: position.0, ..Self::new(frame) }
     }
 
+    /// Whether nothing is left.
+    pub(crate) fn is_done(&self) -> bool {
+        self.place == Place::End
+    }
+
     /// What stands at the cursor; nothing at the end.
-    pub(crate) fn peek(&self) -> Option<(Item<'f>, Next)> {
+    pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
         let text = match self.source {
-            _ if self.place == Place::End => return None,
             Source::Text(text) => text,
             Source::NotUtf8 => return fault(Violation::NotUtf8),
             Source::Oversized { prefix, tail } => {
@@ -102,7 +112,7 @@ impl<'f> Messages<'f> {
                 if bytes.get(start) == Some(&b'[') {
                     return Some(peek_batch(text, start));
                 }
-                Some((read(text, start, 0, true), Next(Place::End)))
+                Some((read(envelope, text, start, 0, true), Next(Place::End)))
             }
             Place::Element(at) => {
                 // The whole array has been scanned, so its elements are values.
@@ -113,7 +123,7 @@ impl<'f> Messages<'f> {
                     _ => Place::End,
                 };
                 let element = text.get(at..end).unwrap_or_default();
-                Some((read(element, 0, 1, false), Next(next)))
+                Some((read(envelope, element, 0, 1, false), Next(next)))
             }
             Place::End => None,
         }
@@ -154,13 +164,13 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
 }
 
 /// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
-fn read<'f>(text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
+fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
     let bytes = text.as_bytes();
-    let mut envelope = Envelope::new(text, used);
-    let violation = match envelope.read(at) {
-        Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => match envelope.fault() {
-            None => return Item::Message(envelope),
-            Some(violation) => violation,
+    *envelope = Envelope::new(text);
+    let violation = match envelope.read(at, used) {
+        Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => match envelope.kind() {
+            Ok(kind) => return Item::Message(kind),
+            Err(violation) => violation,
         },
         Ok(_) => Violation::NotJson,
         Err(e) if e.too_deep => {

@@ -1,7 +1,7 @@
 //! Whose request a line was that did not fit: the id stands at its beginning or at its very end.
 
 use super::id::Id;
-use crate::json::{MemberSink, SyntaxError, read_members, same_text, skip_string, skip_value, skip_whitespace};
+use crate::json::{Key, MemberSink, SyntaxError, read_members, skip_string, skip_value, skip_whitespace};
 
 /// What could be learned.
 pub(crate) struct Found<'f> {
@@ -15,7 +15,7 @@ pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     let text = valid_prefix(prefix);
     let mut sink = PrefixSink { text, id: None, is_response: false };
     // It ends in an error, where the line was cut.
-    let _ = read_members(text, skip_whitespace(text.as_bytes(), 0), &mut sink);
+    let _ = read_members(text.as_bytes(), skip_whitespace(text.as_bytes(), 0), &mut sink);
     Found { id: sink.id.or_else(|| id_at_the_end(tail)), is_response: sink.is_response }
 }
 
@@ -25,12 +25,13 @@ struct PrefixSink<'f> {
     is_response: bool,
 }
 
-impl<'f> MemberSink<'f> for PrefixSink<'f> {
-    fn member(&mut self, key: &'f str, value: usize) -> Result<usize, SyntaxError> {
+impl MemberSink for PrefixSink<'_> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+        let key = key.resolve(&["id", "result", "error"]);
         // The value may be cut off: that it is there says enough.
-        self.is_response |= same_text(key, "result") || same_text(key, "error");
+        self.is_response |= key == b"result" || key == b"error";
         let end = skip_value(self.text.as_bytes(), value, 1);
-        if let (Ok(end), true) = (&end, same_text(key, "id")) {
+        if let (Ok(end), true) = (&end, key == b"id") {
             // A number at the very end may go on behind it.
             let whole = self.text.len() > *end;
             self.id = self.text.get(value..*end).filter(|_| whole).and_then(Id::parse);

@@ -6,7 +6,7 @@ use super::{RequestHandle, Scope, Server};
 use crate::error::SendError;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision, Revisions};
-use crate::message::{Envelope, Id, IdText, Item, Kind, Messages, Params};
+use crate::message::{Envelope, Id, IdText, Item, Kind, Messages, MetaMember, Params};
 use crate::rpc::{ErrorCode, PeerError, RpcError, write_error, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
@@ -26,11 +26,21 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        while let Some((item, next)) = messages.peek() {
+        if messages.is_done() {
+            return Ok(None);
+        }
+        let mut envelope = Envelope::new("");
+        while let Some((item, next)) = messages.peek(&mut envelope) {
             let event = match item {
-                Item::Message(envelope) => {
+                Item::Message(kind) => {
                     self.heard = now;
-                    self.message(now, &envelope, messages.in_batch(), tx)?
+                    match kind {
+                        Kind::Request { id, method } => {
+                            self.request_arrived(now, id, method, &envelope.params(), messages.in_batch(), tx)?
+                        }
+                        Kind::Notification { method } => self.notification(method, &envelope.params(), tx),
+                        Kind::Response { id, outcome } => self.response(now, id, outcome),
+                    }
                 }
                 Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => None,
                 Item::Batch => {
@@ -48,21 +58,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(None)
     }
 
-    fn message<'f>(
-        &mut self,
-        now: Instant,
-        envelope: &Envelope<'f>,
-        in_batch: bool,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        match envelope.kind() {
-            Some(Kind::Request { id, method }) => self.request_arrived(now, id, method, &envelope.params, in_batch, tx),
-            Some(Kind::Notification { method }) => Ok(self.notification(method, &envelope.params, tx)),
-            Some(Kind::Response { id, outcome }) => Ok(self.response(now, id, outcome)),
-            None => Ok(None),
-        }
-    }
-
+    #[inline]
     fn request_arrived<'f>(
         &mut self,
         now: Instant,
@@ -101,7 +97,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     time_left: None,
                 };
                 let wants_progress = !pending.token.is_empty();
-                let Some(slot) = self.requests.insert(id.hash(), deadline, pending) else {
+                let Some(slot) = self.requests.insert(context.hash, deadline, pending) else {
                     return self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx);
                 };
                 Ok(Some(ServerEvent::Request(Request {
@@ -124,11 +120,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         params: &Params<'f>,
         in_batch: bool,
     ) -> Result<Context, (Revision, Refusal<'f>)> {
-        let modern = params.meta.version.is_some() || self.scope.is_none() && params.meta.capabilities.is_some();
+        let modern = params.request_meta(MetaMember::ProtocolVersion).is_some()
+            || self.scope.is_none() && params.request_meta(MetaMember::ClientCapabilities).is_some();
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         let kept = id.keep().ok_or_else(|| refuse(Violation::IdTooLong.into()))?;
-        if params.raw.is_some_and(|raw| !raw.is_object()) {
+        if params.given().is_some_and(|raw| !raw.is_object()) {
             return Err(refuse(Violation::InvalidParams.into()));
         }
         let (capabilities, log_level) = if modern {
@@ -137,7 +134,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
         .map_err(refuse)?;
-        let token = match params.meta.progress_token {
+        let token = match params.request_meta(MetaMember::ProgressToken) {
             None => IdText::default(),
             Some(token) => Id::parse(token.as_str())
                 .ok_or_else(|| refuse(Refusal::params("The progress token must be a string or an integer")))?
@@ -145,10 +142,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 .ok_or_else(|| refuse(Violation::IdTooLong.into()))?,
         };
         check_params(method, params).map_err(|message| refuse(Refusal::params(message)))?;
-        if self.requests.find(id).is_some_and(|slot| self.acknowledging != Some(slot)) {
+        let hash = id.hash();
+        if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
             return Err(refuse(Violation::IdInUse.into()));
         }
-        Ok(Context { id: kept, token, revision, capabilities, log_level })
+        Ok(Context { id: kept, hash, token, revision, capabilities, log_level })
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
@@ -158,8 +156,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         params: &Params<'f>,
         in_batch: bool,
     ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
-        let meta = &params.meta;
-        let (Some(version), Some(declared)) = (meta.version, meta.capabilities) else {
+        let (Some(version), Some(declared)) =
+            (params.request_meta(MetaMember::ProtocolVersion), params.request_meta(MetaMember::ClientCapabilities))
+        else {
             return Err(Violation::InvalidMeta.into());
         };
         let Some(requested) = version.as_string().filter(|_| declared.is_object()) else {
@@ -177,7 +176,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return Err(Violation::BatchNotAllowed.into());
         }
         self.admit_method(method, Revision::LATEST)?;
-        let level = meta.log_level.map(|level| level.as_string().and_then(LoggingLevel::from_json));
+        let level = params.request_meta(MetaMember::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
         if level == Some(None) {
             return Err(Refusal::params("Unknown log level"));
         }
@@ -236,7 +235,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// What is unknown, answered already or malformed is ignored, as all revisions want it.
     fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &mut Tx<'_>) -> Option<ServerEvent<'f>> {
         let id = Id::parse(params.get("requestId")?.as_str())?;
-        let slot = self.requests.find(id)?;
+        let slot = self.requests.find(id, id.hash())?;
         // An answer that has begun is finished; the client will ignore it.
         if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
             return None;
@@ -256,7 +255,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let Some(id) = id else {
             return outcome.err().map(ServerEvent::PeerError);
         };
-        let Some(slot) = self.calls.find(id) else {
+        let Some(slot) = self.calls.find(id, id.hash()) else {
             // A late answer to what was given up is ignored; one to what was never asked is not.
             let late = id.as_u32().is_some_and(|number| (1..=self.calls_made).contains(&number));
             return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
@@ -322,6 +321,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 /// What is known of a request that was admitted.
 struct Context {
     id: IdText,
+    hash: u32,
     token: IdText,
     revision: Revision,
     capabilities: ClientCapability,

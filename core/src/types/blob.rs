@@ -63,7 +63,10 @@ impl<'a> Blob<'a> {
             Form::Base64(text) => {
                 let mut len = 0;
                 decode(text, &mut |bytes| {
-                    out.get_mut(len..).and_then(|out| out.get_mut(..bytes.len())).ok_or(BlobError::TooLong)?.copy_from_slice(bytes);
+                    out.get_mut(len..)
+                        .and_then(|out| out.get_mut(..bytes.len()))
+                        .ok_or(BlobError::TooLong)?
+                        .copy_from_slice(bytes);
                     len += bytes.len();
                     Ok(())
                 })?;

@@ -5,7 +5,8 @@ use core::fmt;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::macros::{Absent, Known, OrElse, wrong};
+use super::macros::wrong;
+use super::older::{Absent, Known, OrElse};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 
@@ -162,11 +163,7 @@ impl ServerCapabilities<'_> {
         let mut bits = C::NONE;
         for (name, bit, flags) in [
             ("tools", C::TOOLS, [("listChanged", C::TOOLS_LIST_CHANGED), ("", C::NONE)]),
-            (
-                "resources",
-                C::RESOURCES,
-                [("listChanged", C::RESOURCES_LIST_CHANGED), ("subscribe", C::RESOURCES_SUBSCRIBE)],
-            ),
+            ("resources", C::RESOURCES, [("listChanged", C::RESOURCES_LIST_CHANGED), ("subscribe", C::RESOURCES_SUBSCRIBE)]),
             ("prompts", C::PROMPTS, [("listChanged", C::PROMPTS_LIST_CHANGED), ("", C::NONE)]),
             ("completions", C::COMPLETIONS, [("", C::NONE); 2]),
             ("logging", C::LOGGING, [("", C::NONE); 2]),

@@ -9,7 +9,7 @@ use crate::json::RawJson;
 
 payload! {
     /// What `completion/complete` asks for. Schema type `CompleteRequestParams`.
-    CompleteParams<'a> {
+    pub struct CompleteParams<'a> {
         new {
             /// Whose argument it is.
             "ref" reference: of(CompletionRef<'a>);
@@ -64,7 +64,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for CompletionRef<'a> {
 
 payload! {
     /// A prompt by its name. Schema type `PromptReference`.
-    PromptReference<'a> {
+    pub struct PromptReference<'a> {
         tag "type" = "ref/prompt";
         new {
             /// The prompt.
@@ -79,7 +79,7 @@ payload! {
 
 payload! {
     /// A resource template by its URI. Schema type `ResourceTemplateReference`, before 2025-06-18 `ResourceReference`.
-    ResourceTemplateReference<'a> {
+    pub struct ResourceTemplateReference<'a> {
         tag "type" = "ref/resource";
         new {
             /// A URI, or the template of URIs.
@@ -90,7 +90,7 @@ payload! {
 
 payload! {
     /// An argument, as far as it has been typed.
-    CompletionArgument<'a> {
+    pub struct CompletionArgument<'a> {
         new {
             /// Which one.
             "name" name: text;
@@ -102,7 +102,7 @@ payload! {
 
 payload! {
     /// What else is known. From 2025-06-18 on.
-    CompletionContext<'a> {
+    pub struct CompletionContext<'a> {
         new {}
         with {
             /// The arguments that have been filled in: names and strings.
@@ -121,7 +121,7 @@ impl<'a> CompleteParams<'a> {
 
 payload! {
     /// The answer to `completion/complete`. Schema type `CompleteResult`.
-    CompleteResult<'a> {
+    pub struct CompleteResult<'a> {
         new {
             /// The values.
             "completion" completion: of(Completion<'a>);
@@ -201,8 +201,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Completion<'a> {
 }
 
 payload! {
-    #[allow(unreachable_pub)]
-    Members<'a> {
+    struct Members<'a> {
         new {
             "values" values: list(Text<'a>);
         }

@@ -4,7 +4,8 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::macros::{Notice, OrElse, names, payload};
+use super::macros::{names, payload};
+use super::older::{Notice, OrElse};
 use super::{Blob, Icon, Number, ResourceContents, Text};
 use crate::json::RawJson;
 
@@ -122,7 +123,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ContentBlock<'a> {
 
 payload! {
     /// Text. Schema type `TextContent`.
-    TextContent<'a> {
+    pub struct TextContent<'a> {
         tag "type" = "text";
         new {
             /// The text.
@@ -139,7 +140,7 @@ payload! {
 
 payload! {
     /// A picture. Schema type `ImageContent`.
-    ImageContent<'a> {
+    pub struct ImageContent<'a> {
         tag "type" = "image";
         new {
             /// The file.
@@ -158,7 +159,7 @@ payload! {
 
 payload! {
     /// Sound. From 2025-03-26 on, schema type `AudioContent`.
-    AudioContent<'a> {
+    pub struct AudioContent<'a> {
         tag "type" = "audio";
         new {
             /// The file.
@@ -193,7 +194,7 @@ impl fmt::Display for AudioContent<'_> {
 
 payload! {
     /// The contents of a resource, within other content. Schema type `EmbeddedResource`.
-    EmbeddedResource<'a> {
+    pub struct EmbeddedResource<'a> {
         tag "type" = "resource";
         new {
             /// The contents.
@@ -210,7 +211,7 @@ payload! {
 
 payload! {
     /// A link to a resource. From 2025-06-18 on, schema type `ResourceLink`.
-    ResourceLink<'a> {
+    pub struct ResourceLink<'a> {
         tag "type" = "resource_link";
         new {
             /// Where it can be read.
@@ -250,7 +251,7 @@ impl fmt::Display for ResourceLink<'_> {
 
 payload! {
     /// Hints on who should see something, and how much it matters. Schema type `Annotations`.
-    Annotations<'a> {
+    pub struct Annotations<'a> {
         new {}
         with {
             /// Whom it is for.
@@ -266,7 +267,7 @@ payload! {
 names! {
     /// Who speaks, or is spoken to. Schema type `Role`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    Role {
+    pub enum Role {
         /// The person.
         User = "user",
         /// The model.

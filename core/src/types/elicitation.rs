@@ -62,7 +62,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ElicitParams<'a> {
 
 payload! {
     /// A form for the person. From 2025-06-18 on, schema type `ElicitRequestFormParams`.
-    ElicitForm<'a> {
+    pub struct ElicitForm<'a> {
         new {
             /// What it is for.
             "message" message: text;
@@ -83,7 +83,7 @@ payload! {
 names! {
     /// The mode of an [`ElicitForm`].
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    FormMode {
+    pub enum FormMode {
         /// A form.
         Form = "form",
     }
@@ -91,7 +91,7 @@ names! {
 
 payload! {
     /// A page for the person. From 2025-11-25 on, schema type `ElicitRequestURLParams`.
-    ElicitUrl<'a> {
+    pub struct ElicitUrl<'a> {
         tag "mode" = "url";
         new {
             /// What it is for.
@@ -120,7 +120,7 @@ impl ElicitUrl<'_> {
 
 payload! {
     /// What the person answered: the answer to `elicitation/create`. From 2025-06-18 on, schema type `ElicitResult`.
-    ElicitResult<'a> {
+    pub struct ElicitResult<'a> {
         new {
             /// What the person did.
             "action" action: of(ElicitAction);
@@ -145,7 +145,7 @@ impl<'a> ElicitResult<'a> {
 names! {
     /// What the person did about an elicitation.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    ElicitAction {
+    pub enum ElicitAction {
         /// Agreed.
         Accept = "accept",
         /// Said no.
@@ -157,7 +157,7 @@ names! {
 
 payload! {
     /// What `notifications/elicitation/complete` says. 2025-11-25 only, schema type `ElicitationCompleteNotification`.
-    ElicitationCompleteParams<'a> {
+    pub struct ElicitationCompleteParams<'a> {
         new {
             /// The elicitation.
             "elicitationId" elicitation_id: text;

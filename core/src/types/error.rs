@@ -5,7 +5,7 @@ use super::{ClientCapabilities, ElicitParams, Text};
 
 payload! {
     /// The member `error` of a message. Schema type `Error`.
-    ErrorObject<'a> {
+    pub struct ErrorObject<'a> {
         new {
             /// What kind of error.
             "code" code: of(i64);
@@ -21,7 +21,7 @@ payload! {
 
 payload! {
     /// Data of an error that says which revisions the server speaks. In schema type `UnsupportedProtocolVersionError`; legacy servers send it, too.
-    UnsupportedVersionData<'a> {
+    pub struct UnsupportedVersionData<'a> {
         new {
             /// The revisions that the server speaks.
             "supported" supported: list(Text<'a>);
@@ -33,7 +33,7 @@ payload! {
 
 payload! {
     /// Data of an error that says what a client would have to declare. 2026-07-28, in schema type `MissingRequiredClientCapabilityError`.
-    MissingCapabilityData<'a> {
+    pub struct MissingCapabilityData<'a> {
         new {
             /// Everything that is needed, what was declared included.
             "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);
@@ -43,7 +43,7 @@ payload! {
 
 payload! {
     /// Data of an error that says which pages the person must see first. 2025-11-25 only, in schema type `URLElicitationRequiredError`.
-    UrlElicitationRequiredData<'a> {
+    pub struct UrlElicitationRequiredData<'a> {
         new {
             /// The pages.
             "elicitations" elicitations: list(ElicitParams<'a>);
@@ -53,7 +53,7 @@ payload! {
 
 payload! {
     /// Data of an error about a resource.
-    ResourceErrorData<'a> {
+    pub struct ResourceErrorData<'a> {
         new {
             /// The resource.
             "uri" uri: text;

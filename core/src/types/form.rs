@@ -5,7 +5,8 @@ use core::fmt;
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::macros::{OrElse, names, payload, wrong};
+use super::macros::{names, payload, wrong};
+use super::older::OrElse;
 use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 
@@ -108,9 +109,10 @@ impl<'a> Iterator for Fields<'a> {
             return Some(Ok(*field));
         }
         let (name, schema) = self.members.next()?;
-        let required = self.schema.get("required").is_some_and(|required| {
-            required.elements().filter_map(RawJson::as_string).any(|required| required == name)
-        });
+        let required = self
+            .schema
+            .get("required")
+            .is_some_and(|required| required.elements().filter_map(RawJson::as_string).any(|required| required == name));
         Some(schema.to().map(|schema| Field { name: Text::from_json(name), schema, required }))
     }
 }
@@ -213,7 +215,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
 
 payload! {
     /// A text. Schema type `StringSchema`.
-    StringSchema<'a> {
+    pub struct StringSchema<'a> {
         tag "type" = "string";
         new {}
         with {
@@ -243,7 +245,7 @@ impl<'a> StringSchema<'a> {
 
 payload! {
     /// A number. Schema type `NumberSchema`.
-    NumberSchema<'a> {
+    pub struct NumberSchema<'a> {
         new {
             /// Any number, or only integers.
             "type" kind: of(NumberKind);
@@ -266,7 +268,7 @@ payload! {
 names! {
     /// Which numbers.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    NumberKind {
+    pub enum NumberKind {
         /// Any.
         Number = "number",
         /// Integers.
@@ -296,7 +298,7 @@ impl<'a> NumberSchema<'a> {
 
 payload! {
     /// Yes or no. Schema type `BooleanSchema`.
-    BooleanSchema<'a> {
+    pub struct BooleanSchema<'a> {
         tag "type" = "boolean";
         new {}
         with {

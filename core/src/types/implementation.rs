@@ -5,7 +5,7 @@ use super::macros::{names, payload};
 
 payload! {
     /// Name and version of a client or server. Schema type `Implementation`.
-    Implementation<'a> {
+    pub struct Implementation<'a> {
         new {
             /// For programs.
             "name" name: text;
@@ -27,7 +27,7 @@ payload! {
 
 payload! {
     /// A picture of something. From 2025-11-25 on, schema type `Icon`.
-    Icon<'a> {
+    pub struct Icon<'a> {
         new {
             /// URI of the picture: `https:` or `data:`.
             "src" src: text;
@@ -46,7 +46,7 @@ payload! {
 names! {
     /// The background that an [`Icon`] is made for.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    IconTheme {
+    pub enum IconTheme {
         /// A light one.
         Light = "light",
         /// A dark one.

@@ -10,7 +10,7 @@ use crate::lifecycle::{Revision, Revisions};
 
 payload! {
     /// What `initialize` says. Up to 2025-11-25, schema type `InitializeRequestParams`.
-    InitializeParams<'a> {
+    pub struct InitializeParams<'a> {
         new {
             /// The newest revision that the client speaks.
             "protocolVersion" protocol_version: version;
@@ -28,7 +28,7 @@ payload! {
 
 payload! {
     /// The answer to `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
-    InitializeResult<'a> {
+    pub struct InitializeResult<'a> {
         new {
             /// The revision that the session will speak.
             "protocolVersion" protocol_version: version;
@@ -60,7 +60,7 @@ impl<'a> InitializeResult<'a> {
 
 payload! {
     /// The answer to `server/discover`. 2026-07-28, schema type `DiscoverResult`. Who the server is, is in `_meta` like in any result.
-    DiscoverResult<'a> {
+    pub struct DiscoverResult<'a> {
         new {
             /// The revisions that the server speaks.
             "supportedVersions" supported_versions: versions;

@@ -17,7 +17,7 @@ payload! {
     /// The answer to `tools/call`, `prompts/get` or `resources/read` that asks for more. 2026-07-28, schema type `InputRequiredResult`.
     ///
     /// It must have questions, a state, or both.
-    InputRequiredResult<'a> {
+    pub struct InputRequiredResult<'a> {
         tag "resultType" = "input_required";
         new {}
         with {

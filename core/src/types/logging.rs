@@ -5,7 +5,7 @@ use super::macros::{names, payload};
 names! {
     /// How bad something is, the least first. Schema type `LoggingLevel`.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-    LoggingLevel {
+    pub enum LoggingLevel {
         /// For debugging.
         Debug = "debug",
         /// As expected.
@@ -27,7 +27,7 @@ names! {
 
 payload! {
     /// What `logging/setLevel` asks for. Up to 2025-11-25, schema type `SetLevelRequestParams`.
-    SetLevelParams<'a> {
+    pub struct SetLevelParams<'a> {
         new {
             /// The least level that is wanted.
             "level" level: of(LoggingLevel);
@@ -41,7 +41,7 @@ payload! {
 
 payload! {
     /// A log message: what `notifications/message` says. Schema type `LoggingMessageNotificationParams`.
-    LoggingMessageParams<'a> {
+    pub struct LoggingMessageParams<'a> {
         new {
             /// How bad it is.
             "level" level: of(LoggingLevel);

@@ -17,17 +17,14 @@
 //! Behind it: `= value` is what `new` sets an optional field to and what is read where a required one is missing; `in CE` names the revisions
 //! that know the field; `via W` wraps a reference to the value while it is written.
 
-use core::fmt;
-
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
-use serde::{Serialize, Serializer};
 
 use crate::json::{JsonStr, RawJson};
 
 macro_rules! payload {
     (
         $(#[$meta:meta])*
-        $name:ident $(<$lt:lifetime>)? {
+        $vis:vis struct $name:ident $(<$lt:lifetime>)? {
             $(tag $tkey:literal = $tag:literal;)?
             new {$(
                 $(#[$rmeta:meta])*
@@ -42,9 +39,9 @@ macro_rules! payload {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
-        pub struct $name $(<$lt>)? {
-            $($(#[$rmeta])* pub $rname: payload!(@type $rkind $(($rty))?),)*
-            $($($(#[$ometa])* pub $oname: Option<payload!(@type $okind $(($oty))?)>,)*)?
+        $vis struct $name $(<$lt>)? {
+            $($(#[$rmeta])* $vis $rname: payload!(@type $rkind $(($rty))?),)*
+            $($($(#[$ometa])* $vis $oname: Option<payload!(@type $okind $(($oty))?)>,)*)?
         }
 
         // Types that only read for another one are not built.
@@ -52,7 +49,7 @@ macro_rules! payload {
         impl $(<$lt>)? $name $(<$lt>)? {
             /// With what is required; all else is left out.
             #[must_use]
-            pub const fn new($($rname: payload!(@argument $rkind $(($rty))?)),*) -> Self {
+            $vis const fn new($($rname: payload!(@argument $rkind $(($rty))?)),*) -> Self {
                 Self {
                     $($rname: payload!(@value $rkind $rname),)*
                     $($($oname: payload!(@initial $($oinit)?),)*)?
@@ -62,7 +59,7 @@ macro_rules! payload {
             $($(
                 $(#[$ometa])*
                 #[must_use]
-                pub const fn $oname(mut self, $oname: payload!(@argument $okind $(($oty))?)) -> Self {
+                $vis const fn $oname(mut self, $oname: payload!(@argument $okind $(($oty))?)) -> Self {
                     self.$oname = Some(payload!(@value $okind $oname));
                     self
                 }
@@ -147,10 +144,10 @@ macro_rules! payload {
     (@initial $value:expr) => { Some($value) };
 
     (@written $value:expr) => { *$value };
-    (@written $value:expr, in $gate:ident) => { super::macros::Known(concat!("$mcp:", stringify!($gate)), $value) };
+    (@written $value:expr, in $gate:ident) => { super::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
     (@written $value:expr, via $via:path) => { $via($value) };
     (@written $value:expr, in $gate:ident, via $via:path) => {
-        super::macros::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+        super::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
     };
 
     (@read object required $slot:expr, $map:expr, $key:expr) => { super::macros::object($slot, $map, $key)? };
@@ -171,7 +168,7 @@ macro_rules! payload {
 
 /// A closed set of strings.
 macro_rules! names {
-    ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+ }) => {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
         pub enum $name {
             $($(#[$vmeta])* $variant,)+
@@ -221,45 +218,6 @@ macro_rules! names {
 }
 
 pub(super) use {names, payload};
-
-/// A value that only the revisions of a [marker](crate::json) know.
-pub(super) struct Known<'x, T: ?Sized>(pub(super) &'static str, pub(super) &'x T);
-
-impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(self.0, self.1)
-    }
-}
-
-/// A value, and what revisions outside of the marker's range get in its place.
-pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(pub(super) &'static str, pub(super) &'x T, pub(super) &'x O);
-
-impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_newtype_struct(self.0, &Either(self.1, self.2))
-    }
-}
-
-struct Either<'x, T: ?Sized, O: ?Sized>(&'x T, &'x O);
-
-impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            self.0.serialize(serializer)
-        } else {
-            serializer.serialize_newtype_struct("$mcp:AE", self.1)
-        }
-    }
-}
-
-/// Nothing, not even a key.
-pub(super) struct Absent;
-
-impl Serialize for Absent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_unit_struct(crate::json::ABSENT)
-    }
-}
 
 pub(super) fn required<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
 where
@@ -326,29 +284,4 @@ pub(super) fn expect<'de, A: MapAccess<'de>>(map: &mut A, tag: &'static str) -> 
 
 pub(super) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
     E::invalid_type(Unexpected::Other("another value"), expected)
-}
-
-/// Text for people, in the place of what a revision does not know: a text content block.
-pub(super) struct Notice<'x, 'a> {
-    pub(super) text: &'x dyn fmt::Display,
-    pub(super) annotations: Option<&'x super::Annotations<'a>>,
-}
-
-impl Serialize for Notice<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct as _;
-        struct Shown<'x>(&'x dyn fmt::Display);
-        impl Serialize for Shown<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self.0)
-            }
-        }
-        let mut object = serializer.serialize_struct("TextContent", 3)?;
-        object.serialize_field("type", "text")?;
-        object.serialize_field("text", &Shown(self.text))?;
-        if let Some(annotations) = self.annotations {
-            object.serialize_field("annotations", annotations)?;
-        }
-        object.end()
-    }
 }

@@ -42,6 +42,7 @@ mod logging;
 mod macros;
 pub mod meta;
 mod number;
+mod older;
 mod page;
 mod progress;
 mod prompt;
@@ -63,9 +64,7 @@ pub use completion::{
     ResourceTemplateReference,
 };
 pub use content::{Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent};
-pub use elicitation::{
-    ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, ElicitationCompleteParams, FormMode,
-};
+pub use elicitation::{ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, ElicitationCompleteParams, FormMode};
 pub use error::{ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData, UrlElicitationRequiredData};
 pub use form::{BooleanSchema, Field, FieldSchema, Fields, NumberKind, NumberSchema, RequestedSchema, StringSchema};
 pub use form_check::{FormError, FormFault};

@@ -7,7 +7,7 @@ use super::{
 
 payload! {
     /// What the requests for a list say. Schema type `PaginatedRequestParams`.
-    PaginatedParams<'a> {
+    pub struct PaginatedParams<'a> {
         new {}
         with {
             /// Where to go on: what an earlier answer gave as its next cursor.
@@ -21,7 +21,7 @@ payload! {
 names! {
     /// Who may share a result that has been kept. From 2026-07-28 on, in schema type `CacheableResult`.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    CacheScope {
+    pub enum CacheScope {
         /// Anyone.
         Public = "public",
         /// Only who asked.

@@ -6,7 +6,7 @@ use crate::json::RawJson;
 
 payload! {
     /// What `notifications/progress` says. Schema type `ProgressNotificationParams`.
-    ProgressParams<'a> {
+    pub struct ProgressParams<'a> {
         new {
             /// The token of the request: a string or an integer.
             "progressToken" progress_token: of(RawJson<'a>);
@@ -26,7 +26,7 @@ payload! {
 
 payload! {
     /// What `notifications/cancelled` says. Schema type `CancelledNotificationParams`.
-    CancelledParams<'a> {
+    pub struct CancelledParams<'a> {
         new {
             /// The request that is no longer wanted: a string or an integer. Required in effect; a notification without it says nothing.
             "requestId" request_id: of(RawJson<'a>);
@@ -42,7 +42,7 @@ payload! {
 
 payload! {
     /// What a request or notification says that has nothing of its own to say. Schema types `RequestParams` and `NotificationParams`.
-    EmptyParams<'a> {
+    pub struct EmptyParams<'a> {
         new {}
         with {
             /// Anything else.
@@ -53,7 +53,7 @@ payload! {
 
 payload! {
     /// An answer with nothing of its own. Schema type `EmptyResult`; in 2026-07-28 also `SubscriptionsListenResult`.
-    EmptyResult<'a> {
+    pub struct EmptyResult<'a> {
         new {}
         with {
             /// Anything else.

@@ -6,7 +6,7 @@ use crate::json::RawJson;
 
 payload! {
     /// A prompt. Schema type `Prompt`.
-    Prompt<'a> {
+    pub struct Prompt<'a> {
         new {
             /// For programs.
             "name" name: text;
@@ -28,7 +28,7 @@ payload! {
 
 payload! {
     /// What can be filled in in a prompt. Schema type `PromptArgument`.
-    PromptArgument<'a> {
+    pub struct PromptArgument<'a> {
         new {
             /// For programs.
             "name" name: text;
@@ -46,7 +46,7 @@ payload! {
 
 payload! {
     /// A message of a prompt. Schema type `PromptMessage`.
-    PromptMessage<'a> {
+    pub struct PromptMessage<'a> {
         new {
             /// Who says it.
             "role" role: of(Role);
@@ -72,7 +72,7 @@ impl<'a> PromptMessage<'a> {
 
 payload! {
     /// The answer to `prompts/list`. Schema type `ListPromptsResult`.
-    ListPromptsResult<'a> {
+    pub struct ListPromptsResult<'a> {
         new {
             /// The prompts of this page.
             "prompts" prompts: list(Prompt<'a>);
@@ -92,7 +92,7 @@ payload! {
 
 payload! {
     /// What `prompts/get` asks for. Schema type `GetPromptRequestParams`.
-    GetPromptParams<'a> {
+    pub struct GetPromptParams<'a> {
         new {
             /// The prompt.
             "name" name: text;
@@ -120,7 +120,7 @@ impl<'a> GetPromptParams<'a> {
 
 payload! {
     /// The answer to `prompts/get`. Schema type `GetPromptResult`.
-    GetPromptResult<'a> {
+    pub struct GetPromptResult<'a> {
         new {
             /// The prompt, filled in.
             "messages" messages: list(PromptMessage<'a>);

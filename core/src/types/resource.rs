@@ -8,7 +8,7 @@ use crate::json::RawJson;
 
 payload! {
     /// A resource that can be read. Schema type `Resource`.
-    Resource<'a> {
+    pub struct Resource<'a> {
         new {
             /// Where it can be read.
             "uri" uri: text;
@@ -36,7 +36,7 @@ payload! {
 
 payload! {
     /// A family of resources whose URIs follow a template. Schema type `ResourceTemplate`.
-    ResourceTemplate<'a> {
+    pub struct ResourceTemplate<'a> {
         new {
             /// RFC 6570.
             "uriTemplate" uri_template: text;
@@ -143,8 +143,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
 }
 
 payload! {
-    #[allow(unreachable_pub)]
-    Members<'a> {
+    struct Members<'a> {
         new {
             "uri" uri: text;
         }
@@ -160,7 +159,7 @@ payload! {
 
 payload! {
     /// The answer to `resources/list`. Schema type `ListResourcesResult`.
-    ListResourcesResult<'a> {
+    pub struct ListResourcesResult<'a> {
         new {
             /// The resources of this page.
             "resources" resources: list(Resource<'a>);
@@ -180,7 +179,7 @@ payload! {
 
 payload! {
     /// The answer to `resources/templates/list`. Schema type `ListResourceTemplatesResult`.
-    ListResourceTemplatesResult<'a> {
+    pub struct ListResourceTemplatesResult<'a> {
         new {
             /// The templates of this page.
             "resourceTemplates" resource_templates: list(ResourceTemplate<'a>);
@@ -200,7 +199,7 @@ payload! {
 
 payload! {
     /// What `resources/read` asks for. Schema type `ReadResourceRequestParams`.
-    ReadResourceParams<'a> {
+    pub struct ReadResourceParams<'a> {
         new {
             /// The resource.
             "uri" uri: text;
@@ -218,7 +217,7 @@ payload! {
 
 payload! {
     /// The answer to `resources/read`. Schema type `ReadResourceResult`.
-    ReadResourceResult<'a> {
+    pub struct ReadResourceResult<'a> {
         new {
             /// The resource, or its parts.
             "contents" contents: list(ResourceContents<'a>);
@@ -237,7 +236,7 @@ payload! {
 payload! {
     /// What `resources/subscribe` and `resources/unsubscribe` ask for, and `notifications/resources/updated` says. Schema types
     /// `SubscribeRequestParams`, `UnsubscribeRequestParams` (up to 2025-11-25) and `ResourceUpdatedNotificationParams`.
-    ResourceParams<'a> {
+    pub struct ResourceParams<'a> {
         new {
             /// The resource; in a notification, it may be one below that which was subscribed.
             "uri" uri: text;

@@ -4,7 +4,7 @@ use super::macros::payload;
 
 payload! {
     /// A directory or file that a server may work in. Schema type `Root`.
-    Root<'a> {
+    pub struct Root<'a> {
         new {
             /// Begins with `file://`.
             "uri" uri: text;
@@ -28,7 +28,7 @@ impl Root<'_> {
 
 payload! {
     /// The answer to `roots/list`. Schema type `ListRootsResult`.
-    ListRootsResult<'a> {
+    pub struct ListRootsResult<'a> {
         new {
             /// The roots.
             "roots" roots: list(Root<'a>);

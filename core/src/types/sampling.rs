@@ -1,6 +1,7 @@
 //! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
 
-use super::macros::{OrElse, names, payload};
+use super::macros::{names, payload};
+use super::older::OrElse;
 use super::sampling_content::{AsOneBlock, OneBlockEach};
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
 use crate::lifecycle::ClientCapability;
@@ -9,7 +10,7 @@ payload! {
     /// What `sampling/createMessage` asks for. Schema type `CreateMessageRequestParams`.
     ///
     /// A message of several blocks becomes several messages of one block where the revision has no lists of blocks (before 2025-11-25).
-    CreateMessageParams<'a> {
+    pub struct CreateMessageParams<'a> {
         new {
             /// The conversation.
             "messages" messages: list(SamplingMessage<'a>), via Messages;
@@ -66,7 +67,7 @@ impl CreateMessageParams<'_> {
 
 payload! {
     /// A message of a conversation. Schema type `SamplingMessage`.
-    SamplingMessage<'a> {
+    pub struct SamplingMessage<'a> {
         new {
             /// Who says it.
             "role" role: of(Role);
@@ -104,7 +105,7 @@ impl<'a> SamplingMessage<'a> {
 
 payload! {
     /// Which model a server would like. Schema type `ModelPreferences`.
-    ModelPreferences<'a> {
+    pub struct ModelPreferences<'a> {
         new {}
         with {
             /// The first that matches a model wins.
@@ -121,7 +122,7 @@ payload! {
 
 payload! {
     /// The name of a model. Schema type `ModelHint`.
-    ModelHint<'a> {
+    pub struct ModelHint<'a> {
         new {}
         with {
             /// A part of the name.
@@ -133,7 +134,7 @@ payload! {
 names! {
     /// Context that a client should add to a conversation.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    IncludeContext {
+    pub enum IncludeContext {
         /// None.
         None = "none",
         /// What it has from the server that asks. Deprecated.
@@ -145,7 +146,7 @@ names! {
 
 payload! {
     /// Whether a model must use tools. From 2025-11-25 on, schema type `ToolChoice`.
-    ToolChoice {
+    pub struct ToolChoice {
         new {}
         with {
             /// Default: auto.
@@ -157,7 +158,7 @@ payload! {
 names! {
     /// Whether a model must use tools.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    ToolChoiceMode {
+    pub enum ToolChoiceMode {
         /// It decides.
         Auto = "auto",
         /// It must.
@@ -171,7 +172,7 @@ payload! {
     /// What the model said: the answer to `sampling/createMessage`. Schema type `CreateMessageResult`.
     ///
     /// Several blocks become one text where the revision has no lists of blocks (before 2025-11-25).
-    CreateMessageResult<'a> {
+    pub struct CreateMessageResult<'a> {
         new {
             /// The model.
             "role" role: of(Role);

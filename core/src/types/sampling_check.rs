@@ -95,7 +95,9 @@ impl fmt::Display for SamplingError {
         match self {
             Self::MixedToolResults { message } => write!(f, "message {message} mixes tool results with other content"),
             Self::Unanswered { message } => write!(f, "a tool use in message {message} is not answered in the next"),
-            Self::UnknownToolUse { message } => write!(f, "message {message} answers a tool use that the one before does not have"),
+            Self::UnknownToolUse { message } => {
+                write!(f, "message {message} answers a tool use that the one before does not have")
+            }
             Self::Read(error) => error.fmt(f),
         }
     }

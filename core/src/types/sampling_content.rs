@@ -5,7 +5,8 @@ use core::fmt;
 use serde::ser::SerializeSeq as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::macros::{Notice, OrElse, payload};
+use super::macros::payload;
+use super::older::{Notice, OrElse};
 use super::tool::StructuredContent;
 use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Role, SamplingMessage, Text, TextContent};
 use crate::json::{RawJson, ReadError};
@@ -106,7 +107,7 @@ impl fmt::Display for SamplingContent<'_> {
 
 payload! {
     /// The model wants to use a tool. From 2025-11-25 on, schema type `ToolUseContent`.
-    ToolUseContent<'a> {
+    pub struct ToolUseContent<'a> {
         tag "type" = "tool_use";
         new {
             /// By which the result refers to it.
@@ -136,7 +137,7 @@ impl fmt::Display for ToolUseContent<'_> {
 
 payload! {
     /// What a tool gave. From 2025-11-25 on, schema type `ToolResultContent`.
-    ToolResultContent<'a> {
+    pub struct ToolResultContent<'a> {
         tag "type" = "tool_result";
         new {
             /// Which use of a tool.

@@ -3,7 +3,8 @@
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::macros::{Known, payload};
+use super::macros::payload;
+use super::older::Known;
 use super::{FieldSchema, List, Text};
 use crate::json::RawJson;
 
@@ -51,7 +52,7 @@ impl<'a> Options<'a> {
 
 payload! {
     /// A text to choose, and its name.
-    Choice<'a> {
+    pub struct Choice<'a> {
         new {
             /// What the answer will be.
             "const" value: text;
@@ -160,8 +161,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for SelectSchema<'a> {
 }
 
 payload! {
-    #[allow(unreachable_pub)]
-    Members<'a> {
+    struct Members<'a> {
         tag "type" = "string";
         new {}
         with {
@@ -177,7 +177,7 @@ payload! {
 
 payload! {
     /// Any of several texts. From 2025-11-25 on, schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
-    SelectManySchema<'a> {
+    pub struct SelectManySchema<'a> {
         tag "type" = "array";
         new {
             /// What there is to choose from.

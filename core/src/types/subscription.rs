@@ -1,11 +1,11 @@
 //! Subscriptions of 2026-07-28: one request that stays open, and the notifications that it asks for.
 
-use super::macros::payload;
 use super::Text;
+use super::macros::payload;
 
 payload! {
     /// The kinds of notifications that are wanted, or that will come. 2026-07-28, schema type `SubscriptionFilter`.
-    SubscriptionFilter<'a> {
+    pub struct SubscriptionFilter<'a> {
         new {}
         with {
             /// The list of tools has changed.
@@ -25,7 +25,7 @@ payload! {
 payload! {
     /// What `subscriptions/listen` asks for, and `notifications/subscriptions/acknowledged` grants. 2026-07-28, schema types
     /// `SubscriptionsListenRequestParams` and `SubscriptionsAcknowledgedNotificationParams`.
-    SubscriptionParams<'a> {
+    pub struct SubscriptionParams<'a> {
         new {
             /// The kinds of notifications.
             "notifications" notifications: of(SubscriptionFilter<'a>);

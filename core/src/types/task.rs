@@ -4,7 +4,7 @@ use super::macros::payload;
 
 payload! {
     /// That a request is to be run as a task. 2025-11-25 only, schema type `TaskMetadata`.
-    TaskMetadata {
+    pub struct TaskMetadata {
         new {}
         with {
             /// For how many milliseconds its result is to be kept.

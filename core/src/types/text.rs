@@ -64,7 +64,10 @@ impl<'a> Text<'a> {
     /// Whether it is the empty string.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self == ""
+        match self.0 {
+            Form::Plain(text) => text.is_empty(),
+            Form::Json(text) => text.inner().is_empty(),
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use serde::{Serialize, Serializer};
 
-use super::macros::{Absent, OrElse, names, payload};
+use super::macros::{names, payload};
+use super::older::{Absent, OrElse};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata};
 use crate::json::RawJson;
 
 payload! {
     /// A tool. Schema type `Tool`.
-    Tool<'a> {
+    pub struct Tool<'a> {
         new {
             /// Unique within the server: at most 128 of `A-Z a-z 0-9 _ - .`.
             "name" name: text;
@@ -46,7 +47,7 @@ impl Serialize for ObjectSchema<'_, '_> {
 
 payload! {
     /// What a tool says it does to the world: hints, not to be trusted. From 2025-03-26 on, schema type `ToolAnnotations`.
-    ToolAnnotations<'a> {
+    pub struct ToolAnnotations<'a> {
         new {}
         with {
             /// The name for people.
@@ -65,7 +66,7 @@ payload! {
 
 payload! {
     /// How a tool can be run. 2025-11-25 only, schema type `ToolExecution`.
-    ToolExecution {
+    pub struct ToolExecution {
         new {}
         with {
             /// Whether as a task. Default: forbidden.
@@ -77,7 +78,7 @@ payload! {
 names! {
     /// Whether a tool runs as a task. 2025-11-25 only.
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-    TaskSupport {
+    pub enum TaskSupport {
         /// Never.
         Forbidden = "forbidden",
         /// If the client wants it.
@@ -89,7 +90,7 @@ names! {
 
 payload! {
     /// The answer to `tools/list`. Schema type `ListToolsResult`.
-    ListToolsResult<'a> {
+    pub struct ListToolsResult<'a> {
         new {
             /// The tools of this page.
             "tools" tools: list(Tool<'a>);
@@ -109,7 +110,7 @@ payload! {
 
 payload! {
     /// What `tools/call` asks for. Schema type `CallToolRequestParams`.
-    CallToolParams<'a> {
+    pub struct CallToolParams<'a> {
         new {
             /// The tool.
             "name" name: text;
@@ -131,7 +132,7 @@ payload! {
 
 payload! {
     /// The answer to `tools/call`. Schema type `CallToolResult`.
-    CallToolResult<'a> {
+    pub struct CallToolResult<'a> {
         new {
             /// For the model.
             "content" content: list(ContentBlock<'a>) = List::EMPTY;

@@ -113,6 +113,7 @@ fn run<const N: usize, const S: usize>(
 ) -> io::Result<()> {
     let mut ended = false;
     loop {
+        session.tick();
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
             while let Some(event) = session.next_event(&mut messages)? {

@@ -20,6 +20,8 @@ pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIP
     tx: &'s mut TxBuffer<Vec<u8>>,
     output: &'s mut dyn Write,
     clock: std::time::Instant,
+    /// What the clock said last: it is read once for all that one read brings.
+    now: Instant,
 }
 
 impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
@@ -29,7 +31,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         output: &'s mut dyn Write,
         clock: std::time::Instant,
     ) -> Self {
-        Self { server, tx, output, clock }
+        Self { server, tx, output, clock, now: Instant::from_millis(0) }
     }
 
     /// The time since the session began.
@@ -189,13 +191,18 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         self.output.flush()
     }
 
+    /// Reads the clock.
+    pub(super) fn tick(&mut self) {
+        self.now = self.now();
+    }
+
     pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> io::Result<Option<ServerEvent<'f>>> {
-        let now = self.now();
+        let now = self.now;
         self.send(|server, tx| server.next_event(now, messages, tx))
     }
 
     pub(super) fn handle_timeout(&mut self) -> io::Result<Option<ServerEvent<'static>>> {
-        let now = self.now();
+        let now = self.now;
         self.send(|server, tx| server.handle_timeout(now, tx))
     }
 

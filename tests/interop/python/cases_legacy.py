@@ -240,7 +240,7 @@ async def lists_change(env: Env) -> None:
 
 @case("notifications/roots/list_changed is accepted")
 async def roots_change(env: Env) -> None:
-    root = {"uri": "file:///tmp", "name": "tmp"}
+    root = {"uri": "file:///srv/one", "name": "one"}
     async with env.open(Handlers(roots=lambda: {"roots": [root]})) as session:
         await session.roots_changed()
         check(await session.ping() == {}, "ping afterwards")

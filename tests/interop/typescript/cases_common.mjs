@@ -249,8 +249,12 @@ test('resources/read of a template', async (env) => {
 test('resources/read unknown resource: -32002 (legacy), -32602 (modern)', (env) =>
     env.open(async (session) => {
         const uri = 'test://no-such-resource';
-        const error = await refused(session.read(uri), env.era === 'legacy' ? -32002 : INVALID_PARAMS);
+        // The 2.x client reports the legacy code as the modern one; what the server sent is on the wire.
+        const code = env.era === 'legacy' && env.sdk.SLUG === 'typescript-v1' ? -32002 : INVALID_PARAMS;
+        const error = await refused(session.read(uri), code);
         check(error.data?.uri === uri, 'data.uri', error.data);
+        const sent = env.wire.received().filter((m) => 'error' in m).map((m) => m.error.code);
+        check(same(sent, [env.era === 'legacy' ? -32002 : INVALID_PARAMS]), 'code on the wire', sent);
         await stillWorks(session);
     }));
 

@@ -211,7 +211,7 @@ test('notifications/roots/list_changed is accepted', (env) =>
     env.open(async (session) => {
         await session.rootsChanged();
         check(same(await session.ping(), {}), 'ping afterwards');
-    }, { roots: () => ({ roots: [{ uri: 'file:///tmp', name: 'tmp' }] }) }));
+    }, { roots: () => ({ roots: [{ uri: 'file:///srv/one', name: 'one' }] }) }));
 
 test('methods of 2026-07-28 are not known: -32601', (env) =>
     env.open((session) => refused(session.request('subscriptions/listen', { notifications: {} }), METHOD_NOT_FOUND)));

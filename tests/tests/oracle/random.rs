@@ -35,7 +35,7 @@ impl Random {
 
 /// How many random inputs a test tries.
 pub(crate) fn rounds() -> u64 {
-    std::env::var("ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3_000)
+    std::env::var("ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4_000)
 }
 
 /// Any text: ASCII, what needs escapes, and characters of two to four bytes.
@@ -46,9 +46,22 @@ pub(crate) fn text(random: &mut Random) -> String {
 
 fn character(random: &mut Random) -> char {
     match random.below(8) {
-        0 => random.pick(&['"', '\\', '/', '\n', '\r', '\t', '\u{8}', '\u{c}', '\u{7f}', '\u{80}', '\u{2028}', '\u{2029}', '\u{feff}']),
+        0 => random
+            .pick(&['"', '\\', '/', '\n', '\r', '\t', '\u{8}', '\u{c}', '\u{7f}', '\u{80}', '\u{2028}', '\u{2029}', '\u{feff}']),
         1 => char::from(random.below(0x20) as u8),
-        2 => random.pick(&['é', '\u{7ff}', '\u{800}', '語', '\u{d7ff}', '\u{e000}', '\u{fffd}', '\u{ffff}', '😀', '\u{10000}', '\u{10ffff}']),
+        2 => random.pick(&[
+            'é',
+            '\u{7ff}',
+            '\u{800}',
+            '語',
+            '\u{d7ff}',
+            '\u{e000}',
+            '\u{fffd}',
+            '\u{ffff}',
+            '😀',
+            '\u{10000}',
+            '\u{10ffff}',
+        ]),
         _ => char::from(b' ' + random.below(95) as u8),
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use mcp_sansio::{JsonStr, RawJson};
-use serde::{Deserialize, Serialize};
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::corpus::{ALL, GOOD, NUMBERS, TOKENS};
@@ -25,14 +25,18 @@ fn agrees<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) {
         }
         (Err(_), Err(_)) => {}
         (Ok(ours), Err(theirs)) => {
-            assert!(has_lone_surrogate(text) || has_float(text) || has_odd_key(text), "ours reads {ours:?}, theirs says {theirs}: {text}");
+            assert!(
+                has_lone_surrogate(text) || has_float(text) || has_odd_key(text),
+                "ours reads {ours:?}, theirs says {theirs}: {text}"
+            );
         }
         (Err(ours), Ok(theirs)) => assert!(beyond_f32(&raw), "theirs reads {theirs:?}, ours says {ours}: {text}"),
     }
 }
 
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E')).filter(|token| token.contains(|c: char| c.is_ascii_digit()))
+    text.split(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'))
+        .filter(|token| token.contains(|c: char| c.is_ascii_digit()))
 }
 
 fn has_float(text: &str) -> bool {
@@ -101,26 +105,101 @@ impl<'de> Deserialize<'de> for IgnoredAnything {
 
 /// Texts for which some type of the zoo exists.
 const TYPED: &[&str] = &[
-    r#""Unit""#, r#""Newtype""#, r#""Tuple""#, r#""Nothing""#, r#"{"Unit":null}"#, r#"{"Unit":1}"#, r#"{"Newtype":1.5}"#, r#"{"Newtype":1,"Unit":null}"#,
-    r#"{ "Tuple" : [ 1 , "a" ] }"#, r#"{"Tuple":[1]}"#, r#"{"Tuple":[1,"a",2]}"#, r#"{"Tuple":{}}"#, r#"{"Struct":{"a":null,"b":[]}}"#,
-    r#"{"Struct":[null,[]]}"#, r#"{"Struct":{"b":[]}}"#, r#"{"Struct":{"a":"Unit","b":["Renamed",{"Empty":{}}],"c":1}}"#, r#"{"Struct":null}"#,
-    r#"{"Empty":{}}"#, r#"{"Empty":{"x":1}}"#, r#"{"Empty":[]}"#, r#"{"NewUnit":null}"#, r#""NewUnit""#, r#"{"NewOption":null}"#, r#"{"NewOption":1}"#,
-    r#"{"\"":1}"#, r#"{"\u0022":1}"#, r#""\\\u007f\n""#, r#"{"U\u006eit":null}"#, r#""\u0055nit""#, "{}", "[]",
-    r#"{"type":"unitOne"}"#, r#"{"type":"unitOne","more":1}"#, r#"{"a":1,"type":"structOne","list":[]}"#, r#"{"type":"structOne","a":1}"#, r#"{"type":1}"#,
-    r#"["structOne",1,[]]"#, r#"{"type":"newPlain"}"#, r#"{"t":"Unit"}"#, r#"{"t":"Unit","c":null}"#, r#"{"c":"x","t":"Newtype"}"#,
-    r#"{"t":"Tuple","c":[1,-1]}"#, r#"{"t":"Tuple","c":[1]}"#, r#"{"t":"Struct","c":{"a":true,"inner":{"t":"Unit"}}}"#, r#"{"t":"Nothing"}"#, r#"["Unit"]"#,
-    r#"["Newtype","x"]"#, r#"{"t":"Unit","t":"Unit"}"#,
+    r#""Unit""#,
+    r#""Newtype""#,
+    r#""Tuple""#,
+    r#""Nothing""#,
+    r#"{"Unit":null}"#,
+    r#"{"Unit":1}"#,
+    r#"{"Newtype":1.5}"#,
+    r#"{"Newtype":1,"Unit":null}"#,
+    r#"{ "Tuple" : [ 1 , "a" ] }"#,
+    r#"{"Tuple":[1]}"#,
+    r#"{"Tuple":[1,"a",2]}"#,
+    r#"{"Tuple":{}}"#,
+    r#"{"Struct":{"a":null,"b":[]}}"#,
+    r#"{"Struct":[null,[]]}"#,
+    r#"{"Struct":{"b":[]}}"#,
+    r#"{"Struct":{"a":"Unit","b":["Renamed",{"Empty":{}}],"c":1}}"#,
+    r#"{"Struct":null}"#,
+    r#"{"Empty":{}}"#,
+    r#"{"Empty":{"x":1}}"#,
+    r#"{"Empty":[]}"#,
+    r#"{"NewUnit":null}"#,
+    r#""NewUnit""#,
+    r#"{"NewOption":null}"#,
+    r#"{"NewOption":1}"#,
+    r#"{"\"":1}"#,
+    r#"{"\u0022":1}"#,
+    r#""\\\u007f\n""#,
+    r#"{"U\u006eit":null}"#,
+    r#""\u0055nit""#,
+    "{}",
+    "[]",
+    r#"{"type":"unitOne"}"#,
+    r#"{"type":"unitOne","more":1}"#,
+    r#"{"a":1,"type":"structOne","list":[]}"#,
+    r#"{"type":"structOne","a":1}"#,
+    r#"{"type":1}"#,
+    r#"["structOne",1,[]]"#,
+    r#"{"type":"newPlain"}"#,
+    r#"{"t":"Unit"}"#,
+    r#"{"t":"Unit","c":null}"#,
+    r#"{"c":"x","t":"Newtype"}"#,
+    r#"{"t":"Tuple","c":[1,-1]}"#,
+    r#"{"t":"Tuple","c":[1]}"#,
+    r#"{"t":"Struct","c":{"a":true,"inner":{"t":"Unit"}}}"#,
+    r#"{"t":"Nothing"}"#,
+    r#"["Unit"]"#,
+    r#"["Newtype","x"]"#,
+    r#"{"t":"Unit","t":"Unit"}"#,
     r#"{"number":1,"float":2,"text":"t","option":null,"tuple":[true,"c",[1,2]],"unit":null}"#,
     r#"{"number":1,"float":2,"text":"t","option":3,"tuple":[true,"cc",[1,2]],"unit":null}"#,
     r#"{"number":1,"float":2,"text":"t","tuple":[true,"c",[1,2]],"unit":null,"unknown":[{"a":[1,{}]},"\ud800",1e400]}"#,
-    r#"{"number":1,"float":2,"text":"t","tuple":[true,"c",[1,2,3]],"unit":null}"#, r#"{"number":1,"number":2}"#, r#"[1,2,"t",null,null,[true,"c",[1,2]],null]"#,
-    r#"[1,2,"t",null,null,[true,"c",[1,2]],null,8]"#, r#"{"a":1,"quoted \"name\"\\\n":2}"#, r#"{"a":1,"quoted \"name\"\\\n":2,"x":3}"#, r#"{"a":1}"#,
-    r#"{"id":1,"x":"x","y":null,"z":{"more":[1]}}"#, r#"{"id":1,"x":"x"}"#, r#"{"id":1}"#,
+    r#"{"number":1,"float":2,"text":"t","tuple":[true,"c",[1,2,3]],"unit":null}"#,
+    r#"{"number":1,"number":2}"#,
+    r#"[1,2,"t",null,null,[true,"c",[1,2]],null]"#,
+    r#"[1,2,"t",null,null,[true,"c",[1,2]],null,8]"#,
+    r#"{"a":1,"quoted \"name\"\\\n":2}"#,
+    r#"{"a":1,"quoted \"name\"\\\n":2,"x":3}"#,
+    r#"{"a":1}"#,
+    r#"{"id":1,"x":"x","y":null,"z":{"more":[1]}}"#,
+    r#"{"id":1,"x":"x"}"#,
+    r#"{"id":1}"#,
     r#"{"text":{},"i8":{"-1":1},"u16":{"7":7},"i64":{},"u64":{"18446744073709551615":1},"i128":{"-170141183460469231731687303715884105728":1},"newtype":{"1":2},"name":{"first-one":1},"character":{"\n":1},"set":[1,1]}"#,
-    r#"{"1":"a"}"#, r#"{"-1":"a"}"#, r#"{"a":"a"}"#, r#"{"":"a"}"#, r#"{"1.5":"a"}"#, r#"{"1e1":"a"}"#, r#"{" 1":"a"}"#, r#"{"1 ":"a"}"#, r#"{"99999":"a"}"#,
-    r#"{"\u0031":"a"}"#, r#"{"-":"a"}"#, r#"{"--1":"a"}"#, r#"{"1":1}"#, r#"{"first-one":null}"#, r#"{"first-on\u0065":null}"#, r#"{"third":null}"#,
-    r#""a""#, r#""ab""#, r#""\n""#, r#""""#, r#""é""#, "[1,\"a\"]", "[1,\"a\",2]", "[1]", "[\"a\",\"b\"]", "[true,null,false]", "[1,[2,3]]", "[256]", "[-1]",
-    r#"{"a":1,"b":null}"#, r#"{"a":256,"b":null}"#, r#"[1,"a"]"#, r#"[[1,"a"],{"a":2,"b":[true]}]"#,
+    r#"{"1":"a"}"#,
+    r#"{"-1":"a"}"#,
+    r#"{"a":"a"}"#,
+    r#"{"":"a"}"#,
+    r#"{"1.5":"a"}"#,
+    r#"{"1e1":"a"}"#,
+    r#"{" 1":"a"}"#,
+    r#"{"1 ":"a"}"#,
+    r#"{"99999":"a"}"#,
+    r#"{"\u0031":"a"}"#,
+    r#"{"-":"a"}"#,
+    r#"{"--1":"a"}"#,
+    r#"{"1":1}"#,
+    r#"{"first-one":null}"#,
+    r#"{"first-on\u0065":null}"#,
+    r#"{"third":null}"#,
+    r#""a""#,
+    r#""ab""#,
+    r#""\n""#,
+    r#""""#,
+    r#""é""#,
+    "[1,\"a\"]",
+    "[1,\"a\",2]",
+    "[1]",
+    "[\"a\",\"b\"]",
+    "[true,null,false]",
+    "[1,[2,3]]",
+    "[256]",
+    "[-1]",
+    r#"{"a":1,"b":null}"#,
+    r#"{"a":256,"b":null}"#,
+    r#"[1,"a"]"#,
+    r#"[[1,"a"],{"a":2,"b":[true]}]"#,
 ];
 
 #[test]
@@ -190,7 +269,10 @@ fn what_can_be_borrowed_is() {
         r#" { "plain" : "a/b é", "cow": "c\n", "raw" : [ 1 , "\u0061" ] , "string" : "tools\/call", "list":["x","y"], "maybe": null, "ignored": {"a":[]} } "#,
     );
     let read: Borrowed<'_> = raw(&text).to().unwrap();
-    assert_eq!((read.plain, &*read.cow, read.raw.as_str(), read.string.as_json()), ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\""));
+    assert_eq!(
+        (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json()),
+        ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\"")
+    );
     assert!(read.string == "tools/call" && read.list == ["x", "y"] && read.maybe.is_none() && read.never.is_none());
     for part in [read.plain, read.raw.as_str(), read.string.as_json(), read.list[1]] {
         assert!(lies_in(part, &text), "{part}");
@@ -218,6 +300,26 @@ fn raw_values_are_lent_whole() {
             assert_eq!(value.to::<Vec<RawJson<'_>>>().unwrap(), value.elements().collect::<Vec<_>>());
         }
     }
+}
+
+#[test]
+fn raw_values_need_the_text_itself() {
+    #[derive(Deserialize, Debug)]
+    struct Buffered<'a> {
+        #[serde(flatten, borrow)]
+        _inside: Inside<'a>,
+    }
+    #[derive(Deserialize, Debug)]
+    struct Inside<'a> {
+        #[serde(borrow)]
+        _raw: RawJson<'a>,
+    }
+    let text = r#"{"_raw":1}"#;
+    assert!(raw(text).to::<Inside<'_>>().is_ok());
+    // What serde has buffered is a value and no longer a text; so is all that another deserializer offers.
+    assert!(raw(text).to::<Buffered<'_>>().is_err());
+    assert!(serde_json::from_str::<Inside<'_>>(text).is_err());
+    assert!(serde_json::from_str::<JsonStr<'_>>(r#""a""#).is_err());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::error::Category;
 
-use crate::has_lone_surrogate;
 use crate::corpus::{BAD, GOOD, NUMBERS};
+use crate::has_lone_surrogate;
 use crate::random::{Random, mutated, rounds};
 
 /// How deep brackets are nested in the text, strings left out.

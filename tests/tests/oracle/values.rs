@@ -25,7 +25,9 @@ fn agrees(text: &str) {
 
 /// What theirs, not being exact, may take for infinite.
 fn nears_infinity(raw: RawJson<'_>) -> bool {
-    raw.as_f64().is_some_and(|n| n.abs() > 1.797e308) || raw.elements().any(nears_infinity) || raw.members().any(|(_, m)| nears_infinity(m))
+    raw.as_f64().is_some_and(|n| n.abs() > 1.797e308)
+        || raw.elements().any(nears_infinity)
+        || raw.members().any(|(_, m)| nears_infinity(m))
 }
 
 /// The accessors find what the oracle found.

@@ -134,7 +134,18 @@ fn integers_are_written_as_by_the_oracle() {
         assert_eq!(written(&(n as i8)), (n as i8).to_string());
         assert_eq!(written(&-i128::from(n)), (-i128::from(n)).to_string());
     }
-    for n in [0, 9, 10, 99, u64::from(u32::MAX) - 1, u64::from(u32::MAX), u64::from(u32::MAX) + 1, 42_949_672_959, 42_949_672_960, u64::MAX] {
+    for n in [
+        0,
+        9,
+        10,
+        99,
+        u64::from(u32::MAX) - 1,
+        u64::from(u32::MAX),
+        u64::from(u32::MAX) + 1,
+        42_949_672_959,
+        42_949_672_960,
+        u64::MAX,
+    ] {
         assert_eq!(written(&n), n.to_string());
         assert_eq!(written(&(n as i64).wrapping_neg()), (n as i64).wrapping_neg().to_string());
     }
@@ -212,6 +223,59 @@ fn keys_are_strings_and_integers() {
     fails(Plain { number: 1, float: 1.0, text: String::new(), option: None, absent: None, tuple: (true, 'a', [0, 0]), unit: () });
     for text in ["1", "null", "true", "[]", "{}"] {
         fails(raw(text));
+    }
+}
+
+/// What only the newest revision knows, as the payload types say it.
+#[derive(Serialize)]
+#[serde(rename = "$mcp:EE")]
+struct Newest<T>(T);
+
+#[derive(Serialize)]
+struct Gated {
+    first: Newest<u8>,
+    second: u8,
+    third: Newest<Option<u8>>,
+}
+
+#[derive(Serialize)]
+struct Flattened {
+    zero: u8,
+    #[serde(flatten)]
+    gated: Gated,
+    last: Newest<u8>,
+}
+
+#[test]
+fn what_a_revision_does_not_know_leaves_no_key_behind() {
+    fn written_for<T: Serialize>(revision: Revision, value: T) -> String {
+        to_slice(&value, revision, &mut [0; 200]).expect("it is not JSON").to_string()
+    }
+    let gated = || Gated { first: Newest(1), second: 2, third: Newest(None) };
+    let flattened = || Flattened { zero: 0, gated: gated(), last: Newest(9) };
+    for old in [Revision::V2024_11_05, Revision::LATEST_LEGACY] {
+        assert_eq!(written_for(old, gated()), r#"{"second":2}"#);
+        assert_eq!(written_for(old, flattened()), r#"{"zero":0,"second":2}"#);
+        assert_eq!(written_for(old, BTreeMap::from([("a", Newest(1))])), "{}");
+        assert_eq!(written_for(old, [Newest(1), Newest(2)]), "[]");
+        assert_eq!(written_for(old, Separately("a", Newest(1))), r#"{"a":null}"#);
+    }
+    let new = Revision::LATEST;
+    assert_eq!(written_for(new, flattened()), r#"{"zero":0,"first":1,"second":2,"third":null,"last":9}"#);
+    assert_eq!(written_for(new, BTreeMap::from([("a", Newest(1)), ("b", Newest(2))])), r#"{"a":1,"b":2}"#);
+    assert_eq!(written_for(new, Separately("a", Newest(1))), r#"{"a":1}"#);
+}
+
+/// Writes key and value with two calls.
+struct Separately<T>(&'static str, T);
+
+impl<T: Serialize> Serialize for Separately<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeMap as _;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_key(self.0)?;
+        map.serialize_value(&self.1)?;
+        map.end()
     }
 }
 

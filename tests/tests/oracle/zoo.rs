@@ -42,7 +42,10 @@ pub(crate) enum External {
     Unit,
     Newtype(f32),
     Tuple(i32, String),
-    Struct { a: Option<Box<External>>, b: Vec<External> },
+    Struct {
+        a: Option<Box<External>>,
+        b: Vec<External>,
+    },
     Empty {},
     NewUnit(()),
     NewOption(Option<u8>),
@@ -216,7 +219,10 @@ pub(crate) fn internal(random: &mut Random, depth: usize) -> Internal {
     match random.below(if depth == 0 { 2 } else { 3 }) {
         0 => Internal::UnitOne,
         1 => Internal::NewPlain(plain(random, 1)),
-        _ => Internal::StructOne { a: random.next() as u8, list: (0..random.below(3)).map(|_| internal(random, depth - 1)).collect() },
+        _ => Internal::StructOne {
+            a: random.next() as u8,
+            list: (0..random.below(3)).map(|_| internal(random, depth - 1)).collect(),
+        },
     }
 }
 
