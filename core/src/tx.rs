@@ -82,6 +82,11 @@ impl Tx<'_> {
         self.open.is_some_and(|open| open.key == key)
     }
 
+    /// Whether the frame of any writer has begun and not ended.
+    pub(crate) fn has_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Breaks an open frame off: the line ends where it is.
     pub(crate) fn abandon(&mut self, key: FrameKey) -> Result<(), SendError> {
         if !self.is_open(key) {
@@ -152,13 +157,24 @@ pub(crate) struct FrameKey(u64);
 impl FrameKey {
     /// Answers that the machine gives by itself while it takes a frame.
     pub(crate) const ANSWER: Self = Self(1);
-    /// What the application sends unasked.
-    pub(crate) const NOTIFY: Self = Self(2);
-    /// A request of our own.
-    pub(crate) const REQUEST: Self = Self(3);
-    /// What a deadline or an end makes necessary.
-    pub(crate) const TIMEOUT: Self = Self(4);
+    /// A ping that is due.
+    pub(crate) const PING: Self = Self(2);
     const WHOLE: Self = Self(0);
+
+    /// What the application sends: `hash` of what it is, so that two senders who take turns do not write into one frame.
+    pub(crate) const fn sent(hash: u32) -> Self {
+        Self(1 << 32 | hash as u64)
+    }
+
+    /// The cancellation of our request with this number.
+    pub(crate) const fn cancel(number: u32) -> Self {
+        Self(1 << 61 | number as u64)
+    }
+
+    /// The error that ends the request in this slot when its time is over.
+    pub(crate) const fn expiry(slot: u16, serial: u32) -> Self {
+        Self(1 << 62 | (slot as u64) << 32 | serial as u64)
+    }
 
     /// The answer to the request in this slot.
     pub(crate) const fn response(slot: u16, serial: u32) -> Self {

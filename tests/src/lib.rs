@@ -1,1 +1,3 @@
 //! Shared between the integration tests.
+
+pub mod transcript;

@@ -43,7 +43,7 @@ impl<'f> RawJson<'f> {
         match skip_value(json.as_bytes(), 0, 0) {
             Ok(end) if end == json.len() => RawJson(json),
             Ok(_) => panic!("there is something behind the JSON value"),
-            Err(e) if e.too_deep => panic!("the JSON value is nested too deeply"),
+            Err(e) if e.is_too_deep() => panic!("the JSON value is nested too deeply"),
             Err(_) => panic!("not a JSON value (it must not begin with whitespace)"),
         }
     }

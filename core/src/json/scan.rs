@@ -24,8 +24,34 @@ impl core::fmt::Display for SyntaxError {
 
 impl core::error::Error for SyntaxError {}
 
+/// A [`SyntaxError`] in one word, so that what the scanner returns stays in registers: no slice reaches the highest bit of an offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Fault(usize);
+
+impl Fault {
+    const TOO_DEEP: usize = !(usize::MAX >> 1);
+
+    const fn at(at: usize) -> Self {
+        Self(at)
+    }
+
+    const fn too_deep(at: usize) -> Self {
+        Self(at | Self::TOO_DEEP)
+    }
+
+    pub(crate) const fn is_too_deep(self) -> bool {
+        self.0 & Self::TOO_DEEP != 0
+    }
+}
+
+impl From<Fault> for SyntaxError {
+    fn from(fault: Fault) -> Self {
+        Self { at: fault.0 & !Fault::TOO_DEEP, too_deep: fault.is_too_deep() }
+    }
+}
+
 /// The end of the value that begins at `at`, which must not be whitespace. `used` levels of nesting surround it.
-pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usize, SyntaxError> {
+pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
     let mut at = at;
     // One bit a level: set for an object.
     let mut objects = 0u64;
@@ -41,12 +67,12 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
                 let inner = skip_whitespace(text, at + 1);
                 if byte(text, inner) == open + 2 && inner < text.len() {
                     if used + depth >= MAX_DEPTH {
-                        return Err(SyntaxError { at, too_deep: true });
+                        return Err(Fault::too_deep(at));
                     }
                     at = inner + 1;
                 } else {
                     if used + depth >= MAX_DEPTH {
-                        return Err(SyntaxError { at, too_deep: true });
+                        return Err(Fault::too_deep(at));
                     }
                     depth += 1;
                     objects <<= 1;
@@ -77,7 +103,7 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
                 Ok(end) => at = end,
                 Err(e) => return Err(e),
             },
-            _ => return Err(fault(at)),
+            _ => return Err(Fault::at(at)),
         }
         // A value has ended: close what ends here, or go on to the next member or element.
         loop {
@@ -99,7 +125,7 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
                 }
                 b'}' if in_object => {}
                 b']' if !in_object => {}
-                _ => return Err(fault(at)),
+                _ => return Err(Fault::at(at)),
             }
             at += 1;
             depth -= 1;
@@ -110,7 +136,7 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
 
 /// The same as [`skip_value`], without its machinery for what has no inside.
 #[inline]
-pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, SyntaxError> {
+pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
     match byte(text, at) {
         b'"' => skip_string(text, at),
         b'-' | b'0'..=b'9' => skip_number(text, at),
@@ -121,7 +147,7 @@ pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, Sy
 /// Takes the members of an object one by one, so that what surrounds a value is read in the same pass that checks it.
 pub(crate) trait MemberSink {
     /// A member whose value begins at `value`. Returns where the value ends, which it must check.
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError>;
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault>;
 }
 
 /// The inside of a key.
@@ -151,9 +177,9 @@ impl Key<'_> {
 
 /// Hands each member of the object that begins at `at` to `sink`; returns the end of the object.
 #[inline]
-pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -> Result<usize, SyntaxError> {
+pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -> Result<usize, Fault> {
     if byte(text, at) != b'{' {
-        return Err(fault(at));
+        return Err(Fault::at(at));
     }
     let mut at = skip_whitespace(text, at + 1);
     if byte(text, at) == b'}' {
@@ -161,7 +187,7 @@ pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -
     }
     loop {
         if byte(text, at) != b'"' {
-            return Err(fault(at));
+            return Err(Fault::at(at));
         }
         let start = at + 1;
         let mut end = skip_clean(text, start);
@@ -175,7 +201,7 @@ pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -
         match byte(text, at) {
             b',' => at = skip_whitespace(text, at + 1),
             b'}' => return Ok(at + 1),
-            _ => return Err(fault(at)),
+            _ => return Err(Fault::at(at)),
         }
     }
 }
@@ -193,7 +219,7 @@ pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
 
 /// The end of the string whose opening quote is at `at`.
 #[inline]
-pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> {
     let mut at = at + 1;
     loop {
         at = skip_clean(text, at);
@@ -203,7 +229,7 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, SyntaxE
                 Ok(end) => at = end,
                 Err(e) => return Err(e),
             },
-            _ => return Err(fault(at)),
+            _ => return Err(Fault::at(at)),
         }
     }
 }
@@ -267,27 +293,27 @@ const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
     rest
 }
 
-const fn skip_escape(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+const fn skip_escape(text: &[u8], at: usize) -> Result<usize, Fault> {
     match byte(text, at + 1) {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 2),
         b'u' => {
             let mut i = at + 2;
             while i < at + 6 {
                 if !byte(text, i).is_ascii_hexdigit() {
-                    return Err(fault(i));
+                    return Err(Fault::at(i));
                 }
                 i += 1;
             }
             Ok(i)
         }
-        _ => Err(fault(at + 1)),
+        _ => Err(Fault::at(at + 1)),
     }
 }
 
 /// From the key at `at` to the value behind its colon.
-const fn skip_key(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+const fn skip_key(text: &[u8], at: usize) -> Result<usize, Fault> {
     if byte(text, at) != b'"' {
-        return Err(fault(at));
+        return Err(Fault::at(at));
     }
     match skip_string(text, at) {
         Ok(end) => skip_colon(text, end),
@@ -296,25 +322,25 @@ const fn skip_key(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
 }
 
 #[inline]
-const fn skip_colon(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+const fn skip_colon(text: &[u8], at: usize) -> Result<usize, Fault> {
     let at = skip_whitespace(text, at);
     if byte(text, at) != b':' {
-        return Err(fault(at));
+        return Err(Fault::at(at));
     }
     Ok(skip_whitespace(text, at + 1))
 }
 
-const fn skip_number(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
+const fn skip_number(text: &[u8], at: usize) -> Result<usize, Fault> {
     let mut at = at + (byte(text, at) == b'-') as usize;
     match byte(text, at) {
         b'0' => at += 1,
         b'1'..=b'9' => at = skip_digits(text, at),
-        _ => return Err(fault(at)),
+        _ => return Err(Fault::at(at)),
     }
     if byte(text, at) == b'.' {
         let digits = skip_digits(text, at + 1);
         if digits == at + 1 {
-            return Err(fault(digits));
+            return Err(Fault::at(digits));
         }
         at = digits;
     }
@@ -322,7 +348,7 @@ const fn skip_number(text: &[u8], at: usize) -> Result<usize, SyntaxError> {
         let sign = matches!(byte(text, at + 1), b'+' | b'-') as usize;
         let digits = skip_digits(text, at + 1 + sign);
         if digits == at + 1 + sign {
-            return Err(fault(digits));
+            return Err(Fault::at(digits));
         }
         at = digits;
     }
@@ -337,11 +363,11 @@ const fn skip_digits(text: &[u8], at: usize) -> usize {
     at
 }
 
-const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, SyntaxError> {
+const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Fault> {
     let mut i = 0;
     while i < word.len() {
         if byte(text, at + i) != word[i] {
-            return Err(fault(at + i));
+            return Err(Fault::at(at + i));
         }
         i += 1;
     }
@@ -361,10 +387,6 @@ const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
         Some(parts) => parts,
         None => (text, &[]),
     }
-}
-
-const fn fault(at: usize) -> SyntaxError {
-    SyntaxError { at, too_deep: false }
 }
 
 /// After this many clean words a string is taken for a long one.

@@ -3,7 +3,7 @@
 use super::id::Id;
 use super::params::{Params, ParamsSink, ParamsSpans};
 use super::span::Span;
-use crate::json::{JsonStr, Key, MemberSink, RawJson, SyntaxError, read_members, skip_member};
+use crate::json::{JsonStr, Key, MemberSink, RawJson, Fault, read_members, skip_member};
 use crate::violation::Violation;
 
 /// A message's members. What they mean together is for [`kind`](Self::kind) to say.
@@ -37,7 +37,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// Reads the object at `at`, around which there are `used` levels of nesting; returns its end.
-    pub(crate) fn read(&mut self, at: usize, used: u32) -> Result<usize, SyntaxError> {
+    pub(crate) fn read(&mut self, at: usize, used: u32) -> Result<usize, Fault> {
         let text = self.text.as_bytes();
         read_members(text, at, &mut EnvelopeSink { text, used: used + 1, spans: &mut self.spans })
     }
@@ -77,6 +77,11 @@ impl<'f> Envelope<'f> {
         Params::new(self.text, self.spans.params)
     }
 
+    /// Whether it was meant as a notification: a method, and no id, not even a wrong one.
+    pub(crate) fn is_notification(&self) -> bool {
+        self.spans.id.is_empty() && self.spans.method.of(self.text).is_some_and(|method| method.starts_with('"'))
+    }
+
     pub(crate) fn is_response(&self) -> bool {
         self.spans.method.is_empty() && !(self.spans.result.is_empty() && self.spans.error.is_empty())
     }
@@ -89,7 +94,7 @@ struct EnvelopeSink<'p, 't> {
 }
 
 impl MemberSink for EnvelopeSink<'_, '_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
         const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
         let spans = &mut *self.spans;
         let (span, end) = match key.resolve(&NAMES) {

@@ -51,8 +51,8 @@ pub(crate) enum Item<'f> {
     Message(Kind<'f>),
     /// The beginning of a batch.
     Batch,
-    /// Something that is no message. Answered under `id`, if that could be read; never, if it was a response.
-    Fault { violation: Violation, id: Option<Id<'f>>, is_response: bool },
+    /// Something that is no message. Answered under `id`, if that could be read; never, if it was meant as a response or as a notification.
+    Fault { violation: Violation, id: Option<Id<'f>>, silent: bool },
 }
 
 /// Where the cursor goes when the item has been dealt with.
@@ -101,7 +101,7 @@ impl<'f> Messages<'f> {
             Source::NotUtf8 => return fault(Violation::NotUtf8),
             Source::Oversized { prefix, tail } => {
                 let found = oversized::identify(prefix, tail);
-                let item = Item::Fault { violation: Violation::TooLong, id: found.id, is_response: found.is_response };
+                let item = Item::Fault { violation: Violation::TooLong, id: found.id, silent: found.silent() };
                 return Some((item, Next(Place::End)));
             }
         };
@@ -144,12 +144,12 @@ impl<'f> Messages<'f> {
 }
 
 fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
-    Some((Item::Fault { violation, id: None, is_response: false }, Next(Place::End)))
+    Some((Item::Fault { violation, id: None, silent: false }, Next(Place::End)))
 }
 
 fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
     let bytes = text.as_bytes();
-    let refuse = |violation| (Item::Fault { violation, id: None, is_response: false }, Next(Place::End));
+    let refuse = |violation| (Item::Fault { violation, id: None, silent: false }, Next(Place::End));
     match skip_value(bytes, start, 0) {
         Ok(end) if skip_whitespace(bytes, end) == bytes.len() => {
             let first = skip_whitespace(bytes, start + 1);
@@ -158,7 +158,7 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
             }
             (Item::Batch, Next(Place::Element(first)))
         }
-        Err(e) if e.too_deep => refuse(Violation::TooDeep),
+        Err(e) if e.is_too_deep() => refuse(Violation::TooDeep),
         _ => refuse(Violation::NotJson),
     }
 }
@@ -173,9 +173,9 @@ fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, al
             Err(violation) => violation,
         },
         Ok(_) => Violation::NotJson,
-        Err(e) if e.too_deep => {
+        Err(e) if e.is_too_deep() => {
             let found = oversized::identify(bytes, bytes);
-            return Item::Fault { violation: Violation::TooDeep, id: found.id, is_response: found.is_response };
+            return Item::Fault { violation: Violation::TooDeep, id: found.id, silent: found.silent() };
         }
         // Valid JSON that is no object is no message; anything else is not even JSON.
         Err(_) => match skip_value(bytes, at, used) {
@@ -183,9 +183,9 @@ fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, al
             _ => Violation::NotJson,
         },
     };
-    let (id, is_response) = match violation {
-        Violation::NotJson | Violation::NotAMessage => (None, false),
-        _ => (envelope.id(), envelope.is_response()),
+    let (id, silent) = match violation {
+        Violation::NotJson => (None, false),
+        _ => (envelope.id(), envelope.is_response() || envelope.is_notification()),
     };
-    Item::Fault { violation, id, is_response }
+    Item::Fault { violation, id, silent }
 }

@@ -1,13 +1,20 @@
 //! Whose request a line was that did not fit: the id stands at its beginning or at its very end.
 
 use super::id::Id;
-use crate::json::{Key, MemberSink, SyntaxError, read_members, skip_string, skip_value, skip_whitespace};
+use crate::json::{Key, MemberSink, Fault, read_members, skip_string, skip_value, skip_whitespace};
 
 /// What could be learned.
 pub(crate) struct Found<'f> {
     pub(crate) id: Option<Id<'f>>,
     /// Whether it was a response, which is never answered.
-    pub(crate) is_response: bool,
+    is_response: bool,
+}
+
+impl Found<'_> {
+    /// Whether it gets no answer: a response never does, and what has no id that was found may be one, or a notification.
+    pub(crate) fn silent(&self) -> bool {
+        self.is_response || self.id.is_none()
+    }
 }
 
 /// Looks at the first and the last bytes of a line.
@@ -26,7 +33,7 @@ struct PrefixSink<'f> {
 }
 
 impl MemberSink for PrefixSink<'_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
         let key = key.resolve(&["id", "result", "error"]);
         // The value may be cut off: that it is there says enough.
         self.is_response |= key == b"result" || key == b"error";

@@ -1,7 +1,7 @@
 //! A message's `params`, with what dispatch needs taken out in the pass that scanned them.
 
 use super::span::Span;
-use crate::json::{JsonStr, Key, MemberSink, RawJson, ReadError, SyntaxError, read_members, same_text, skip_member};
+use crate::json::{JsonStr, Key, MemberSink, RawJson, ReadError, Fault, read_members, same_text, skip_member};
 
 /// The `params` of a request or notification.
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,7 +149,7 @@ pub(super) struct ParamsSink<'p, 't> {
 }
 
 impl MemberSink for ParamsSink<'_, '_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
         const NAMES: [&str; 7] = ["arguments", "_meta", "name", "uri", "cursor", "inputResponses", "requestState"];
         let is_object = self.text.get(value) == Some(&b'{');
         let spans = &mut *self.spans;
@@ -195,7 +195,7 @@ struct ArgumentsSink<'p, 't> {
 }
 
 impl MemberSink for ArgumentsSink<'_, '_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
         let end = skip_member(self.text, value, self.used)?;
         if let Some(entry) = self.spans.index.get_mut(usize::from(self.spans.len)) {
             *entry = (Span::new(key.start, key.start + key.inner.len()), Span::new(value, end));
@@ -212,7 +212,7 @@ struct MetaSink<'p, 't> {
 }
 
 impl MemberSink for MetaSink<'_, '_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, SyntaxError> {
+    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
         const NAMES: [&str; 4] = [
             "progressToken",
             "io.modelcontextprotocol/protocolVersion",

@@ -10,7 +10,7 @@ use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
-use crate::message::Id;
+use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification_head, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
@@ -143,7 +143,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         // An id is never used again in a session; after four billion of them that ends.
         let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
         let digits = Decimal::new(u64::from(number), false);
-        tx.frame(FrameKey::REQUEST, revision, &mut |writer| {
+        let key = match purpose {
+            Purpose::Application => FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial)),
+            Purpose::KeepAlive | Purpose::Orphan => FrameKey::PING,
+        };
+        tx.frame(key, revision, &mut |writer| {
             write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
             writer.string(method)?;
             if let Some(params) = params {
@@ -181,7 +185,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        tx.frame(FrameKey::TIMEOUT, self.fallback_revision(), &mut |writer| {
+        tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
             write_notification_head(writer, "notifications/cancelled")?;
             writer.put(b"{\"requestId\":")?;
             writer.unsigned(u64::from(number))?;

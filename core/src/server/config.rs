@@ -43,6 +43,8 @@ pub struct ServerConfig<'c> {
     pub call_timeout: Duration,
     /// After how long a silence a legacy peer is pinged. Default: never.
     pub ping_interval: Option<Duration>,
+    /// After how long an unanswered ping means that the peer is gone. Default: 20 s.
+    pub ping_timeout: Duration,
     /// The least time between two progress notifications of a request. Default: none.
     pub progress_interval: Duration,
     /// What a legacy client is sent before it asked for a level. Default: everything.
@@ -67,6 +69,7 @@ impl<'c> ServerConfig<'c> {
             request_timeout: None,
             call_timeout: Duration::from_secs(60),
             ping_interval: None,
+            ping_timeout: Duration::from_secs(20),
             progress_interval: Duration::ZERO,
             log_level: LoggingLevel::Debug,
         }
@@ -140,6 +143,13 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn ping_interval(mut self, interval: Duration) -> Self {
         self.ping_interval = Some(interval);
+        self
+    }
+
+    /// Sets [`ping_timeout`](Self::ping_timeout).
+    #[must_use]
+    pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
+        self.ping_timeout = timeout;
         self
     }
 

@@ -5,10 +5,11 @@ use super::pending::{Purpose, Role};
 use super::respond::key;
 use super::{Call, RequestHandle, Server};
 use crate::error::SendError;
+use crate::inflight::Slot;
 use crate::json::RawJson;
 use crate::rpc::{RpcError, write_error};
 use crate::time::Instant;
-use crate::tx::Tx;
+use crate::tx::{FrameKey, Tx};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
@@ -22,25 +23,42 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
     pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
-        if let Some(slot) = self.calls.expired(now) {
+        // What has begun goes on, whatever else is due by now.
+        let (call, request) = if tx.has_open() { self.begun(tx) } else { (None, None) };
+        if let Some(slot) = request {
+            return self.expire(slot, tx);
+        }
+        if let Some(slot) = call.or_else(|| self.calls.expired(now)) {
             return self.give_up(now, slot, tx);
         }
         while let Some(slot) = self.requests.expired(now) {
-            let Some(pending) = self.requests.get(slot) else { continue };
             // An answer that has begun is finished.
-            if pending.role != Role::Request || tx.is_open(key(slot)) {
+            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request) || tx.is_open(key(slot)) {
                 self.requests.set_deadline(slot, None);
                 continue;
             }
-            let error = RpcError::internal("The request timed out");
-            tx.frame(key(slot), pending.revision, &mut |writer| write_error(writer, Some(pending.id.as_str()), &error))?;
-            self.forget(slot);
-            return Ok(Some(ServerEvent::Expired { request: RequestHandle(slot) }));
+            return self.expire(slot, tx);
         }
-        if self.ping_due().is_some_and(|due| due <= now) {
+        if self.ping_due().is_some_and(|due| due <= now) || tx.is_open(FrameKey::PING) {
             self.ping(now, tx)?;
         }
         Ok(None)
+    }
+
+    /// Whose cancellation or expiry has been written in part.
+    fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
+        let is_begun = |slot: &Slot| self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)));
+        let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
+        (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
+    }
+
+    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
+        let Some(pending) = self.requests.get(slot) else { return Ok(None) };
+        let error = RpcError::internal("The request timed out");
+        let key = FrameKey::expiry(slot.index, slot.serial);
+        tx.frame(key, pending.revision, &mut |writer| write_error(writer, Some(pending.id.as_str()), &error))?;
+        self.forget(slot);
+        Ok(Some(ServerEvent::Expired { request: RequestHandle(slot) }))
     }
 
     /// The transport is closed: everything in flight is forgotten, and nobody is told. The server can be used for a new connection.
@@ -56,7 +74,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     fn give_up(
         &mut self,
         now: Instant,
-        slot: crate::inflight::Slot,
+        slot: Slot,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
         let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else { return Ok(None) };
@@ -79,7 +97,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.scope else { return Ok(()) };
-        let timeout = self.config.call_timeout;
+        let timeout = self.config.ping_timeout;
         self.call::<RawJson<'_>>(now, "ping", None, Purpose::KeepAlive, None, timeout, scope.revision, tx).map(|_| ())
     }
 }

@@ -37,7 +37,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             None => match supported.newest_legacy() {
                 Some(revision) => revision,
                 None => {
-                    let message = "initialize is not supported: send each request with its version in _meta";
+                    let message = "No initialize here: send each request with version 2026-07-28 in params._meta";
                     let error = RpcError::unsupported_version(supported, version).with_message(message);
                     let refusal = Refusal::new(Violation::UnsupportedVersion, error);
                     return self.refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);

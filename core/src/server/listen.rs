@@ -180,7 +180,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
 /// What a `subscriptions/listen` is told of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wanted(u8);
+pub(super) struct Wanted(pub(super) u8);
 
 impl Wanted {
     pub(super) const TOOLS: Self = Self(1);

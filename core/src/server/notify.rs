@@ -275,15 +275,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Sends a legacy client a notification that has no method of its own here, as `notifications/elicitation/complete`.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, and to modern clients.
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
+    /// what has a method of its own, since only that knows whether the client may be told.
     pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.scope.filter(|scope| scope.ready) else { return Err(SendError::NotAllowed) };
         let url = method != "notifications/elicitation/complete"
             || scope.revision == Revision::V2025_11_25 && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
-        if !url {
+        if !url || HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::NOTIFY, scope.revision, &mut |writer| write_notification(writer, method, params))
+        tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| write_notification(writer, method, params))
     }
 
     /// Tells one subscriber of a change; `false` when all have been told. `while server.publish(&mut change, tx)? {}`, or `send` around each call.
@@ -298,7 +299,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         if change.next == 0 {
             if let Some(scope) = self.scope.filter(|scope| scope.ready && self.legacy_wants(change)) {
-                write_change(change, scope.revision, None, tx)?;
+                write_change(change, 0, scope.revision, None, tx)?;
                 change.next = 1;
                 return Ok(true);
             }
@@ -308,7 +309,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let next = self.requests.slots().find(|slot| slot.index + 1 >= change.next && self.listener_wants(*slot, change));
         let Some(slot) = next else { return Ok(false) };
         if let Some(pending) = self.requests.get(slot) {
-            write_change(change, pending.revision, Some(&pending.id), tx)?;
+            write_change(change, slot.serial, pending.revision, Some(&pending.id), tx)?;
         }
         change.next = slot.index + 2;
         Ok(true)
@@ -327,8 +328,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-fn write_change(change: &Change<'_>, revision: Revision, subscription: Option<&IdText>, tx: &mut Tx<'_>) -> Result<(), SendError> {
-    tx.frame(FrameKey::NOTIFY, revision, &mut |writer| {
+fn write_change(change: &Change<'_>, to: u32, revision: Revision, subscription: Option<&IdText>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
+    tx.frame(FrameKey::sent(hash), revision, &mut |writer| {
         write_notification_head(writer, change.method())?;
         writer.put(b"{")?;
         if change.kind == Wanted::UPDATES {
@@ -343,3 +345,14 @@ fn write_change(change: &Change<'_>, revision: Revision, subscription: Option<&I
         writer.put(b"}}")
     })
 }
+
+/// Notifications that other methods than [`Server::notify`] send.
+const HAVE_A_METHOD: [&str; 7] = [
+    "notifications/cancelled",
+    "notifications/message",
+    "notifications/progress",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/tools/list_changed",
+];

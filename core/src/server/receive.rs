@@ -5,7 +5,7 @@ use super::pending::{Pending, Purpose, Role};
 use super::{RequestHandle, Scope, Server};
 use crate::error::SendError;
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{ClientCapability, Method, Revision, Revisions};
+use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Envelope, Id, IdText, Item, Kind, Messages, MetaMember, Params};
 use crate::rpc::{ErrorCode, PeerError, RpcError, write_error, write_response_head};
 use crate::time::Instant;
@@ -38,8 +38,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                         Kind::Request { id, method } => {
                             self.request_arrived(now, id, method, &envelope.params(), messages.in_batch(), tx)?
                         }
-                        Kind::Notification { method } => self.notification(method, &envelope.params(), tx),
-                        Kind::Response { id, outcome } => self.response(now, id, outcome),
+                        Kind::Notification { method } => self.notification(method, &envelope.params(), tx)?,
+                        Kind::Response { id, outcome } => self.response(now, id, outcome, tx),
                     }
                 }
                 Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => None,
@@ -48,7 +48,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     messages.finish();
                     return Ok(event);
                 }
-                Item::Fault { violation, id, is_response } => self.fault(violation, id, is_response, tx)?,
+                Item::Fault { violation, id, silent } => self.fault(violation, id, silent, tx)?,
             };
             messages.advance(next);
             if event.is_some() {
@@ -124,6 +124,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             || self.scope.is_none() && params.request_meta(MetaMember::ClientCapabilities).is_some();
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
+        // First of all, since no refusal may be written with an id that another request uses.
+        let hash = id.hash();
+        if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
+            return Err(refuse(Violation::IdInUse.into()));
+        }
         let kept = id.keep().ok_or_else(|| refuse(Violation::IdTooLong.into()))?;
         if params.given().is_some_and(|raw| !raw.is_object()) {
             return Err(refuse(Violation::InvalidParams.into()));
@@ -142,10 +147,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 .ok_or_else(|| refuse(Violation::IdTooLong.into()))?,
         };
         check_params(method, params).map_err(|message| refuse(Refusal::params(message)))?;
-        let hash = id.hash();
-        if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
-            return Err(refuse(Violation::IdInUse.into()));
-        }
         Ok(Context { id: kept, hash, token, revision, capabilities, log_level })
     }
 
@@ -195,8 +196,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     return Err(Violation::UnknownMethod.into());
                 }
                 let mut refusal = Refusal::from(Violation::NotInitialized);
-                if self.config.revisions == Revisions::LEGACY {
-                    refusal.error.code = ErrorCode::InvalidRequest;
+                let revisions = self.config.revisions;
+                if !revisions.contains(Revision::LATEST) {
+                    refusal.error = RpcError::new(ErrorCode::InvalidRequest, "Send initialize first");
+                } else if revisions.newest_legacy().is_none() {
+                    refusal = Violation::InvalidMeta.into();
                 }
                 Err(refusal)
             }
@@ -220,29 +224,34 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         method: JsonStr<'f>,
         params: &Params<'f>,
         tx: &mut Tx<'_>,
-    ) -> Option<ServerEvent<'f>> {
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
         if method == "notifications/cancelled" {
             return self.cancelled(params, tx);
         }
         // In the modern era a client has nothing else to tell.
-        let scope = self.scope.as_mut()?;
+        let modern = params.request_meta(MetaMember::ProtocolVersion).is_some();
+        let Some(scope) = self.scope.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
-            return (!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized);
+            return Ok((!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized));
         }
-        Some(ServerEvent::Notification { method, params: *params })
+        Ok(Some(ServerEvent::Notification { method, params: *params }))
     }
 
     /// What is unknown, answered already or malformed is ignored, as all revisions want it.
-    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &mut Tx<'_>) -> Option<ServerEvent<'f>> {
-        let id = Id::parse(params.get("requestId")?.as_str())?;
-        let slot = self.requests.find(id, id.hash())?;
+    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let id = params.get("requestId").and_then(|id| Id::parse(id.as_str()));
+        let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else { return Ok(None) };
         // An answer that has begun is finished; the client will ignore it.
-        if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
-            return None;
+        if tx.is_open(FrameKey::response(slot.index, slot.serial)) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+            return Ok(None);
+        }
+        // A change that has begun is told to the end, for which its subscription must be there.
+        if tx.has_open() && self.requests.get(slot).is_some_and(|pending| pending.role != Role::Request) {
+            return Err(SendError::Full);
         }
         self.forget(slot);
         let reason = params.get("reason").and_then(RawJson::as_string);
-        Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason })
+        Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason }))
     }
 
     fn response<'f>(
@@ -250,6 +259,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         now: Instant,
         id: Option<Id<'f>>,
         outcome: Result<RawJson<'f>, RawJson<'f>>,
+        tx: &Tx<'_>,
     ) -> Option<ServerEvent<'f>> {
         let outcome = outcome.map_err(PeerError::new);
         let Some(id) = id else {
@@ -260,6 +270,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let late = id.as_u32().is_some_and(|number| (1..=self.calls_made).contains(&number));
             return (!late).then_some(ServerEvent::Violation(Violation::UnexpectedResponse));
         };
+        // Its cancellation has begun and must be finished: this answer is late.
+        if self.calls.get(slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number))) {
+            return None;
+        }
         match self.end_call(now, slot) {
             Some(Purpose::Application) => Some(ServerEvent::Answer { call: super::Call(slot), outcome }),
             _ => None,
@@ -270,14 +284,14 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         &mut self,
         violation: Violation,
         id: Option<Id<'f>>,
-        is_response: bool,
+        silent: bool,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        // A response is never answered. A line that was too long may have been one, or a notification, when its id was not found.
-        let silent = is_response || (id.is_none() && matches!(violation, Violation::TooLong | Violation::TooDeep));
         if silent {
             return Ok(Some(ServerEvent::Violation(violation)));
         }
+        // An answer with an id that is in use would end the request that uses it.
+        let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
         self.refuse(id, self.fallback_revision(), violation.into(), tx)
     }
 

@@ -1,9 +1,12 @@
 //! What the measured programs share: a console, what happens on a panic, and how a program tells its figures.
 #![no_std]
 
+pub mod board;
+mod link;
 pub mod uart;
 
 pub use cortex_m_rt::entry;
+pub use link::{drain, send};
 
 /// Bytes of the receive buffer of every program.
 pub const RX_BYTES: usize = 1024;

@@ -32,12 +32,16 @@ impl Uart {
 
     /// Waits for a byte, then takes what else there is. How many were read: none only for an empty `into`.
     pub fn read(&mut self, into: &mut [u8]) -> usize {
+        while !into.is_empty() && self::read(RX_READY) == 0 {}
+        self.read_ready(into)
+    }
+
+    /// Takes what there is, without waiting.
+    pub fn read_ready(&mut self, into: &mut [u8]) -> usize {
         let mut read = 0;
         for byte in into {
-            while self::read(RX_READY) == 0 {
-                if read > 0 {
-                    return read;
-                }
+            if self::read(RX_READY) == 0 {
+                break;
             }
             write(RX_READY, 0);
             *byte = self::read(RXD).to_le_bytes()[0];

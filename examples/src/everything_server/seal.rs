@@ -1,0 +1,84 @@
+//! What a client keeps for us between two attempts (2026-07-28, `requestState`), signed so that nobody can change it.
+
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+/// A key that lives as long as the process. Nobody else's signature, and none of an earlier process, fits.
+pub(super) struct Seal([u8; 64]);
+
+impl Default for Seal {
+    fn default() -> Self {
+        // The standard library has no other randomness: 128 bits of the operating system's are behind it. A server that must recognize
+        // its states after a restart, or in several processes, reads its key from its configuration.
+        let random = RandomState::new();
+        let mut key = [0; 64];
+        for (index, part) in key.chunks_exact_mut(8).enumerate() {
+            part.copy_from_slice(&random.hash_one(index).to_ne_bytes());
+        }
+        Self(key)
+    }
+}
+
+impl Seal {
+    /// The text with its signature, which is worth something only for the same `purpose`.
+    pub(super) fn close(&self, purpose: &str, text: &str) -> String {
+        let mut sealed = format!("{text}.");
+        for byte in self.signature(purpose, text).finalize().into_bytes() {
+            let _ = write!(sealed, "{byte:02x}");
+        }
+        sealed
+    }
+
+    /// The text, if it was closed here and for this `purpose`.
+    pub(super) fn open<'s>(&self, purpose: &str, sealed: &'s str) -> Option<&'s str> {
+        let (text, signature) = sealed.rsplit_once('.')?;
+        let signature = from_hex(signature)?;
+        // In constant time: how long a refusal takes must not say how much was right.
+        self.signature(purpose, text).verify_slice(&signature).is_ok().then_some(text)
+    }
+
+    fn signature(&self, purpose: &str, text: &str) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new((&self.0).into());
+        // The length keeps the two apart: without it, text could pass for a part of the purpose.
+        mac.update(&(purpose.len() as u64).to_be_bytes());
+        mac.update(purpose.as_bytes());
+        mac.update(text.as_bytes());
+        mac
+    }
+}
+
+/// Only lower case: there is one way to write a signature.
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(digit(*high)? << 4 | digit(*low)?).ok(),
+        _ => None,
+    };
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Seal;
+
+    #[test]
+    fn a_state_opens_only_unchanged_for_its_purpose_and_under_its_key() {
+        let seal = Seal::default();
+        let sealed = seal.close("tools/call a", "{}");
+        assert_eq!(seal.open("tools/call a", &sealed), Some("{}"));
+        assert_eq!(seal.open("tools/call b", &sealed), None);
+        assert_eq!(Seal::default().open("tools/call a", &sealed), None);
+        for at in 0..sealed.len() {
+            // The second makes another letter case.
+            for bit in [1, 0x20] {
+                let mut changed = sealed.clone().into_bytes();
+                changed[at] ^= bit;
+                assert_eq!(seal.open("tools/call a", &String::from_utf8(changed).unwrap()), None, "changed at {at}");
+            }
+            assert_eq!(seal.open("tools/call a", &sealed[..at]), None, "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What the person at the terminal sees.
+
+use std::io::{IsTerminal as _, stdout};
+
+use super::client::Summary;
+
+/// The heading of a part.
+pub(super) fn part(title: &str) {
+    println!("\n{}", paint("1", title));
+}
+
+/// A sentence on what comes next.
+pub(super) fn step(sentence: &str) {
+    println!("\n{sentence}");
+}
+
+/// A line of the client's.
+pub(super) fn sent(line: &str) {
+    println!("{}", paint("36", &format!("  → {}", shorten(line))));
+}
+
+/// A line of the server's.
+pub(super) fn received(line: &str) {
+    println!("{}", paint("32", &format!("  ← {}", shorten(line))));
+}
+
+/// How it went, and where to go from here.
+pub(super) fn end(summary: &Summary) {
+    let Summary { sent, received, took } = summary;
+    println!("\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {} ms.", took.as_millis());
+    println!("{}", paint("1", "Every answer was what the protocol says."));
+    println!(
+        "
+Where to go next:
+  examples/src/echo_server.rs             the smallest server
+  examples/src/everything_server          the server that you have just seen
+  cargo run --bin everything-server -- --help
+                                          how to use it from a client of yours"
+    );
+}
+
+/// Long lines end in their length.
+fn shorten(line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    let beginning: String = line.chars().take(WIDTH - 20).collect();
+    format!("{beginning} … ({} bytes)", line.len())
+}
+
+/// In colour on a terminal, unless the person wants none (no-color.org).
+fn paint(colour: &str, text: &str) -> String {
+    let wanted = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    if wanted { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Columns of a line, about.
+const WIDTH: usize = 190;

@@ -1,0 +1,32 @@
+//! What is measured: each case is one message, from bytes that the transport delivered to bytes that it can send.
+
+mod messages;
+mod ours;
+mod peer;
+
+/// A case, ready to be repeated.
+pub struct Case {
+    pub name: String,
+    /// Bytes of the message.
+    pub bytes: usize,
+    /// Handles the message once; returns how many bytes the answer has.
+    pub run: Box<dyn FnMut() -> usize>,
+}
+
+/// All cases. Those named `serde_json` are the peer of the same run: they only read the envelope and write one.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (era, legacy) in [("legacy", true), ("modern", false)] {
+        for (size, text) in messages::TEXTS {
+            let line = messages::call(legacy, text);
+            cases.push(ours::through_buffers(format!("call-{era}-{size}"), &line, ours::LARGE));
+            cases.push(ours::frame_to_answer(format!("call-{era}-{size}-frame"), &line));
+            cases.push(peer::envelope(format!("serde_json-{era}-{size}"), line));
+        }
+        let list = messages::list(legacy);
+        cases.push(ours::through_buffers(format!("list40-{era}"), &list, ours::LARGE));
+        cases.push(ours::through_buffers(format!("list40-{era}-256"), &list, 256));
+    }
+    cases.push(ours::through_buffers("ping".into(), messages::PING, ours::LARGE));
+    cases
+}

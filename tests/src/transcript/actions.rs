@@ -1,0 +1,257 @@
+//! What the application does, as text. `#1` is the first request, `?1` the first request of ours.
+//!
+//! | action | call |
+//! | --- | --- |
+//! | `#1 result JSON` | `respond_raw` |
+//! | `#1 text TEXT` | `respond` with one text |
+//! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error`; the code is a number or an `ErrorCode` |
+//! | `#1 missing SAMPLING ROOTS`, `#1 no resource URI` | `respond_error` |
+//! | `#1 input JSON` | `input_required` |
+//! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
+//! | `#1 log LEVEL JSON`, `#1 log LEVEL as LOGGER JSON`, `log ...` | `log`, `log_unrelated` |
+//! | `#1 ask METHOD PARAMS`, `ask METHOD`, with `... within MS` at the end | `request` |
+//! | `#1 cancel`, `#1 end` | `cancel`, `end_listen` |
+//! | `#1 open`, `?1 open` | `is_open`, `is_call_open` |
+//! | `?1 cancel` | `cancel_call` |
+//! | `publish tools`, `publish resource URI` | `publish`, until all are told |
+//! | `notify METHOD JSON` | `notify` |
+//! | `close` | `close`: a new connection begins |
+//! | `in flight` | requests and requests of ours: `2 0` |
+//! | `done` | nothing is in flight |
+//!
+//! The outcome is what the call returned: `Sent`, `Held`, `NotAllowed`...; it need not be said when it is `Sent`, `Ok` or `true`.
+
+use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
+use mcp_sansio::{
+    Amount, Change, ClientCapability, ClientRequest, ErrorCode, LogMessage, Progress, RequestHandle, RpcError, SendError,
+};
+use serde::Serialize;
+
+use super::play::Player;
+use super::setup::{json, level, millis};
+
+impl<const N: usize, const S: usize> Player<'_, N, S> {
+    /// Does it; returns the outcome.
+    pub(super) fn act(&mut self, text: &str) -> Result<String, String> {
+        let (subject, rest) = split(text);
+        if subject.starts_with('#') {
+            let (request, revision) = self.request(subject)?;
+            self.logging = Some(revision);
+            return self.act_on(request, rest);
+        }
+        match subject {
+            "ask" => self.ask(None, rest),
+            "log" => self.log(None, rest),
+            "publish" => self.publish(rest),
+            "notify" => {
+                let (method, params) = split(rest);
+                let params = json(params)?;
+                Ok(outcome(self.wire.send(|tx| self.server.notify(method, &params, tx))))
+            }
+            "close" => {
+                self.server.close();
+                Ok("Ok".into())
+            }
+            "in" => Ok(format!("{} {}", self.server.in_flight(), self.server.calls_in_flight())),
+            "done" => match (self.server.in_flight(), self.server.calls_in_flight()) {
+                (0, 0) => Ok("Ok".into()),
+                (requests, calls) => Err(format!("{requests} requests and {calls} of ours are in flight")),
+            },
+            _ if subject.starts_with('?') => {
+                let (call, now) = (self.call(subject)?, self.now);
+                match rest {
+                    "cancel" => Ok(outcome(self.wire.send(|tx| self.server.cancel_call(now, call, tx)))),
+                    "open" => Ok(self.server.is_call_open(call).to_string()),
+                    _ => Err(format!("no such action: {text}")),
+                }
+            }
+            _ => Err(format!("no such action: {text}")),
+        }
+    }
+
+    fn act_on(&mut self, request: RequestHandle, text: &str) -> Result<String, String> {
+        let (verb, rest) = split(text);
+        let server = &mut self.server;
+        let answered = match verb {
+            "result" => {
+                let result = json(rest)?;
+                self.wire.send(|tx| server.respond_raw(request, result, tx))
+            }
+            "text" => self.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx)),
+            "error" => {
+                let error = error(rest)?;
+                self.wire.send(|tx| server.respond_error(request, &error, tx))
+            }
+            "missing" => {
+                let error = RpcError::missing_capability(client_capabilities(rest)?);
+                self.wire.send(|tx| server.respond_error(request, &error, tx))
+            }
+            "no" => {
+                let uri = format!("\"{}\"", rest.strip_prefix("resource ").unwrap_or_default());
+                let error = RpcError::resource_not_found(json(&uri)?.as_string().ok_or("no URI")?);
+                self.wire.send(|tx| server.respond_error(request, &error, tx))
+            }
+            "input" => {
+                // Its type reads only what says that it is one.
+                let tagged = rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
+                let input: InputRequiredResult<'_> = json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
+                self.wire.send(|tx| server.input_required(request, &input, tx))
+            }
+            "progress" => {
+                let (done, rest) = split(rest);
+                let mut progress = Progress::of(amount(done)?);
+                let mut message = rest;
+                if let Some(rest) = rest.strip_prefix("of ") {
+                    let (total, after) = split(rest);
+                    progress = progress.total(amount(total)?);
+                    message = after;
+                }
+                if !message.is_empty() {
+                    progress = progress.message(message);
+                }
+                let now = self.now;
+                self.wire.send(|tx| server.progress(now, request, &progress, tx))
+            }
+            "log" => return self.log(Some(request), rest),
+            "ask" => return self.ask(Some(request), rest),
+            "cancel" => return Ok(server.cancel(request).to_string()),
+            "open" => return Ok(server.is_open(request).to_string()),
+            "end" => loop {
+                match self.wire.send(|tx| server.end_listen(request, tx)) {
+                    Ok(true) => {}
+                    other => return Ok(outcome(other.map(|_| "Ok"))),
+                }
+            },
+            _ => return Err(format!("no such action: {text}")),
+        };
+        Ok(outcome(answered))
+    }
+
+    fn log(&mut self, request: Option<RequestHandle>, text: &str) -> Result<String, String> {
+        let (name, mut rest) = split(text);
+        let mut logger = None;
+        if let Some((name, after)) = rest.strip_prefix("as ").map(split) {
+            (logger, rest) = (Some(name), after);
+        }
+        let data = json(rest)?;
+        let mut message = LogMessage::new(level(name)?, &data);
+        message.logger = logger;
+        Ok(outcome(self.wire.send(|tx| match request {
+            Some(request) => self.server.log(request, &message, tx),
+            None => self.server.log_unrelated(&message, tx),
+        })))
+    }
+
+    fn ask(&mut self, parent: Option<RequestHandle>, text: &str) -> Result<String, String> {
+        let (text, timeout) = match text.rsplit_once(" within ") {
+            Some((text, ms)) => (text, Some(ms.parse().map_err(|_| "within MS")?)),
+            None => (text, None),
+        };
+        let (method, params) = split(text);
+        let params = json(if params.is_empty() { "{}" } else { params })?;
+        match method {
+            "sampling/createMessage" => {
+                let params: CreateMessageParams<'_> = params.to().map_err(|error| error.to_string())?;
+                self.send_call(parent, timeout, ClientRequest::sampling(&params))
+            }
+            "elicitation/create" => {
+                let params: ElicitParams<'_> = params.to().map_err(|error| error.to_string())?;
+                self.send_call(parent, timeout, ClientRequest::elicitation(&params))
+            }
+            "roots/list" => self.send_call(parent, timeout, ClientRequest::roots()),
+            "ping" => self.send_call(parent, timeout, ClientRequest::ping()),
+            _ => {
+                // A method is named in a program's text.
+                let method: &'static str = Box::leak(method.to_owned().into_boxed_str());
+                self.send_call(parent, timeout, ClientRequest::new(method, Some(&params), ClientCapability::NONE))
+            }
+        }
+    }
+
+    fn send_call<P: Serialize + ?Sized>(
+        &mut self,
+        parent: Option<RequestHandle>,
+        timeout: Option<usize>,
+        request: ClientRequest<'_, P>,
+    ) -> Result<String, String> {
+        let request = if let Some(parent) = parent { request.on_behalf_of(parent) } else { request };
+        let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
+        let now = self.now;
+        let call = self.wire.send(|tx| self.server.request(now, &request, tx));
+        if let Ok(call) = call {
+            self.calls.push(call);
+        }
+        Ok(outcome(call.map(|_| "Ok")))
+    }
+
+    fn publish(&mut self, text: &str) -> Result<String, String> {
+        let (kind, uri) = split(text);
+        let mut change = match kind {
+            "tools" => Change::tools(),
+            "prompts" => Change::prompts(),
+            "resources" => Change::resources(),
+            "resource" => Change::resource(uri),
+            _ => return Err(format!("no such change: {kind}")),
+        };
+        loop {
+            match self.wire.send(|tx| self.server.publish(&mut change, tx)) {
+                Ok(true) => {}
+                other => return Ok(outcome(other.map(|_| "Ok"))),
+            }
+        }
+    }
+}
+
+fn split(text: &str) -> (&str, &str) {
+    text.split_once(' ').unwrap_or((text, ""))
+}
+
+fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
+    match result {
+        Ok(value) => format!("{value:?}").replace('"', ""),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+fn amount(text: &str) -> Result<Amount, String> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return Ok(whole.into());
+    }
+    text.parse::<f64>().map(Into::into).map_err(|_| format!("{text} is no number"))
+}
+
+fn error(text: &str) -> Result<RpcError<'_>, String> {
+    use ErrorCode as E;
+    let (code, rest) = split(text);
+    let code = match code {
+        "ParseError" => E::ParseError,
+        "InvalidRequest" => E::InvalidRequest,
+        "MethodNotFound" => E::MethodNotFound,
+        "InvalidParams" => E::InvalidParams,
+        "InternalError" => E::InternalError,
+        "ResourceNotFound" => E::ResourceNotFound,
+        "UrlElicitationRequired" => E::UrlElicitationRequired,
+        "MissingClientCapability" => E::MissingClientCapability,
+        "UnsupportedProtocolVersion" => E::UnsupportedProtocolVersion,
+        number => E::Application(number.parse().map_err(|_| format!("{number} is no code"))?),
+    };
+    match rest.split_once(" data ") {
+        Some((message, data)) => Ok(RpcError::new(code, message).with_data(json(data)?)),
+        None => Ok(RpcError::new(code, rest)),
+    }
+}
+
+fn client_capabilities(words: &str) -> Result<ClientCapability, String> {
+    use ClientCapability as C;
+    words.split(' ').try_fold(C::NONE, |all, word| {
+        Ok(all.and(match word {
+            "ROOTS" => C::ROOTS,
+            "SAMPLING" => C::SAMPLING,
+            "SAMPLING_TOOLS" => C::SAMPLING_TOOLS,
+            "SAMPLING_CONTEXT" => C::SAMPLING_CONTEXT,
+            "ELICITATION_FORM" => C::ELICITATION_FORM,
+            "ELICITATION_URL" => C::ELICITATION_URL,
+            _ => return Err(format!("{word} is no capability")),
+        }))
+    })
+}

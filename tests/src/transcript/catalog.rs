@@ -1,0 +1,31 @@
+//! What `config: catalog` offers.
+
+use mcp_sansio::types::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
+use mcp_sansio::{Catalog, RawJson};
+
+const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+
+/// Three tools.
+static TOOLS: [Tool<'static>; 3] = [Tool::new("a", SCHEMA), Tool::new("b", SCHEMA).description("The second"), Tool::new("c", SCHEMA)];
+/// Two resources.
+static RESOURCES: [Resource<'static>; 2] = [Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
+/// One template.
+static TEMPLATES: [ResourceTemplate<'static>; 1] = [ResourceTemplate::new("row://{table}/{id}", "row")];
+/// Two prompts, the second with arguments.
+static PROMPTS: [Prompt<'static>; 2] = [Prompt::new("p"), Prompt::new("q").arguments(&ARGUMENTS)];
+static ARGUMENTS: [PromptArgument<'static>; 2] = [PromptArgument::new("x").required(true), PromptArgument::new("y")];
+
+pub(super) fn catalog<'w>(words: impl Iterator<Item = &'w str>) -> Result<Catalog<'static>, String> {
+    let mut catalog = Catalog::new();
+    for word in words {
+        catalog = match word {
+            "tools" => catalog.tools(&TOOLS),
+            "resources" => catalog.resources(&RESOURCES),
+            "templates" => catalog.templates(&TEMPLATES),
+            "prompts" => catalog.prompts(&PROMPTS),
+            _ => return Err(format!("the catalog has no {word}")),
+        };
+    }
+    catalog.check().map_err(|fault| fault.to_string())?;
+    Ok(catalog)
+}

@@ -1,0 +1,73 @@
+//! What has been sent and what has happened, until the transcript claims it.
+
+use std::collections::VecDeque;
+
+#[derive(Default)]
+pub(super) struct Claims {
+    pub(super) lines: VecDeque<String>,
+    pub(super) events: VecDeque<Event>,
+}
+
+/// An event: what it is, and details that a transcript may leave out.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    pub(super) head: String,
+    pub(super) details: Vec<String>,
+}
+
+impl Event {
+    pub(super) fn new(head: impl Into<String>) -> Self {
+        Self { head: head.into(), details: Vec::new() }
+    }
+
+    pub(super) fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
+    fn is(&self, expected: &str) -> bool {
+        let Some(mut rest) = expected.strip_prefix(self.head.as_str()) else { return false };
+        for detail in &self.details {
+            rest = rest.strip_prefix(&format!(" {detail}")).unwrap_or(rest);
+        }
+        rest.is_empty()
+    }
+}
+
+impl Claims {
+    pub(super) fn claim_line(&mut self, expected: &str) -> Result<(), String> {
+        let Some(line) = self.lines.pop_front() else { return Err(format!("nothing was sent\n  expected > {expected}")) };
+        let equal = match expected.strip_prefix('~') {
+            None => line == expected,
+            Some(json) => value(&line)? == value(json)?,
+        };
+        if equal { Ok(()) } else { Err(format!("something else was sent\n  expected > {expected}\n       got > {line}")) }
+    }
+
+    pub(super) fn claim_event(&mut self, expected: &str) -> Result<(), String> {
+        let Some(event) = self.events.pop_front() else { return Err(format!("nothing happened\n  expected ! {expected}")) };
+        if event.is(expected) {
+            return Ok(());
+        }
+        Err(format!("something else happened\n  expected ! {expected}\n       got ! {} {}", event.head, event.details.join(" ")))
+    }
+
+    /// Whether everything was claimed.
+    pub(super) fn settle(&self) -> Result<(), String> {
+        if self.lines.is_empty() && self.events.is_empty() {
+            return Ok(());
+        }
+        Err(format!("not claimed before this line:{}", self.rest()))
+    }
+
+    /// As lines of a transcript.
+    pub(super) fn rest(&self) -> String {
+        let lines = self.lines.iter().map(|line| format!("\n> {line}"));
+        let events = self.events.iter().map(|event| format!("\n! {} {}", event.head, event.details.join(" ")));
+        lines.chain(events).collect()
+    }
+}
+
+fn value(json: &str) -> Result<serde_json::Value, String> {
+    serde_json::from_str(json).map_err(|error| format!("{error}: {json}"))
+}

@@ -1,0 +1,113 @@
+//! Events as text. Details, in brackets here, may be left out.
+//!
+//! | event | when |
+//! | --- | --- |
+//! | `#1 D tools/call [progress] [can ROOTS SAMPLING] [PARAMS]` | the first request, under revision D |
+//! | `listening #2` | a `subscriptions/listen`; numbered like a request |
+//! | `cancelled #1 [REASON]`, `expired #1` | a request has ended |
+//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the first request of ours was answered |
+//! | `timed out ?1`, `cancelled ?1` | it has ended otherwise |
+//! | `initialize D [PARAMS]`, `initialized`, `shutdown`, `unresponsive` | |
+//! | `log level warning`, `subscribed URI`, `unsubscribed URI` | |
+//! | `notification METHOD [PARAMS]` | |
+//! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
+//! | `violation NotJson` | |
+
+use mcp_sansio::{Call, ClientCapability, Method, PeerError, RequestHandle, Revision, ServerEvent};
+
+use super::claims::Event;
+use super::play::Player;
+use super::setup::code;
+
+impl<const N: usize, const S: usize> Player<'_, N, S> {
+    pub(super) fn describe(&mut self, event: &ServerEvent<'_>) -> Event {
+        match event {
+            ServerEvent::Request(request) => {
+                self.requests.push((request.handle, request.revision));
+                let method = method_name(request.method);
+                let mut event = Event::new(format!("#{} {} {method}", self.requests.len(), code(request.revision)));
+                if request.wants_progress {
+                    event = event.detail("progress");
+                }
+                event.detail(capabilities(request.capabilities)).detail(request.params.raw().as_str())
+            }
+            ServerEvent::Listening { request } => {
+                self.requests.push((*request, Revision::LATEST));
+                Event::new(format!("listening #{}", self.requests.len()))
+            }
+            ServerEvent::Cancelled { request, reason } => {
+                let event = Event::new(format!("cancelled {}", self.name(*request)));
+                match reason {
+                    Some(reason) => event.detail(reason.as_json()),
+                    None => event,
+                }
+            }
+            ServerEvent::Expired { request } => Event::new(format!("expired {}", self.name(*request))),
+            ServerEvent::Initialize { revision, params } => {
+                Event::new(format!("initialize {}", code(*revision))).detail(params.as_str())
+            }
+            ServerEvent::Initialized => Event::new("initialized"),
+            ServerEvent::LogLevel(level) => Event::new(format!("log level {}", level.as_str())),
+            ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
+            ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),
+            ServerEvent::Answer { call, outcome: Ok(result) } => {
+                Event::new(format!("answer {} {}", self.call_name(*call), result.as_str()))
+            }
+            ServerEvent::Answer { call, outcome: Err(error) } => {
+                peer_error(&format!("answer {} error", self.call_name(*call)), error)
+            }
+            ServerEvent::CallTimedOut { call } => Event::new(format!("timed out {}", self.call_name(*call))),
+            ServerEvent::CallCancelled { call } => Event::new(format!("cancelled {}", self.call_name(*call))),
+            ServerEvent::Unresponsive => Event::new("unresponsive"),
+            ServerEvent::Notification { method, params } => {
+                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+            }
+            ServerEvent::PeerError(error) => peer_error("peer error", error),
+            ServerEvent::Shutdown => Event::new("shutdown"),
+            ServerEvent::Violation(violation) => Event::new(format!("violation {violation:?}")),
+            other => Event::new(format!("{other:?}")),
+        }
+    }
+
+    fn name(&self, request: RequestHandle) -> String {
+        let at = self.requests.iter().position(|(known, _)| *known == request);
+        at.map_or("a request that was never seen".into(), |at| format!("#{}", at + 1))
+    }
+
+    fn call_name(&self, call: Call) -> String {
+        let at = self.calls.iter().position(|known| *known == call);
+        at.map_or("a call that was never made".into(), |at| format!("?{}", at + 1))
+    }
+}
+
+fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
+    let event = Event::new(format!("{head} {}", error.code()));
+    let event = match error.message() {
+        Some(message) => event.detail(message.as_json()),
+        None => event,
+    };
+    match error.data() {
+        Some(data) => event.detail(data.as_str()),
+        None => event,
+    }
+}
+
+fn capabilities(set: ClientCapability) -> String {
+    format!("can {set:?}").replace(['{', '}', ','], "").trim().into()
+}
+
+fn method_name(method: Method<'_>) -> String {
+    let name = match method {
+        Method::ToolsList => "tools/list",
+        Method::ToolsCall => "tools/call",
+        Method::ResourcesList => "resources/list",
+        Method::ResourcesTemplatesList => "resources/templates/list",
+        Method::ResourcesRead => "resources/read",
+        Method::PromptsList => "prompts/list",
+        Method::PromptsGet => "prompts/get",
+        Method::CompletionComplete => "completion/complete",
+        Method::Other(name) => return name.to_string(),
+        other => return format!("{other:?}, which the server should have answered"),
+    };
+    name.into()
+}

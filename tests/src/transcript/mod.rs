@@ -1,0 +1,93 @@
+//! Transcripts: conversations with a server as readable text files, played against the state machine.
+//!
+//! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements that the file proves and, with `_` for `-`, is the name
+//! of a test in the ledger. `cargo test -p mcp-sansio-tests --test transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose path has that in it.
+//!
+//! | line | meaning |
+//! | --- | --- |
+//! | `# text` | a comment |
+//! | `config: OPTION` | at the top: see [`Setup`](setup::Setup) |
+//! | `< TEXT` | the peer sends this line |
+//! | `<\ TEXT` | the peer sends these bytes, no newline added; `\n`, `\r`, `\t`, `\\`, `\xHH` are escapes |
+//! | `> TEXT` | the next line that is sent, byte for byte |
+//! | `> ~JSON` | the next line that is sent, as a JSON value |
+//! | `! EVENT` | the next event; its head, and as many of its details as matter, in order: see [`events`] |
+//! | `: ACTION` | what the application does; `=> OUTCOME` when that is not what it wants: see [`actions`] |
+//! | `@1500` | it is 1500 ms; what is due is handled |
+//! | `: done` | nothing is in flight any more |
+//!
+//! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been claimed. In all lines `${meta}`, `${meta CAPABILITIES}`
+//! and `${meta CAPABILITIES MEMBERS}` stand for the `_meta` member of a modern request, `${server}` for the `_meta` member of a modern result,
+//! `${repeat N TEXT}` for N times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
+//!
+//! Each file is played with its input in pieces of several sizes, and through output buffers of several sizes.
+
+mod actions;
+mod catalog;
+mod claims;
+mod events;
+mod parse;
+mod play;
+mod setup;
+mod wire;
+
+use std::path::{Path, PathBuf};
+
+use mcp_sansio::Revision;
+
+pub use parse::Transcript;
+
+/// All transcripts, by path.
+///
+/// # Panics
+/// When one cannot be read.
+#[must_use]
+pub fn all() -> Vec<Transcript> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts");
+    let mut paths = Vec::new();
+    collect(&root, &mut paths);
+    paths.sort();
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let name = path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned();
+        Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"))
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Plays a transcript in all ways; returns the lines that were sent, each with the revision that it was written for.
+///
+/// # Errors
+/// What was expected and what came instead.
+pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
+    let mut first = None;
+    for way in wire::WAYS {
+        let sent = play::play(transcript, way)?;
+        let first = first.get_or_insert_with(|| sent.clone());
+        if *first != sent {
+            return Err(format!("{}: {way} sends something else than {}", transcript.name, wire::WAYS[0]));
+        }
+    }
+    Ok(first.unwrap_or_default())
+}
+
+/// What the transcripts make the server send, for comparison with the schemas: each message with the revision that it was written for. Up to 2025-06-18
+/// an error that answers what could not be read has the id `null`, which those schemas do not know.
+///
+/// # Panics
+/// When a transcript fails.
+#[must_use]
+pub fn outgoing_messages() -> Vec<(Revision, String)> {
+    all().iter().flat_map(|transcript| play::play(transcript, &wire::WAYS[0]).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+}
+
+fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    for path in entries.map(|entry| entry.expect("a directory entry").path()) {
+        if path.is_dir() {
+            collect(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "txt") {
+            paths.push(path);
+        }
+    }
+}

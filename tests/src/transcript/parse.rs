@@ -1,0 +1,173 @@
+//! A file's text to steps.
+
+use std::collections::BTreeMap;
+
+/// A conversation.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    /// Its path below `tests/transcripts`.
+    pub name: String,
+    /// The `config:` lines.
+    pub(super) options: Vec<(usize, String)>,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Its line, for messages.
+    pub(super) line: usize,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// Bytes of the peer's; lines that follow each other arrive together.
+    Input(Vec<u8>),
+    /// The next line sent.
+    Output(String),
+    /// The next event.
+    Event(String),
+    Clock(u64),
+    Action {
+        text: String,
+        outcome: Option<String>,
+    },
+}
+
+impl Transcript {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// The first line that makes no sense.
+    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let mut transcript = Self { name: name.into(), options: Vec::new(), steps: Vec::new() };
+        let mut names = BTreeMap::new();
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let read = expand(text, &names).and_then(|text| transcript.read(line, &text, &mut names));
+            read.map_err(|fault| format!("{name}:{line}: {fault}: {text}"))?;
+        }
+        Ok(transcript)
+    }
+
+    fn read(&mut self, line: usize, text: &str, names: &mut BTreeMap<String, String>) -> Result<(), String> {
+        let kind = if let Some(option) = text.strip_prefix("config: ") {
+            if !self.steps.is_empty() {
+                return Err("configuration goes to the top".into());
+            }
+            if let Some((name, value)) = option.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
+                names.insert(name.into(), value.into());
+            } else {
+                self.options.push((line, option.into()));
+            }
+            return Ok(());
+        } else if let Some(input) = text.strip_prefix("< ") {
+            return self.input(line, format!("{input}\n").as_bytes());
+        } else if let Some(input) = text.strip_prefix("<\\ ") {
+            return self.input(line, &unescape(input)?);
+        } else if let Some(output) = text.strip_prefix("> ") {
+            Kind::Output(output.into())
+        } else if let Some(event) = text.strip_prefix("! ") {
+            Kind::Event(event.into())
+        } else if let Some(time) = text.strip_prefix('@') {
+            Kind::Clock(time.parse().map_err(|_| "no time in milliseconds")?)
+        } else if let Some(action) = text.strip_prefix(": ") {
+            match action.rsplit_once(" => ") {
+                Some((action, outcome)) => Kind::Action { text: action.into(), outcome: Some(outcome.into()) },
+                None => Kind::Action { text: action.into(), outcome: None },
+            }
+        } else {
+            return Err("a line begins with one of `# `, `config: `, `< `, `<\\ `, `> `, `! `, `: ` and `@`".into());
+        };
+        self.steps.push(Step { line, kind });
+        Ok(())
+    }
+
+    fn input(&mut self, line: usize, bytes: &[u8]) -> Result<(), String> {
+        match self.steps.last_mut() {
+            Some(Step { kind: Kind::Input(input), .. }) => input.extend_from_slice(bytes),
+            _ => self.steps.push(Step { line, kind: Kind::Input(bytes.to_vec()) }),
+        }
+        Ok(())
+    }
+}
+
+/// Resolves `${...}`.
+fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        out.push_str(before);
+        let end = closing(after).ok_or("${ without its }")?;
+        out.push_str(&value(&after[..end], names)?);
+        rest = &after[end + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+    let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
+    Ok(match name {
+        "meta" => {
+            let (capabilities, members) = match argument.strip_prefix('{').map(|rest| closing(rest).ok_or("an open brace")).transpose()? {
+                Some(end) => argument.split_at(end + 2),
+                None => ("{}", argument),
+            };
+            let members = members.trim();
+            let comma = if members.is_empty() { "" } else { "," };
+            format!(
+                r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{comma}{members}}}"#
+            )
+        }
+        "server" => r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#.into(),
+        "repeat" => {
+            let (count, text) = argument.split_once(' ').ok_or("${repeat N TEXT}")?;
+            text.repeat(count.parse().map_err(|_| "${repeat N TEXT}")?)
+        }
+        _ => names.get(call).ok_or_else(|| format!("${{{call}}} has no value"))?.clone(),
+    })
+}
+
+/// Where the brace closes that is open before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.char_indices().find_map(|(at, c)| {
+        match c {
+            '{' => open += 1,
+            '}' => open -= 1,
+            _ => {}
+        }
+        (open == 0).then_some(at)
+    })
+}
+
+fn unescape(text: &str) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first != b'\\' {
+            out.push(*first);
+            continue;
+        }
+        let (kind, after) = rest.split_first().ok_or("a backslash at the end")?;
+        rest = after;
+        out.push(match kind {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'\\' => b'\\',
+            b'x' => {
+                let (digits, after) = rest.split_at_checked(2).ok_or("\\xHH")?;
+                rest = after;
+                let digits = std::str::from_utf8(digits).map_err(|_| "\\xHH")?;
+                u8::from_str_radix(digits, 16).map_err(|_| "\\xHH")?
+            }
+            _ => return Err("an escape that is none".into()),
+        });
+    }
+    Ok(out)
+}

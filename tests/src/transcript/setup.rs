@@ -1,0 +1,151 @@
+//! The `config:` lines: which server.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
+use mcp_sansio::{Catalog, RawJson, Revision, Revisions, ServerCapability, ServerConfig};
+
+use super::catalog::catalog;
+use super::parse::Transcript;
+
+/// A server's configuration, from `config:` lines.
+///
+/// | option | default |
+/// | --- | --- |
+/// | `revisions A B C D E`: the versions spoken | all |
+/// | `capabilities tools tools.listChanged ...`, or `none`, or `all` | `tools` |
+/// | `session D CAPABILITIES`: `initialize` and `initialized` have been exchanged; the client declared the capabilities | not yet |
+/// | `size N S`: requests in flight and subscribed URIs; 1 1, 2 2, 4 2, 8 8 or 100 8 | 8 8 |
+/// | `rx BYTES`: the receive buffer | 4096 |
+/// | `request_timeout MS`, `call_timeout MS`, `ping_interval MS`, `ping_timeout MS`, `progress_interval MS` | never, 60000, never, 20000, 0 |
+/// | `instructions TEXT`, `experimental JSON`, `extensions JSON` | none |
+/// | `methods a/b c/d`: the application's own | none |
+/// | `log_level LEVEL`: before a legacy client asked for one | `debug` |
+/// | `nameless`: modern results do not name the server | they do |
+/// | `discover MS public` | 0, public |
+/// | `catalog tools resources templates prompts`: a [catalog](super::catalog) answers what it can | none |
+/// | `page_size N`, `list_cache MS private`: of the catalog | all, 0 public |
+pub(super) struct Setup<'t> {
+    pub(super) config: ServerConfig<'t>,
+    pub(super) catalog: Option<Catalog<'static>>,
+    pub(super) session: Option<(Revision, &'t str)>,
+    pub(super) size: (usize, usize),
+    pub(super) rx: usize,
+    methods: Vec<&'t str>,
+}
+
+impl<'t> Setup<'t> {
+    pub(super) fn read(transcript: &'t Transcript) -> Result<Self, String> {
+        let config = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        let mut setup = Self { config, catalog: None, session: None, size: (8, 8), rx: 4096, methods: Vec::new() };
+        for (line, option) in &transcript.options {
+            setup.option(option).map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
+        }
+        Ok(setup)
+    }
+
+    /// Once all options are read: the application's methods are kept here.
+    pub(super) fn config(&self) -> ServerConfig<'_> {
+        self.config.methods(&self.methods)
+    }
+
+    fn option(&mut self, option: &'t str) -> Result<(), String> {
+        let (name, value) = option.split_once(' ').unwrap_or((option, ""));
+        let mut words = value.split(' ').filter(|word| !word.is_empty());
+        let mut number = || words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing");
+        let config = &mut self.config;
+        match name {
+            "revisions" => config.revisions = revisions(value)?,
+            "capabilities" => {
+                config.capabilities = ServerCapability::NONE;
+                for word in words {
+                    config.capabilities = config.capabilities.and(capability(word)?);
+                }
+            }
+            "session" => {
+                let (code, capabilities) = value.split_once(' ').unwrap_or((value, "{}"));
+                self.session = Some((revision(code)?, capabilities));
+            }
+            "size" => self.size = (number()?, number()?),
+            "rx" => self.rx = number()?,
+            "request_timeout" => config.request_timeout = Some(millis(number()?)),
+            "call_timeout" => config.call_timeout = millis(number()?),
+            "ping_timeout" => config.ping_timeout = millis(number()?),
+            "ping_interval" => config.ping_interval = Some(millis(number()?)),
+            "progress_interval" => config.progress_interval = millis(number()?),
+            "instructions" => config.instructions = Some(value),
+            "experimental" => config.experimental = Some(json(value)?),
+            "extensions" => config.extensions = Some(json(value)?),
+            "methods" => self.methods = words.collect(),
+            "log_level" => config.log_level = level(value)?,
+            "nameless" => config.name_in_results = false,
+            "discover" => {
+                config.discover_ttl_ms = number()? as u64;
+                config.discover_scope = scope(words.next())?;
+            }
+            "catalog" => self.catalog = Some(catalog(words)?),
+            "page_size" => self.catalog = Some(self.catalog.ok_or("there is no catalog yet")?.page_size(number()?)),
+            "list_cache" => {
+                let ttl = number()? as u64;
+                self.catalog = Some(self.catalog.ok_or("there is no catalog yet")?.cache(ttl, scope(words.next())?));
+            }
+            _ => return Err("no such option".into()),
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn revision(code: &str) -> Result<Revision, String> {
+    let at = "EDCBA".find(code).filter(|_| code.len() == 1).ok_or("a revision is one of A B C D E")?;
+    Ok(Revision::ALL[at])
+}
+
+pub(super) fn code(revision: Revision) -> char {
+    char::from(b'A' + revision as u8)
+}
+
+pub(super) fn level(name: &str) -> Result<LoggingLevel, String> {
+    RawJson::parse(&format!("\"{name}\"")).ok().and_then(|json| json.to().ok()).ok_or_else(|| format!("{name} is no level"))
+}
+
+pub(super) fn json(text: &str) -> Result<RawJson<'_>, String> {
+    RawJson::parse(text).map_err(|error| format!("{error}: {text}"))
+}
+
+pub(super) fn millis(ms: usize) -> Duration {
+    Duration::from_millis(ms as u64)
+}
+
+fn revisions(codes: &str) -> Result<Revisions, String> {
+    let mut set = codes.split(' ').map(|code| revision(code).map(Revisions::only));
+    let first = set.next().ok_or("no revision")??;
+    set.try_fold(first, |all, one| one.map(|one| all.and(one)))
+}
+
+fn capability(word: &str) -> Result<ServerCapability, String> {
+    use ServerCapability as C;
+    const NAMES: [(&str, ServerCapability); 9] = [
+        ("tools", C::TOOLS),
+        ("tools.listChanged", C::TOOLS_LIST_CHANGED),
+        ("resources", C::RESOURCES),
+        ("resources.subscribe", C::RESOURCES_SUBSCRIBE),
+        ("resources.listChanged", C::RESOURCES_LIST_CHANGED),
+        ("prompts", C::PROMPTS),
+        ("prompts.listChanged", C::PROMPTS_LIST_CHANGED),
+        ("completions", C::COMPLETIONS),
+        ("logging", C::LOGGING),
+    ];
+    match word {
+        "none" => Ok(C::NONE),
+        "all" => Ok(NAMES.iter().fold(C::NONE, |all, (_, one)| all.and(*one))),
+        _ => NAMES.iter().find(|(name, _)| *name == word).map(|(_, one)| *one).ok_or_else(|| format!("{word} is no capability")),
+    }
+}
+
+fn scope(word: Option<&str>) -> Result<CacheScope, String> {
+    match word {
+        Some("public") => Ok(CacheScope::Public),
+        Some("private") => Ok(CacheScope::Private),
+        _ => Err("public or private".into()),
+    }
+}

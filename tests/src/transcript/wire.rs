@@ -1,0 +1,106 @@
+//! The two buffers, and the ways in which they are filled and emptied.
+
+use std::fmt;
+
+use mcp_sansio::{SendError, Tx, TxBuffer};
+
+/// How bytes come and go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// The input arrives in pieces of this many bytes.
+    pub(super) piece: usize,
+    /// Bytes in the output buffer; zero: it grows.
+    tx: usize,
+    /// How many bytes leave when it is full.
+    drain: usize,
+    /// Whether a frame is given back, and taken again, when it is full.
+    pub(super) unread: bool,
+}
+
+/// Each transcript is played in all of them.
+pub(super) const WAYS: &[Way] = &[
+    Way { piece: usize::MAX, tx: 1 << 20, drain: usize::MAX, unread: false },
+    Way { piece: 1, tx: 1 << 20, drain: usize::MAX, unread: false },
+    Way { piece: 3, tx: 64, drain: usize::MAX, unread: false },
+    Way { piece: 7, tx: 64, drain: 11, unread: true },
+    Way { piece: usize::MAX, tx: 64, drain: 64, unread: true },
+    Way { piece: usize::MAX, tx: 200, drain: 50, unread: false },
+    Way { piece: 1, tx: 1, drain: 1, unread: true },
+    Way { piece: 7, tx: 0, drain: usize::MAX, unread: false },
+];
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.piece {
+            usize::MAX => write!(f, "[input at once, "),
+            piece => write!(f, "[input by {piece}, "),
+        }?;
+        match self.tx {
+            0 => write!(f, "output grows]"),
+            tx => write!(f, "output through {tx}{}]", if self.unread { ", unread" } else { "" }),
+        }
+    }
+}
+
+/// The output.
+pub(super) struct Wire {
+    tx: TxBuffer<Vec<u8>>,
+    drain: usize,
+    sent: Vec<u8>,
+}
+
+impl Wire {
+    pub(super) fn new(way: &Way) -> Self {
+        let tx = if way.tx == 0 { TxBuffer::with_limit(Vec::new(), 1 << 20) } else { TxBuffer::new(vec![0; way.tx]) };
+        Self { tx, drain: way.drain, sent: Vec::new() }
+    }
+
+    /// One attempt.
+    pub(super) fn tx(&mut self) -> &mut Tx<'static> {
+        &mut self.tx
+    }
+
+    /// Calls until there was room, as an adapter does.
+    pub(super) fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+        loop {
+            match call(&mut self.tx) {
+                Err(error) if error.is_full() => self.drain(),
+                // What may be dropped is dropped by a real adapter; here it goes past the small buffer.
+                Err(SendError::TooLarge) => {
+                    self.drain_all();
+                    let mut large = TxBuffer::new(vec![0; 1 << 20]);
+                    let result = call(&mut large)?;
+                    self.sent.extend_from_slice(large.pending());
+                    return Ok(result);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// The transport takes some.
+    pub(super) fn drain(&mut self) {
+        let pending = self.tx.pending();
+        assert!(!pending.is_empty(), "the output buffer is full and has nothing in it");
+        let n = self.drain.min(pending.len());
+        self.sent.extend_from_slice(&pending[..n]);
+        self.tx.advance(n);
+    }
+
+    /// The transport takes everything.
+    pub(super) fn drain_all(&mut self) {
+        self.sent.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// What has been sent since the last call, in lines.
+    pub(super) fn take_lines(&mut self) -> Result<Vec<String>, String> {
+        self.drain_all();
+        let sent = String::from_utf8(std::mem::take(&mut self.sent)).map_err(|_| "the output is not UTF-8")?;
+        match sent.strip_suffix('\n') {
+            None if sent.is_empty() => Ok(Vec::new()),
+            None => Err(format!("an unfinished line was sent: {sent}")),
+            Some(lines) => Ok(lines.split('\n').map(Into::into).collect()),
+        }
+    }
+}
