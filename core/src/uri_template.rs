@@ -19,6 +19,20 @@ pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Opti
     Some(uri.chars().skip(start).take(len))
 }
 
+/// Whether the template has the variable `name`.
+pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
+    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    expressions.into_iter().any(|(expression, _)| name == *expression.strip_prefix('+').unwrap_or(expression))
+}
+
+/// Whether a peer's text looks like a URI: a scheme, and no white space. More is not asked of it, since many write what RFC 3986 wants encoded.
+pub(crate) fn is_uri(text: JsonStr<'_>) -> bool {
+    let mut chars = text.chars();
+    let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+    let colon = chars.find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')));
+    letter && colon == Some(':') && !chars.any(|c| c.is_whitespace() || c.is_control())
+}
+
 /// Whether all expressions are of the two kinds that are understood.
 pub(crate) fn is_valid(template: &str) -> bool {
     let mut rest = template;

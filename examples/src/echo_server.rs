@@ -11,7 +11,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 )
 .description("Says what you say")]);
 
-fn main() -> std::io::Result<()> {
+fn main() -> Result<(), stdio::Error> {
     stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut stdio::Session<'_, '_>| {
         let ServerEvent::Request(request) = event else { return Ok(()) };
         let Some(Target::Tool(_)) = session.answer_from(&CATALOG, &request)? else { return Ok(()) };

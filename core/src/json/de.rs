@@ -24,9 +24,11 @@ pub struct ReadError {
 enum Kind {
     WrongType { expected: &'static str },
     MissingField(&'static str),
+    #[cfg(not(feature = "alloc"))]
     UnknownField,
     DuplicateField(&'static str),
     OutOfRange,
+    #[cfg(not(feature = "alloc"))]
     EscapedTooLong,
     Other,
 }
@@ -54,9 +56,11 @@ impl fmt::Display for ReadError {
         match self.kind {
             Kind::WrongType { expected } => write!(f, "expected {expected}"),
             Kind::MissingField(field) => write!(f, "missing field `{field}`"),
+            #[cfg(not(feature = "alloc"))]
             Kind::UnknownField => f.write_str("unknown field"),
             Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
             Kind::OutOfRange => f.write_str("number out of range"),
+            #[cfg(not(feature = "alloc"))]
             Kind::EscapedTooLong => f.write_str("a string with escapes is too long to be decoded without an allocator: take a JsonStr"),
             Kind::Other => f.write_str("the value does not fit the type"),
         }

@@ -31,7 +31,7 @@ pub(crate) struct Fault(usize);
 impl Fault {
     const TOO_DEEP: usize = !(usize::MAX >> 1);
 
-    const fn at(at: usize) -> Self {
+    pub(crate) const fn at(at: usize) -> Self {
         Self(at)
     }
 
@@ -144,65 +144,33 @@ pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, Fa
     }
 }
 
-/// Takes the members of an object one by one, so that what surrounds a value is read in the same pass that checks it.
-pub(crate) trait MemberSink {
-    /// A member whose value begins at `value`. Returns where the value ends, which it must check.
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault>;
-}
-
 /// The inside of a key.
 #[derive(Clone, Copy)]
-pub(crate) struct Key<'t> {
-    /// Where the inside begins.
+pub(crate) struct Key {
     pub(crate) start: usize,
-    pub(crate) inner: &'t [u8],
+    pub(crate) end: usize,
     /// Whether there is a backslash in it, so that its spelling is not its meaning.
     pub(crate) is_escaped: bool,
 }
 
-impl Key<'_> {
-    /// What it means, among names of ours; most keys are spelled as they are meant.
-    #[inline]
-    pub(crate) fn resolve<'k>(&'k self, names: &[&'static str]) -> &'k [u8] {
-        if self.is_escaped { self.resolve_escaped(names) } else { self.inner }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn resolve_escaped(&self, names: &[&'static str]) -> &[u8] {
-        let inner = core::str::from_utf8(self.inner).unwrap_or_default();
-        names.iter().find(|name| super::same_text(inner, name)).map_or(&[], |name| name.as_bytes())
-    }
-}
-
-/// Hands each member of the object that begins at `at` to `sink`; returns the end of the object.
+/// The key at `at`, and where the value behind its colon begins.
 #[inline]
-pub(crate) fn read_members(text: &[u8], at: usize, sink: &mut impl MemberSink) -> Result<usize, Fault> {
-    if byte(text, at) != b'{' {
+pub(crate) const fn read_key(text: &[u8], at: usize) -> Result<(Key, usize), Fault> {
+    if byte(text, at) != b'"' {
         return Err(Fault::at(at));
     }
-    let mut at = skip_whitespace(text, at + 1);
-    if byte(text, at) == b'}' {
-        return Ok(at + 1);
+    let start = at + 1;
+    let mut end = skip_clean(text, start);
+    let is_escaped = byte(text, end) != b'"';
+    if is_escaped {
+        match skip_escapes(text, end) {
+            Ok(behind) => end = behind - 1,
+            Err(e) => return Err(e),
+        }
     }
-    loop {
-        if byte(text, at) != b'"' {
-            return Err(Fault::at(at));
-        }
-        let start = at + 1;
-        let mut end = skip_clean(text, start);
-        let is_escaped = byte(text, end) != b'"';
-        if is_escaped {
-            end = skip_string(text, at)? - 1;
-        }
-        let key = Key { start, inner: text.get(start..end).unwrap_or_default(), is_escaped };
-        at = skip_colon(text, end + 1)?;
-        at = skip_whitespace(text, sink.member(key, at)?);
-        match byte(text, at) {
-            b',' => at = skip_whitespace(text, at + 1),
-            b'}' => return Ok(at + 1),
-            _ => return Err(Fault::at(at)),
-        }
+    match skip_colon(text, end + 1) {
+        Ok(value) => Ok((Key { start, end, is_escaped }, value)),
+        Err(e) => Err(e),
     }
 }
 
@@ -220,13 +188,19 @@ pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
 /// The end of the string whose opening quote is at `at`.
 #[inline]
 pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> {
-    let mut at = at + 1;
+    let end = skip_clean(text, at + 1);
+    if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
+}
+
+/// The same from the first byte on that is special and no quote.
+#[inline(never)]
+const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault> {
+    let mut at = at;
     loop {
-        at = skip_clean(text, at);
         match byte(text, at) {
             b'"' => return Ok(at + 1),
             b'\\' => match skip_escape(text, at) {
-                Ok(end) => at = end,
+                Ok(end) => at = skip_clean(text, end),
                 Err(e) => return Err(e),
             },
             _ => return Err(Fault::at(at)),
@@ -236,46 +210,42 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> 
 
 /// The first byte from `at` on that is special inside a string: a quote, a backslash, a control character; or the end.
 ///
-/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long, in a shape that the compiler turns
-/// into vector code.
+/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A small machine, to which a word is four bytes that it has to
+/// load one by one, looks at bytes.
 #[inline]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     let (_, mut rest) = split(text, at);
-    let mut words = 0;
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        let hits = special_bytes(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return text.len() - rest.len() + (hits.trailing_zeros() / 8) as usize;
-        }
-        rest = after;
-        words += 1;
-        if words == LONG_STRING_WORDS {
-            rest = skip_clean_blocks(rest);
+    if cfg!(target_pointer_width = "64") {
+        let mut words = 0;
+        while let Some((word, after)) = rest.split_first_chunk::<8>() {
+            let hits = special_bytes(u64::from_le_bytes(*word));
+            if hits != 0 {
+                return text.len() - rest.len() + (hits.trailing_zeros() / 8) as usize;
+            }
+            rest = after;
+            words += 1;
+            if words == LONG_STRING_WORDS {
+                return text.len() - clean_blocks(rest).len();
+            }
         }
     }
-    let mut at = text.len() - rest.len();
-    while at < text.len() && !matches!(byte(text, at), 0..0x20 | b'"' | b'\\') {
-        at += 1;
-    }
-    at
+    text.len() - clean_bytes(rest).len()
 }
 
 /// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a control character.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (ONES * b'"' as u64);
-    let backslash = word ^ (ONES * b'\\' as u64);
-    let quote = quote.wrapping_sub(ONES) & !quote;
-    let backslash = backslash.wrapping_sub(ONES) & !backslash;
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | backslash | control) & HIGH
+    // A byte without its high bit gets it from the subtraction when it was zero (below a space); what a hit borrows from is behind it.
+    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    let control = word.wrapping_sub(ONES * 0x20);
+    (quote | backslash | control) & !word & (ONES << 7)
 }
 
-/// What is left when blocks in which nothing is special are skipped.
+/// `text` from the first special byte on. First by blocks, in a shape that the compiler turns into vector code.
 #[inline(never)]
-const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
+const fn clean_blocks(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
         let mut special = 0u8;
@@ -290,7 +260,30 @@ const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
         }
         rest = after;
     }
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        if special_bytes(u64::from_le_bytes(*word)) != 0 {
+            break;
+        }
+        rest = after;
+    }
+    clean_bytes(rest)
+}
+
+/// The same byte by byte, for few of them.
+#[inline(never)]
+const fn clean_bytes(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let [first, after @ ..] = rest
+        && !is_special(*first)
+    {
+        rest = after;
+    }
     rest
+}
+
+#[inline]
+const fn is_special(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | b'"' | b'\\')
 }
 
 const fn skip_escape(text: &[u8], at: usize) -> Result<usize, Fault> {
@@ -376,7 +369,7 @@ const fn skip_word(text: &[u8], at: usize, word: &[u8]) -> Result<usize, Fault> 
 
 /// The byte at `at`; zero, which is legal nowhere, behind the end.
 #[inline]
-const fn byte(text: &[u8], at: usize) -> u8 {
+pub(crate) const fn byte(text: &[u8], at: usize) -> u8 {
     if at < text.len() { text[at] } else { 0 }
 }
 

@@ -7,6 +7,3 @@ mod revision;
 pub use capability::{ClientCapability, ServerCapability};
 pub use method::Method;
 pub use revision::{Era, Revision, Revisions};
-
-pub(crate) use method::Rule;
-

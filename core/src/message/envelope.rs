@@ -1,9 +1,10 @@
 //! The members of a JSON-RPC message, taken out while the message is scanned.
 
 use super::id::Id;
-use super::params::{Params, ParamsSink, ParamsSpans};
+use super::member::{Level, Member};
+use super::params::{Params, ParamsSpans};
 use super::span::Span;
-use crate::json::{JsonStr, Key, MemberSink, RawJson, Fault, read_members, skip_member};
+use crate::json::{Fault, JsonStr, Key, RawJson, byte, read_key, skip_member, skip_whitespace};
 use crate::violation::Violation;
 
 /// A message's members. What they mean together is for [`kind`](Self::kind) to say.
@@ -21,11 +22,8 @@ pub(crate) enum Kind<'f> {
 
 #[derive(Default)]
 struct EnvelopeSpans {
-    version: Span,
-    id: Span,
-    method: Span,
-    result: Span,
-    error: Span,
+    /// Of the members of the message itself, without `params`.
+    message: [Span; Member::FIRST_OF_PARAMS as usize],
     params: ParamsSpans,
     duplicate: bool,
 }
@@ -36,28 +34,83 @@ impl<'f> Envelope<'f> {
         Self { text, spans: EnvelopeSpans::default() }
     }
 
-    /// Reads the object at `at`, around which there are `used` levels of nesting; returns its end.
-    pub(crate) fn read(&mut self, at: usize, used: u32) -> Result<usize, Fault> {
+    /// Reads the object at `start`, around which there are `used` levels of nesting; returns its end.
+    ///
+    /// One loop for all levels: what is open is known from the level, and from the places that have no end yet.
+    pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, Fault> {
         let text = self.text.as_bytes();
-        read_members(text, at, &mut EnvelopeSink { text, used: used + 1, spans: &mut self.spans })
+        if byte(text, start) != b'{' {
+            return Err(Fault::at(start));
+        }
+        let mut level = Level::Message;
+        let mut at = skip_whitespace(text, start + 1);
+        if byte(text, at) == b'}' {
+            return Ok(at + 1);
+        }
+        loop {
+            let (key, value) = read_key(text, at)?;
+            let member = level.member(self.text, key);
+            self.begin(member, value);
+            if byte(text, value) == b'{'
+                && let Some(inside) = member.inside()
+            {
+                level = inside;
+                at = skip_whitespace(text, value + 1);
+                if byte(text, at) != b'}' {
+                    continue;
+                }
+            } else {
+                let end = skip_member(text, value, used + level.depth())?;
+                self.end(member, end);
+                if level == Level::Arguments {
+                    self.spans.params.index(key, Span::new(value, end));
+                }
+                at = skip_whitespace(text, end);
+            }
+            // A value has ended, and so may what it was the last of.
+            loop {
+                match byte(text, at) {
+                    b',' => break,
+                    b'}' => {}
+                    _ => return Err(Fault::at(at)),
+                }
+                at += 1;
+                let Some((ended, outer)) = level.outside() else { return Ok(at) };
+                self.end(ended, at);
+                level = outer;
+                at = skip_whitespace(text, at);
+            }
+            at = skip_whitespace(text, at + 1);
+        }
+    }
+
+    #[inline]
+    fn begin(&mut self, member: Member, value: usize) {
+        let Some(span) = self.spans.span(member) else { return };
+        let again = !span.is_empty() && member.is_unique();
+        *span = Span::begun(value);
+        self.spans.duplicate |= again;
+    }
+
+    #[inline]
+    fn end(&mut self, member: Member, end: usize) {
+        if let Some(span) = self.spans.span(member) {
+            span.finish(end);
+        }
     }
 
     /// What this is, or why it is nothing.
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
-        let spans = &self.spans;
-        let version = spans.version.of(self.text).unwrap_or_default();
-        let version_is_right = version == "\"2.0\"" || (version.contains('\\') && JsonStr::scanned(version) == "2.0");
-        if spans.duplicate || spans.params.duplicate {
+        if self.spans.duplicate {
             return Err(Violation::DuplicateKey);
         }
-        if !version_is_right {
+        if !self.version_is_right() {
             return Err(Violation::WrongJsonRpcVersion);
         }
         let id = self.id();
-        let (result, error) = (spans.result.value(self.text), spans.error.value(self.text));
-        match (spans.method.value(self.text), result, error) {
+        match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
             // A request needs an id that can be answered; without one it is a notification.
-            (Some(_), None, None) if id.is_none() && !spans.id.is_empty() => Err(Violation::InvalidId),
+            (Some(_), None, None) if id.is_none() && self.has(Member::Id) => Err(Violation::InvalidId),
             (Some(method), None, None) => match (method.as_string(), id) {
                 (Some(method), Some(id)) => Ok(Kind::Request { id, method }),
                 (Some(method), None) => Ok(Kind::Notification { method }),
@@ -69,8 +122,25 @@ impl<'f> Envelope<'f> {
         }
     }
 
+    fn version_is_right(&self) -> bool {
+        let version = self.span(Member::Version).bytes(self.text);
+        version == b"\"2.0\"" || (version.contains(&b'\\') && self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|v| v == "2.0"))
+    }
+
+    fn span(&self, member: Member) -> Span {
+        self.spans.message.get(member as usize).copied().unwrap_or_default()
+    }
+
+    fn value(&self, member: Member) -> Option<RawJson<'f>> {
+        self.span(member).value(self.text)
+    }
+
+    fn has(&self, member: Member) -> bool {
+        !self.span(member).is_empty()
+    }
+
     pub(crate) fn id(&self) -> Option<Id<'f>> {
-        self.spans.id.of(self.text).and_then(Id::parse)
+        self.span(Member::Id).of(self.text).and_then(Id::parse)
     }
 
     pub(crate) fn params(&self) -> Params<'f> {
@@ -79,48 +149,31 @@ impl<'f> Envelope<'f> {
 
     /// Whether it was meant as a notification: a method, and no id, not even a wrong one.
     pub(crate) fn is_notification(&self) -> bool {
-        self.spans.id.is_empty() && self.spans.method.of(self.text).is_some_and(|method| method.starts_with('"'))
+        !self.has(Member::Id) && self.span(Member::Method).bytes(self.text).first() == Some(&b'"')
     }
 
     pub(crate) fn is_response(&self) -> bool {
-        self.spans.method.is_empty() && !(self.spans.result.is_empty() && self.spans.error.is_empty())
+        !self.has(Member::Method) && (self.has(Member::Result) || self.has(Member::Error))
+    }
+
+    /// The same for a message that was cut off, maybe within its result.
+    pub(super) fn begins_like_a_response(&self) -> bool {
+        self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
+    }
+
+    /// The id of a message that was cut off. A number at the very end may go on behind it.
+    pub(super) fn id_before_the_end(&self) -> Option<Id<'f>> {
+        if self.span(Member::Id).ends_at(self.text.len()) { None } else { self.id() }
     }
 }
 
-struct EnvelopeSink<'p, 't> {
-    text: &'t [u8],
-    used: u32,
-    spans: &'p mut EnvelopeSpans,
-}
-
-impl MemberSink for EnvelopeSink<'_, '_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
-        const NAMES: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
-        let spans = &mut *self.spans;
-        let (span, end) = match key.resolve(&NAMES) {
-            b"params" if self.text.get(value) == Some(&b'{') => {
-                spans.duplicate |= !spans.params.raw.is_empty();
-                let mut sink = ParamsSink { text: self.text, used: self.used + 1, spans: &mut spans.params };
-                let end = read_members(self.text, value, &mut sink)?;
-                spans.params.raw = Span::new(value, end);
-                return Ok(end);
-            }
-            known => {
-                let end = skip_member(self.text, value, self.used)?;
-                let span = match known {
-                    b"jsonrpc" => &mut spans.version,
-                    b"id" => &mut spans.id,
-                    b"method" => &mut spans.method,
-                    b"params" => &mut spans.params.raw,
-                    b"result" => &mut spans.result,
-                    b"error" => &mut spans.error,
-                    _ => return Ok(end),
-                };
-                (span, end)
-            }
-        };
-        spans.duplicate |= !span.is_empty();
-        *span = Span::new(value, end);
-        Ok(end)
+impl EnvelopeSpans {
+    #[inline]
+    fn span(&mut self, member: Member) -> Option<&mut Span> {
+        let at = member as usize;
+        match at.checked_sub(self.message.len()) {
+            None => self.message.get_mut(at),
+            Some(at) => self.params.members.get_mut(at),
+        }
     }
 }

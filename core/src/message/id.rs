@@ -12,8 +12,9 @@ pub(crate) struct Id<'f>(&'f str);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct IdText(String<MAX_ID, u8>);
 
-/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID fits.
-pub const MAX_ID: usize = 40;
+/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a prefix fits. Each request in
+/// flight holds an id and a token of this size.
+pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {
     /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...

@@ -2,6 +2,7 @@
 
 mod envelope;
 mod id;
+mod member;
 mod oversized;
 mod params;
 mod span;
@@ -12,7 +13,7 @@ pub use id::MAX_ID;
 
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::{Id, IdText, hash_str, hash_text};
-pub(crate) use params::MetaMember;
+pub(crate) use member::Member;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
@@ -94,7 +95,13 @@ impl<'f> Messages<'f> {
         self.place == Place::End
     }
 
-    /// What stands at the cursor; nothing at the end.
+    /// Where [`peek`](Self::peek) puts the members.
+    #[inline]
+    pub(crate) fn envelope(&self) -> Envelope<'f> {
+        Envelope::new(if let Source::Text(text) = self.source { text } else { "" })
+    }
+
+    /// What stands at the cursor; nothing at the end. The envelope is a new one for each.
     pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
         let text = match self.source {
             Source::Text(text) => text,
@@ -122,8 +129,7 @@ impl<'f> Messages<'f> {
                     Some(b',') => Place::Element(skip_whitespace(bytes, after + 1)),
                     _ => Place::End,
                 };
-                let element = text.get(at..end).unwrap_or_default();
-                Some((read(envelope, element, 0, 1, false), Next(next)))
+                Some((read(envelope, text, at, 1, false), Next(next)))
             }
             Place::End => None,
         }
@@ -166,7 +172,6 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
 /// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
 fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
     let bytes = text.as_bytes();
-    *envelope = Envelope::new(text);
     let violation = match envelope.read(at, used) {
         Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => match envelope.kind() {
             Ok(kind) => return Item::Message(kind),
@@ -179,7 +184,7 @@ fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, al
         }
         // Valid JSON that is no object is no message; anything else is not even JSON.
         Err(_) => match skip_value(bytes, at, used) {
-            Ok(end) if skip_whitespace(bytes, end) == bytes.len() => Violation::NotAMessage,
+            Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => Violation::NotAMessage,
             _ => Violation::NotJson,
         },
     };

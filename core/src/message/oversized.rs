@@ -1,7 +1,8 @@
 //! Whose request a line was that did not fit: the id stands at its beginning or at its very end.
 
+use super::envelope::Envelope;
 use super::id::Id;
-use crate::json::{Key, MemberSink, Fault, read_members, skip_string, skip_value, skip_whitespace};
+use crate::json::{skip_string, skip_value, skip_whitespace};
 
 /// What could be learned.
 pub(crate) struct Found<'f> {
@@ -20,31 +21,10 @@ impl Found<'_> {
 /// Looks at the first and the last bytes of a line.
 pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     let text = valid_prefix(prefix);
-    let mut sink = PrefixSink { text, id: None, is_response: false };
+    let mut envelope = Envelope::new(text);
     // It ends in an error, where the line was cut.
-    let _ = read_members(text.as_bytes(), skip_whitespace(text.as_bytes(), 0), &mut sink);
-    Found { id: sink.id.or_else(|| id_at_the_end(tail)), is_response: sink.is_response }
-}
-
-struct PrefixSink<'f> {
-    text: &'f str,
-    id: Option<Id<'f>>,
-    is_response: bool,
-}
-
-impl MemberSink for PrefixSink<'_> {
-    fn member(&mut self, key: Key<'_>, value: usize) -> Result<usize, Fault> {
-        let key = key.resolve(&["id", "result", "error"]);
-        // The value may be cut off: that it is there says enough.
-        self.is_response |= key == b"result" || key == b"error";
-        let end = skip_value(self.text.as_bytes(), value, 1);
-        if let (Ok(end), true) = (&end, key == b"id") {
-            // A number at the very end may go on behind it.
-            let whole = self.text.len() > *end;
-            self.id = self.text.get(value..*end).filter(|_| whole).and_then(Id::parse);
-        }
-        end
-    }
+    let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
+    Found { id: envelope.id_before_the_end().or_else(|| id_at_the_end(tail)), is_response: envelope.begins_like_a_response() }
 }
 
 /// The id when it is the last member of the outermost object: `,"id":` value `}` and nothing else. Only the last brace closes that object, and inside

@@ -16,8 +16,34 @@ impl Span {
         Self { start: start as u32, end: end as u32 }
     }
 
+    /// A value of which only the beginning is known: empty until it is [finished](Self::finish).
+    #[inline]
+    pub(crate) fn begun(start: usize) -> Self {
+        Self { start: start as u32, end: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn finish(&mut self, end: usize) {
+        self.end = end as u32;
+    }
+
+    #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.end == 0
+    }
+
+    /// Whether there is at least the beginning of a value; none stands at the very start of a message.
+    pub(crate) fn is_begun(self) -> bool {
+        self.start != 0
+    }
+
+    pub(crate) fn ends_at(self, at: usize) -> bool {
+        self.end as usize == at
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self, text: &str) -> &[u8] {
+        text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
     /// What is there.

@@ -5,7 +5,7 @@ use core::time::Duration;
 use serde::Serialize;
 
 use super::pending::{Outgoing, Purpose};
-use super::{RequestHandle, Server};
+use super::{RequestHandle, Server, sound};
 use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson, write_value};
@@ -26,15 +26,16 @@ pub struct ClientRequest<'a, P: ?Sized> {
     method: &'static str,
     params: Option<&'a P>,
     needs: ClientCapability,
+    is_sound: fn(&P, Revision) -> bool,
     parent: Option<RequestHandle>,
     timeout: Option<Duration>,
 }
 
 impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
-    /// `sampling/createMessage`
+    /// `sampling/createMessage`. Deprecated since 2026-07-28.
     #[must_use]
     pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
-        Self::new("sampling/createMessage", Some(params), params.needs())
+        Self { is_sound: sound::sampling, ..Self::new("sampling/createMessage", Some(params), params.needs()) }
     }
 }
 
@@ -42,12 +43,12 @@ impl<'a> ClientRequest<'a, ElicitParams<'a>> {
     /// `elicitation/create`
     #[must_use]
     pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
-        Self::new("elicitation/create", Some(params), params.needs())
+        Self { is_sound: sound::elicitation, ..Self::new("elicitation/create", Some(params), params.needs()) }
     }
 }
 
 impl ClientRequest<'_, RawJson<'_>> {
-    /// `roots/list`
+    /// `roots/list`. Deprecated since 2026-07-28.
     #[must_use]
     pub const fn roots() -> Self {
         Self::new("roots/list", None, ClientCapability::ROOTS)
@@ -64,7 +65,7 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
     /// Any request, and what the client must have declared for it.
     #[must_use]
     pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientCapability) -> Self {
-        Self { method, params, needs, parent: None, timeout: None }
+        Self { method, params, needs, is_sound: |_, _| true, parent: None, timeout: None }
     }
 
     /// On behalf of this request: its time stands still meanwhile, and when it ends this one is cancelled.
@@ -85,7 +86,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] where the client did not declare the capability, is not initialized (ping excepted), or is modern: there a handler answers
-    /// [`input_required`](Self::input_required). [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat, a page without a URL (in 2025-11-25: or id), and a
+    /// conversation in which a tool's use has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and
+    /// call again.
     pub fn request<P: Serialize + ?Sized>(
         &mut self,
         now: Instant,
@@ -95,8 +98,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let scope = self.scope.ok_or(SendError::NotAllowed)?;
         let parent = request.parent.map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed)).transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
-        if modern || !(scope.ready || request.method == "ping") || !scope.capabilities.contains(request.needs) {
+        // Until 2025-11-25 there was nothing to declare for a context.
+        let context = ClientCapability::SAMPLING_CONTEXT.without(ClientCapability::SAMPLING);
+        let needs = if scope.revision < Revision::V2025_11_25 { request.needs.without(context) } else { request.needs };
+        if modern || !(scope.ready || request.method == "ping") || !scope.capabilities.contains(needs) {
             return Err(SendError::NotAllowed);
+        }
+        if request.params.is_some_and(|params| !(request.is_sound)(params, scope.revision)) {
+            return Err(SendError::Value);
         }
         let parent = request.parent.map(|parent| parent.0);
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);

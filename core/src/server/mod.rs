@@ -4,12 +4,14 @@ mod ask;
 mod config;
 mod deadline;
 mod event;
+mod file_path;
 mod handshake;
 mod listen;
 mod notify;
 mod pending;
 mod receive;
 mod respond;
+mod sound;
 
 pub use ask::{Call, ClientRequest};
 pub use config::ServerConfig;

@@ -6,11 +6,12 @@ use super::{RequestHandle, Scope, Server};
 use crate::error::SendError;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision};
-use crate::message::{Envelope, Id, IdText, Item, Kind, Messages, MetaMember, Params};
+use crate::message::{Id, IdText, Item, Kind, Member, Messages, Params};
 use crate::rpc::{ErrorCode, PeerError, RpcError, write_error, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
+use crate::uri_template::is_uri;
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
@@ -29,7 +30,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if messages.is_done() {
             return Ok(None);
         }
-        let mut envelope = Envelope::new("");
+        let mut envelope = messages.envelope();
         while let Some((item, next)) = messages.peek(&mut envelope) {
             let event = match item {
                 Item::Message(kind) => {
@@ -54,6 +55,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             if event.is_some() {
                 return Ok(event);
             }
+            envelope = messages.envelope();
         }
         Ok(None)
     }
@@ -120,8 +122,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         params: &Params<'f>,
         in_batch: bool,
     ) -> Result<Context, (Revision, Refusal<'f>)> {
-        let modern = params.request_meta(MetaMember::ProtocolVersion).is_some()
-            || self.scope.is_none() && params.request_meta(MetaMember::ClientCapabilities).is_some();
+        let modern = params.has(Member::ProtocolVersion)
+            || self.scope.is_none() && params.has(Member::ClientCapabilities);
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First of all, since no refusal may be written with an id that another request uses.
@@ -139,14 +141,14 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
         .map_err(refuse)?;
-        let token = match params.request_meta(MetaMember::ProgressToken) {
+        let token = match params.member(Member::ProgressToken) {
             None => IdText::default(),
             Some(token) => Id::parse(token.as_str())
                 .ok_or_else(|| refuse(Refusal::params("The progress token must be a string or an integer")))?
                 .keep()
                 .ok_or_else(|| refuse(Violation::IdTooLong.into()))?,
         };
-        check_params(method, params).map_err(|message| refuse(Refusal::params(message)))?;
+        check_params(method, params, modern).map_err(|message| refuse(Refusal::params(message)))?;
         Ok(Context { id: kept, hash, token, revision, capabilities, log_level })
     }
 
@@ -158,7 +160,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         in_batch: bool,
     ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
         let (Some(version), Some(declared)) =
-            (params.request_meta(MetaMember::ProtocolVersion), params.request_meta(MetaMember::ClientCapabilities))
+            (params.member(Member::ProtocolVersion), params.member(Member::ClientCapabilities))
         else {
             return Err(Violation::InvalidMeta.into());
         };
@@ -177,7 +179,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return Err(Violation::BatchNotAllowed.into());
         }
         self.admit_method(method, Revision::LATEST)?;
-        let level = params.request_meta(MetaMember::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
+        let level = params.member(Member::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
         if level == Some(None) {
             return Err(Refusal::params("Unknown log level"));
         }
@@ -229,7 +231,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return self.cancelled(params, tx);
         }
         // In the modern era a client has nothing else to tell.
-        let modern = params.request_meta(MetaMember::ProtocolVersion).is_some();
+        let modern = params.has(Member::ProtocolVersion);
         let Some(scope) = self.scope.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
             return Ok((!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized));
@@ -370,16 +372,16 @@ impl From<Violation> for Refusal<'_> {
 }
 
 /// The shape of the parameters, as far as all applications need it.
-fn check_params(method: Method<'_>, params: &Params<'_>) -> Result<(), &'static str> {
-    let string = |key| params.get(key).is_some_and(|value| value.as_string().is_some());
+fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool) -> Result<(), &'static str> {
+    let uri = |key| params.get(key).and_then(RawJson::as_string).is_some_and(is_uri);
     let optional_string = |key| params.get(key).is_none_or(|value| value.as_string().is_some());
-    let optional_object = |key| params.get(key).is_none_or(RawJson::is_object);
+    let optional_objects = |key| params.get(key).is_none_or(|map| map.is_object() && map.members().all(|(_, value)| value.is_object()));
     match method {
         Method::ToolsCall | Method::PromptsGet if params.name().is_none() => Err("params.name must be a string"),
         Method::ToolsCall if !params.arguments().raw().is_object() => Err("params.arguments must be an object"),
         Method::PromptsGet if !is_string_map(params.arguments().raw()) => Err("params.arguments must be an object of strings"),
-        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe if !string("uri") => {
-            Err("params.uri must be a string")
+        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe if !uri("uri") => {
+            Err("params.uri must be a URI")
         }
         Method::ToolsList | Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList
             if !optional_string("cursor") =>
@@ -404,9 +406,9 @@ fn check_params(method: Method<'_>, params: &Params<'_>) -> Result<(), &'static 
             Err("params.notifications must be an object")
         }
         Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
-            if !optional_object("inputResponses") || !optional_string("requestState") =>
+            if modern && (!optional_objects("inputResponses") || !optional_string("requestState")) =>
         {
-            Err("params.inputResponses must be an object and params.requestState a string")
+            Err("params.inputResponses must be an object of objects and params.requestState a string")
         }
         _ => Ok(()),
     }

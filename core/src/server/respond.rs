@@ -1,15 +1,19 @@
 //! Answers.
 
-use serde::Serialize;
+use core::fmt;
 
-use super::pending::Role;
-use super::{RequestHandle, Server};
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
+use super::pending::{Pending, Role};
+use super::{RequestHandle, Server, sound};
 use crate::error::SendError;
 use crate::inflight::Slot;
-use crate::json::{RawJson, WriteError, Writer, write_result};
-use crate::rpc::{RpcError, write_error, write_response_head};
+use crate::json::{RawJson, WriteError, Writer, write_result, write_value};
+use crate::lifecycle::{ClientCapability, Revision};
+use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
-use crate::types::InputRequiredResult;
+use crate::types::{CallToolResult, ContentBlock, ElicitUrl, InputRequiredResult};
 
 /// What became of something that was to be sent about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,20 +50,81 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// As [`respond`](Self::respond).
     pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+        // Said before the first byte is written; of other values it is known only while they are written.
+        if !result.is_object() {
+            return Err(SendError::Value);
+        }
         self.respond_as(request, "complete", &result, tx)
+    }
+
+    /// Answers `tools/call` with data for programs, and with the same as text for models and for clients that know no structured content.
+    ///
+    /// # Errors
+    /// As [`respond`](Self::respond).
+    pub fn respond_structured(&mut self, request: RequestHandle, data: RawJson<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+        let content = [ContentBlock::text(data.as_str())];
+        self.respond(request, &CallToolResult::new(&content).structured_content(data), tx)
+    }
+
+    /// Answers `tools/call` that its arguments are not what the tool takes, and why: from 2025-11-25 on in a result with `isError`, so that the model can
+    /// correct itself, before with -32602. For what [`Catalog::check_arguments`](crate::Catalog::check_arguments) found, or the handler.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn refuse_arguments(&mut self, request: RequestHandle, why: &dyn fmt::Display, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+        if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
+            return self.respond(request, &Failure(why), tx);
+        }
+        self.answer(request, tx, |_, id, writer| {
+            write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32602,\"message\":\"")?;
+            writer.display(why)?;
+            writer.put(b"\"}}")
+        })
     }
 
     /// Answers with an error.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] for
+    /// [`UrlElicitationRequired`](ErrorCode::UrlElicitationRequired) to a client that did not declare that mode.
     pub fn respond_error(
         &mut self,
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
+        if error.code == ErrorCode::UrlElicitationRequired && self.requests.get(request.0).is_some_and(cannot_show_pages) {
+            return Err(SendError::NotAllowed);
+        }
         self.answer(request, tx, |_, id, writer| write_error(writer, Some(id), error))
+    }
+
+    /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in 2026-07-28, [`SendError::NotAllowed`]).
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
+    /// [`SendError::Value`] when there is no page, or one without a URL or an id.
+    pub fn require_pages(
+        &mut self,
+        request: RequestHandle,
+        message: &str,
+        pages: &[ElicitUrl<'_>],
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+        if pending.revision != Revision::V2025_11_25 || cannot_show_pages(pending) {
+            return Err(SendError::NotAllowed);
+        }
+        if pages.is_empty() || !pages.iter().all(|page| page.is_valid(Revision::V2025_11_25)) {
+            return Err(SendError::Value);
+        }
+        self.answer(request, tx, |_, id, writer| {
+            write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32042,\"message\":")?;
+            writer.string(message)?;
+            writer.put(b",\"data\":{\"elicitations\":")?;
+            write_value(writer, pages)?;
+            writer.put(b"}}}")
+        })
     }
 
     /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr). The client sends the request again, under
@@ -67,7 +132,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a method other than `tools/call`, `prompts/get` and
-    /// `resources/read`, and where the client did not declare what is asked for. [`SendError::Value`] when neither input nor state is in it.
+    /// `resources/read`, and where the client did not declare what is asked for. [`SendError::Value`] when neither input nor state is in it, when a key
+    /// is there twice, and for what a client could not answer: another method, a form that is not flat, a page without a URL, a conversation in which a
+    /// tool's use has no result.
     pub fn input_required(
         &mut self,
         request: RequestHandle,
@@ -78,7 +145,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !pending.revision.is_modern() || !pending.may_require_input || !pending.capabilities.contains(input.needs()) {
             return Err(SendError::NotAllowed);
         }
-        if input.is_empty() {
+        if !sound::input(input) {
             return Err(SendError::Value);
         }
         self.respond_as(request, "input_required", input, tx)
@@ -142,6 +209,41 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
         }
         true
+    }
+}
+
+fn cannot_show_pages(pending: &Pending) -> bool {
+    pending.revision == Revision::V2025_11_25 && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
+}
+
+/// A tool's result: it failed, and this is why.
+struct Failure<'x>(&'x dyn fmt::Display);
+
+impl Serialize for Failure<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("CallToolResult", 2)?;
+        object.serialize_field("content", &[Block(self.0)])?;
+        object.serialize_field("isError", &true)?;
+        object.end()
+    }
+}
+
+struct Block<'x>(&'x dyn fmt::Display);
+
+impl Serialize for Block<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("TextContent", 2)?;
+        object.serialize_field("type", "text")?;
+        object.serialize_field("text", &Shown(self.0))?;
+        object.end()
+    }
+}
+
+struct Shown<'x>(&'x dyn fmt::Display);
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self.0)
     }
 }
 

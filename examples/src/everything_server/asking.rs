@@ -7,12 +7,11 @@
 //! - From 2026-07-28 on the questions *are* the answer to the request. The client sends the request once more, with its answers, and
 //!   carries what we want to remember.
 
-use std::io;
 
 use mcp_sansio::types::{GetPromptResult, PromptMessage, TextResult};
 use mcp_sansio::{Call, ClientCapability, PeerError, RawJson, Request, RequestHandle, RpcError};
 
-use super::Session;
+use super::{Result, Session};
 use super::attempt::{Answers, Attempt, Fault, Script, Subject, Verdict};
 use super::seal::Seal;
 
@@ -46,7 +45,7 @@ impl Conversations {
         subject: Subject,
         request: &Request<'_>,
         session: &mut Session<'_, '_>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         let mut conversation = Conversation {
             script,
             subject,
@@ -76,9 +75,9 @@ impl Conversations {
     pub(super) fn answered(
         &mut self,
         call: Call,
-        outcome: Result<RawJson<'_>, PeerError<'_>>,
+        outcome: std::result::Result<RawJson<'_>, PeerError<'_>>,
         session: &mut Session<'_, '_>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         let Some((mut conversation, key)) = self.take(call) else { return Ok(()) };
         match outcome {
             Ok(answer) => conversation.answers.add(key, answer),
@@ -96,7 +95,7 @@ impl Conversations {
     }
 
     /// A legacy client has not answered.
-    pub(super) fn timed_out(&mut self, call: Call, session: &mut Session<'_, '_>) -> io::Result<()> {
+    pub(super) fn timed_out(&mut self, call: Call, session: &mut Session<'_, '_>) -> Result<()> {
         match self.take(call) {
             Some((conversation, _)) => conversation.fail("The client did not answer in time", session),
             None => Ok(()),
@@ -108,7 +107,7 @@ impl Conversations {
         self.waiting.retain(|conversation| conversation.request != request);
     }
 
-    fn attempt(&mut self, mut conversation: Conversation, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn attempt(&mut self, mut conversation: Conversation, session: &mut Session<'_, '_>) -> Result<()> {
         let outcome = (conversation.script)(&mut Attempt {
             arguments: RawJson::parse(&conversation.arguments).unwrap_or(RawJson::EMPTY),
             client: conversation.client,
@@ -134,7 +133,7 @@ impl Conversations {
             Err(Fault::Missing(needs)) => {
                 session.respond_error(conversation.request, &RpcError::missing_capability(needs)).map(|_| ())
             }
-            Err(Fault::Io(error)) => Err(error),
+            Err(Fault::Session(error)) => Err(error),
         }
     }
 
@@ -149,7 +148,7 @@ impl Conversations {
 }
 
 impl Conversation {
-    fn succeed(&self, text: &str, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn succeed(&self, text: &str, session: &mut Session<'_, '_>) -> Result<()> {
         match self.subject {
             Subject::Tool(_) => session.respond(self.request, &TextResult::new(text)),
             Subject::Prompt(_) => session.respond(self.request, &GetPromptResult::new(&[PromptMessage::user(text)])),
@@ -159,7 +158,7 @@ impl Conversation {
 
     /// In the modern era the answers are parameters of the request, so bad ones are its fault. Before, the request was right, and only the tool
     /// came to nothing.
-    fn fail(&self, reason: &str, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn fail(&self, reason: &str, session: &mut Session<'_, '_>) -> Result<()> {
         match self.subject {
             Subject::Tool(_) if !self.is_modern => session.respond(self.request, &TextResult::error(reason)),
             _ if self.is_modern => session.respond_error(self.request, &RpcError::invalid_params(reason)),

@@ -1,12 +1,12 @@
 //! One attempt of a tool or prompt that asks: what its script reads, and how it asks.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use mcp_sansio::types::{
     CreateMessageResult, ElicitAction, ElicitResult, InputRequest, InputRequiredResult, ListRootsResult, RequestedSchema,
 };
 use mcp_sansio::{Call, ClientCapability, ClientRequest, RawJson, RequestHandle};
+use mcp_sansio_adapters::stdio;
 use serde::Deserialize;
 
 use super::Session;
@@ -100,10 +100,10 @@ impl<'a> Attempt<'a, '_, '_> {
             }
             _ => self.session.request(&ClientRequest::roots().on_behalf_of(self.request)),
         };
-        sent.map_err(|error| match error.kind() {
+        sent.map_err(|error| match error {
             // The client has not sent `notifications/initialized` yet, or too many questions are open: no reason to end the session.
-            io::ErrorKind::InvalidInput => Fault::Unusable(format!("The client cannot be asked now: {error}")),
-            _ => Fault::Io(error),
+            stdio::Error::Send(error) => Fault::Unusable(format!("The client cannot be asked now: {error}")),
+            error => Fault::Session(error),
         })
     }
 }
@@ -130,7 +130,7 @@ pub(super) enum Fault {
     /// The client cannot be asked that.
     Missing(ClientCapability),
     /// The session is over.
-    Io(io::Error),
+    Session(stdio::Error),
 }
 
 /// What asks.
@@ -178,8 +178,8 @@ impl Subject {
     }
 }
 
-impl From<io::Error> for Fault {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
+impl From<stdio::Error> for Fault {
+    fn from(error: stdio::Error) -> Self {
+        Self::Session(error)
     }
 }

@@ -1,14 +1,13 @@
 //! `completion/complete`.
 
-use std::io;
 
 use mcp_sansio::types::{CompleteParams, CompleteResult, Completion, Text};
 use mcp_sansio::{Request, RpcError};
 
-use super::Session;
+use super::{Result, Session};
 
 /// Answers with those of a few words that begin with what has been typed.
-pub(super) fn complete(request: &Request<'_>, session: &mut Session<'_, '_>) -> io::Result<()> {
+pub(super) fn complete(request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
     let Ok(params) = request.params.to::<CompleteParams<'_>>() else {
         return session.respond_error(request.handle, &RpcError::invalid_params("ref and argument are needed")).map(|_| ());
     };

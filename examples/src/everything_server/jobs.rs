@@ -1,12 +1,11 @@
 //! Tools that take time. A job is a value: it is asked to go on when its time has come, and in between the server serves others.
 
-use std::io;
 use std::time::Duration;
 
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{Answered, Instant, LogMessage, Progress, RequestHandle};
 
-use super::Session;
+use super::{Result, Session};
 
 /// The jobs that are under way: never more than requests can be in flight.
 #[derive(Default)]
@@ -33,7 +32,7 @@ pub(super) enum Work {
 
 impl Jobs {
     /// Takes work on; its first step is done at once.
-    pub(super) fn start(&mut self, request: RequestHandle, work: Work, session: &mut Session<'_, '_>) -> io::Result<()> {
+    pub(super) fn start(&mut self, request: RequestHandle, work: Work, session: &mut Session<'_, '_>) -> Result<()> {
         self.go_on(Job { request, wake: session.now(), work }, session)
     }
 
@@ -43,7 +42,7 @@ impl Jobs {
     }
 
     /// Does a step of each job whose time has come.
-    pub(super) fn run(&mut self, session: &mut Session<'_, '_>) -> io::Result<()> {
+    pub(super) fn run(&mut self, session: &mut Session<'_, '_>) -> Result<()> {
         let now = session.now();
         let (due, later) = self.0.drain(..).partition(|job| job.wake <= now);
         self.0 = later;
@@ -55,7 +54,7 @@ impl Jobs {
         self.0.retain(|job| job.request != request);
     }
 
-    fn go_on(&mut self, mut job: Job, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn go_on(&mut self, mut job: Job, session: &mut Session<'_, '_>) -> Result<()> {
         if let Some(wake) = job.work.step(job.request, session)? {
             self.0.push(Job { wake, ..job });
         }
@@ -65,7 +64,7 @@ impl Jobs {
 
 impl Work {
     /// Does what is to be done now. When the next step is due; none when the request has been answered.
-    fn step(&mut self, request: RequestHandle, session: &mut Session<'_, '_>) -> io::Result<Option<Instant>> {
+    fn step(&mut self, request: RequestHandle, session: &mut Session<'_, '_>) -> Result<Option<Instant>> {
         let now = session.now();
         let (answered, next) = match self {
             Self::Slow { begun, lasts, report } => {
@@ -101,7 +100,7 @@ impl Work {
     }
 }
 
-fn finish(request: RequestHandle, text: &str, session: &mut Session<'_, '_>) -> io::Result<Option<Instant>> {
+fn finish(request: RequestHandle, text: &str, session: &mut Session<'_, '_>) -> Result<Option<Instant>> {
     session.respond(request, &TextResult::new(text)).map(|_| None)
 }
 

@@ -1,5 +1,6 @@
 //! `everything-server --stdio`
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use mcp_sansio_examples::everything_server;
@@ -16,7 +17,8 @@ fn main() -> ExitCode {
             }
         },
         ["--help" | "-h"] => {
-            println!("{HELP}");
+            // Whoever reads only the beginning (`| head`) has what they want.
+            let _ = writeln!(std::io::stdout(), "{HELP}");
             ExitCode::SUCCESS
         }
         [] => {

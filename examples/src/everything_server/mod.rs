@@ -17,7 +17,6 @@ mod resources;
 mod seal;
 mod tools;
 
-use std::io;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
@@ -33,7 +32,7 @@ use resources::Watched;
 ///
 /// # Errors
 /// Of reading or writing.
-pub fn serve() -> io::Result<()> {
+pub fn serve() -> Result<()> {
     stdio::serve(&CONFIG, Everything::default())
 }
 
@@ -46,7 +45,7 @@ struct Everything {
 }
 
 impl stdio::Handler for Everything {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<()> {
         match event {
             ServerEvent::Request(request) => self.request(&request, session),
             ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
@@ -65,13 +64,13 @@ impl stdio::Handler for Everything {
         self.jobs.wake()
     }
 
-    fn woken(&mut self, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn woken(&mut self, session: &mut Session<'_, '_>) -> Result<()> {
         self.jobs.run(session)
     }
 }
 
 impl Everything {
-    fn request(&mut self, request: &Request<'_>, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn request(&mut self, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
         // Lists, unknown names and missing arguments of prompts are dealt with here.
         let Some(target) = session.answer_from(&CATALOG, request)? else { return Ok(()) };
         match target {
@@ -86,6 +85,8 @@ impl Everything {
 
 /// What handlers speak through.
 type Session<'s, 'c> = stdio::Session<'s, 'c>;
+/// What its calls return.
+type Result<T> = std::result::Result<T, stdio::Error>;
 
 const CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),

@@ -1,6 +1,5 @@
 //! `prompts/get`.
 
-use std::io;
 
 use mcp_sansio::types::{
     ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
@@ -8,7 +7,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{Request, RpcError};
 
 use super::attempt::Subject;
-use super::{Everything, Session, media, questions};
+use super::{Everything, Result, Session, media, questions};
 
 impl Everything {
     /// Answers with the prompt's messages, at once or when the client has answered.
@@ -17,7 +16,7 @@ impl Everything {
         name: &'static str,
         request: &Request<'_>,
         session: &mut Session<'_, '_>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         if let Some(script) = questions::of_prompt(name) {
             return self.conversations.start(script, Subject::Prompt(name), request, session);
         }

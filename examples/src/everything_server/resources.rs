@@ -1,11 +1,10 @@
 //! `resources/read`.
 
-use std::io;
 
 use mcp_sansio::types::{ReadResourceResult, ResourceContents, ResourceData, Text};
 use mcp_sansio::{Request, RpcError, Target};
 
-use super::{Session, media};
+use super::{Result, Session, media};
 
 /// `test://watched-resource`: a text that changes.
 #[derive(Default)]
@@ -29,7 +28,7 @@ pub(super) fn read(
     target: &Target<'_>,
     request: &Request<'_>,
     session: &mut Session<'_, '_>,
-) -> io::Result<()> {
+) -> Result<()> {
     let Some(uri) = request.uri() else {
         return session.respond_error(request.handle, &RpcError::invalid_params("uri must be a string")).map(|_| ());
     };

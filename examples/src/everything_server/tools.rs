@@ -1,16 +1,14 @@
 //! `tools/call`.
 
-use std::io;
 use std::time::Duration;
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
 use mcp_sansio::{Change, LogMessage, RawJson, Request};
-use serde::Serialize;
 
 use super::attempt::Subject;
 use super::jobs::Work;
 use super::resources::Watched;
-use super::{Everything, Session, media, questions};
+use super::{Everything, Result, Session, media, questions};
 
 impl Everything {
     /// Answers with the tool's result, at once or later.
@@ -19,7 +17,7 @@ impl Everything {
         name: &'static str,
         request: &Request<'_>,
         session: &mut Session<'_, '_>,
-    ) -> io::Result<()> {
+    ) -> Result<()> {
         if let Some(script) = questions::of_tool(name) {
             return self.conversations.start(script, Subject::Tool(name), request, session);
         }
@@ -66,7 +64,7 @@ impl Everything {
         .map(|_| ())
     }
 
-    fn slow(&mut self, request: &Request<'_>, session: &mut Session<'_, '_>) -> io::Result<()> {
+    fn slow(&mut self, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
         let seconds =
             request.arguments().get("seconds").and_then(RawJson::as_f64).filter(|seconds| (0.0..=3600.0).contains(seconds));
         let Some(seconds) = seconds else {
@@ -79,20 +77,12 @@ impl Everything {
 }
 
 /// Data for programs, and the same as text for models and older clients.
-fn structured(request: &Request<'_>, session: &mut Session<'_, '_>) -> io::Result<()> {
-    #[derive(Serialize)]
-    struct Weather {
-        city: String,
-        temperature: f64,
-        conditions: &'static str,
-    }
+fn structured(request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
     let Some(city) = text_argument(request, "city") else {
-        return session.respond(request.handle, &TextResult::error("The argument city must be a string")).map(|_| ());
+        return session.refuse_arguments(request.handle, &"The argument city must be a string").map(|_| ());
     };
-    let weather = serde_json::to_string(&Weather { city, temperature: 21.5, conditions: "sun" })?;
-    let content = [ContentBlock::text(&weather)];
-    let result = CallToolResult::new(&content).structured_content(RawJson::parse(&weather).unwrap_or(RawJson::EMPTY));
-    session.respond(request.handle, &result).map(|_| ())
+    let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"}).to_string();
+    session.respond_structured(request.handle, RawJson::parse(&weather).unwrap_or(RawJson::EMPTY)).map(|_| ())
 }
 
 fn text_argument(request: &Request<'_>, name: &str) -> Option<String> {

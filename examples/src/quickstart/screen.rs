@@ -1,42 +1,36 @@
 //! What the person at the terminal sees.
 
-use std::io::{IsTerminal as _, stdout};
+use std::io::{IsTerminal as _, Write as _, stdout};
 
 use super::client::Summary;
 
 /// The heading of a part.
 pub(super) fn part(title: &str) {
-    println!("\n{}", paint("1", title));
+    say(&format!("\n{}", paint("1", title)));
 }
 
 /// A sentence on what comes next.
 pub(super) fn step(sentence: &str) {
-    println!("\n{sentence}");
+    say(&format!("\n{sentence}"));
 }
 
 /// A line of the client's.
 pub(super) fn sent(line: &str) {
-    println!("{}", paint("36", &format!("  → {}", shorten(line))));
+    say(&paint("36", &format!("  → {}", shorten(line))));
 }
 
 /// A line of the server's.
 pub(super) fn received(line: &str) {
-    println!("{}", paint("32", &format!("  ← {}", shorten(line))));
+    say(&paint("32", &format!("  ← {}", shorten(line))));
 }
 
 /// How it went, and where to go from here.
 pub(super) fn end(summary: &Summary) {
     let Summary { sent, received, took } = summary;
-    println!("\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {} ms.", took.as_millis());
-    println!("{}", paint("1", "Every answer was what the protocol says."));
-    println!(
-        "
-Where to go next:
-  examples/src/echo_server.rs             the smallest server
-  examples/src/everything_server          the server that you have just seen
-  cargo run --bin everything-server -- --help
-                                          how to use it from a client of yours"
-    );
+    let took = took.as_millis();
+    say(&format!("\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {took} ms."));
+    say(&paint("1", "Every answer was what the protocol says."));
+    say(NEXT);
 }
 
 /// Long lines end in their length.
@@ -54,5 +48,16 @@ fn paint(colour: &str, text: &str) -> String {
     if wanted { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
+/// Whoever reads only the beginning (`| head`) has what they want.
+fn say(text: &str) {
+    let _ = writeln!(stdout(), "{text}");
+}
+
+const NEXT: &str = "
+Where to go next:
+  examples/src/echo_server.rs        the smallest server
+  examples/src/everything_server     the server that you have just seen
+  cargo run --bin everything-server -- --help
+                                     how to use it from a client of yours";
 /// Columns of a line, about.
 const WIDTH: usize = 190;

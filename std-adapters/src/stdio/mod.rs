@@ -14,10 +14,15 @@
 //!     })
 //! }
 //! ```
+//!
+//! Reading stands still while the output blocks, so a client must read while it writes, as all SDKs do. The session ends with the input: what has been
+//! answered is written out, what is still being worked on is dropped, as the specification wants of a server on stdio.
 
+mod error;
 mod input;
 mod session;
 
+pub use error::Error;
 pub use input::{Input, Threaded};
 #[cfg(unix)]
 pub use input::Polled;
@@ -36,7 +41,7 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     ///
     /// # Errors
     /// End the session: what [`Session`]'s calls return, as a rule.
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> io::Result<()>;
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error>;
 
     /// When [`woken`](Self::woken) is to be called.
     fn wake(&self) -> Option<Instant> {
@@ -47,7 +52,7 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     ///
     /// # Errors
     /// End the session.
-    fn woken(&mut self, session: &mut Session<'_, '_, N, S>) -> io::Result<()> {
+    fn woken(&mut self, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
         let _ = session;
         Ok(())
     }
@@ -55,9 +60,9 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
 
 impl<F, const N: usize, const S: usize> Handler<N, S> for F
 where
-    F: FnMut(ServerEvent<'_>, &mut Session<'_, '_, N, S>) -> io::Result<()>,
+    F: FnMut(ServerEvent<'_>, &mut Session<'_, '_, N, S>) -> Result<(), Error>,
 {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> io::Result<()> {
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
         self(event, session)
     }
 }
@@ -68,7 +73,7 @@ where
 ///
 /// # Errors
 /// Of reading, of writing, or the handler's.
-pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> io::Result<()> {
+pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Error> {
     #[cfg(unix)]
     {
         use std::fs::File;
@@ -91,7 +96,7 @@ pub fn serve_on<const N: usize, const S: usize>(
     mut input: impl Input,
     mut output: impl Write,
     mut handler: impl Handler<N, S>,
-) -> io::Result<()> {
+) -> Result<(), Error> {
     let mut server = Box::new(Server::<N, S>::with_capacity(config));
     let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
     let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
@@ -100,7 +105,7 @@ pub fn serve_on<const N: usize, const S: usize>(
     let ended = run(&mut session, &mut rx, &mut input, &mut handler);
     session.close();
     match ended {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.is_closed() => Ok(()),
         ended => ended,
     }
 }
@@ -110,7 +115,7 @@ fn run<const N: usize, const S: usize>(
     rx: &mut RxBuffer<Vec<u8>>,
     input: &mut impl Input,
     handler: &mut impl Handler<N, S>,
-) -> io::Result<()> {
+) -> Result<(), Error> {
     let mut ended = false;
     loop {
         session.tick();

@@ -1,7 +1,7 @@
 //! A server with the output that it writes to: each call drains and repeats until it is through.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::Write;
 
 use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
@@ -10,11 +10,11 @@ use mcp_sansio::{
 };
 use serde::Serialize;
 
-use super::{IN_FLIGHT, SUBSCRIPTIONS};
+use super::{Error, IN_FLIGHT, SUBSCRIPTIONS};
 
 /// What a handler speaks through. The calls are those of [`Server`], where the documentation is; they take as long as the output takes.
 ///
-/// All of them fail as the output does. [`io::ErrorKind::InvalidInput`] means that the protocol forbids it or the value cannot be written.
+/// All of them fail with the output ([`Error::Io`]), or where the core refuses ([`Error::Send`]); after the latter the session can go on.
 pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     server: &'s mut Server<'c, N, S>,
     tx: &'s mut TxBuffer<Vec<u8>>,
@@ -48,7 +48,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn answer_from<'k>(&mut self, catalog: &Catalog<'k>, request: &Request<'_>) -> io::Result<Option<Target<'k>>> {
+    pub fn answer_from<'k>(&mut self, catalog: &Catalog<'k>, request: &Request<'_>) -> Result<Option<Target<'k>>, Error> {
         self.send(|server, tx| catalog.answer(server, request, tx))
     }
 
@@ -56,7 +56,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond<T: Serialize + ?Sized>(&mut self, request: RequestHandle, result: &T) -> io::Result<Answered> {
+    pub fn respond<T: Serialize + ?Sized>(&mut self, request: RequestHandle, result: &T) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond(request, result, tx))
     }
 
@@ -64,15 +64,31 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>) -> io::Result<Answered> {
+    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond_raw(request, result, tx))
+    }
+
+    /// [`Server::respond_structured`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn respond_structured(&mut self, request: RequestHandle, data: RawJson<'_>) -> Result<Answered, Error> {
+        self.send(|server, tx| server.respond_structured(request, data, tx))
+    }
+
+    /// [`Server::refuse_arguments`]
+    ///
+    /// # Errors
+    /// See [`Session`].
+    pub fn refuse_arguments(&mut self, request: RequestHandle, why: &dyn fmt::Display) -> Result<Answered, Error> {
+        self.send(|server, tx| server.refuse_arguments(request, why, tx))
     }
 
     /// [`Server::respond_error`]
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond_error(&mut self, request: RequestHandle, error: &RpcError<'_>) -> io::Result<Answered> {
+    pub fn respond_error(&mut self, request: RequestHandle, error: &RpcError<'_>) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond_error(request, error, tx))
     }
 
@@ -80,7 +96,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn input_required(&mut self, request: RequestHandle, input: &InputRequiredResult<'_>) -> io::Result<Answered> {
+    pub fn input_required(&mut self, request: RequestHandle, input: &InputRequiredResult<'_>) -> Result<Answered, Error> {
         self.send(|server, tx| server.input_required(request, input, tx))
     }
 
@@ -88,7 +104,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn progress(&mut self, request: RequestHandle, progress: &Progress<'_>) -> io::Result<Answered> {
+    pub fn progress(&mut self, request: RequestHandle, progress: &Progress<'_>) -> Result<Answered, Error> {
         let now = self.now();
         let answered = self.send(|server, tx| server.progress(now, request, progress, tx))?;
         self.drain()?;
@@ -99,7 +115,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn log<T: Serialize + ?Sized>(&mut self, request: RequestHandle, message: &LogMessage<'_, T>) -> io::Result<Answered> {
+    pub fn log<T: Serialize + ?Sized>(&mut self, request: RequestHandle, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
         self.send(|server, tx| server.log(request, message, tx))
     }
 
@@ -107,7 +123,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn log_unrelated<T: Serialize + ?Sized>(&mut self, message: &LogMessage<'_, T>) -> io::Result<Answered> {
+    pub fn log_unrelated<T: Serialize + ?Sized>(&mut self, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
         self.send(|server, tx| server.log_unrelated(message, tx))
     }
 
@@ -115,7 +131,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn publish(&mut self, mut change: Change<'_>) -> io::Result<()> {
+    pub fn publish(&mut self, mut change: Change<'_>) -> Result<(), Error> {
         while self.send(|server, tx| server.publish(&mut change, tx))? {}
         Ok(())
     }
@@ -124,7 +140,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn end_listen(&mut self, request: RequestHandle) -> io::Result<()> {
+    pub fn end_listen(&mut self, request: RequestHandle) -> Result<(), Error> {
         while self.send(|server, tx| server.end_listen(request, tx))? {}
         Ok(())
     }
@@ -133,7 +149,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> io::Result<()> {
+    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.send(|server, tx| server.notify(method, params, tx))
     }
 
@@ -141,7 +157,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn request<P: Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> io::Result<Call> {
+    pub fn request<P: Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Result<Call, Error> {
         let now = self.now();
         self.send(|server, tx| server.request(now, request, tx))
     }
@@ -150,7 +166,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn cancel_call(&mut self, call: Call) -> io::Result<bool> {
+    pub fn cancel_call(&mut self, call: Call) -> Result<bool, Error> {
         let now = self.now();
         self.send(|server, tx| server.cancel_call(now, call, tx))
     }
@@ -162,11 +178,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
-    ) -> io::Result<R> {
+    ) -> Result<R, Error> {
         loop {
             match call(self.server, self.tx) {
                 Err(error) if error.is_full() => self.drain()?,
-                Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error)),
+                Err(error) => return Err(Error::Send(error)),
                 Ok(value) => {
                     // Enough for one system call; more would only leave the cache.
                     if self.tx.pending().len() >= ENOUGH {
@@ -182,13 +198,13 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn drain(&mut self) -> io::Result<()> {
+    pub fn drain(&mut self) -> Result<(), Error> {
         if self.tx.pending().is_empty() {
             return Ok(());
         }
         self.output.write_all(self.tx.pending())?;
         self.tx.advance(self.tx.pending().len());
-        self.output.flush()
+        Ok(self.output.flush()?)
     }
 
     /// Reads the clock.
@@ -196,12 +212,12 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         self.now = self.now();
     }
 
-    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> io::Result<Option<ServerEvent<'f>>> {
+    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> Result<Option<ServerEvent<'f>>, Error> {
         let now = self.now;
         self.send(|server, tx| server.next_event(now, messages, tx))
     }
 
-    pub(super) fn handle_timeout(&mut self) -> io::Result<Option<ServerEvent<'static>>> {
+    pub(super) fn handle_timeout(&mut self) -> Result<Option<ServerEvent<'static>>, Error> {
         let now = self.now;
         self.send(|server, tx| server.handle_timeout(now, tx))
     }

@@ -208,7 +208,10 @@ fn split(text: &str) -> (&str, &str) {
 
 fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
     match result {
-        Ok(value) => format!("{value:?}").replace('"', ""),
+        Ok(value) => match format!("{value:?}").as_str() {
+            "()" => "Ok".into(),
+            value => value.replace('"', ""),
+        },
         Err(error) => format!("{error:?}"),
     }
 }

@@ -1,0 +1,123 @@
+//! Which members of a message are kept, and by which names they go.
+
+use crate::json::{JsonStr, Key};
+
+/// A member that is kept. Those of `params` and inside of it come last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Member {
+    Version,
+    Id,
+    Method,
+    Result,
+    Error,
+    Params,
+    Name,
+    Uri,
+    Cursor,
+    InputResponses,
+    RequestState,
+    Arguments,
+    Meta,
+    ProgressToken,
+    ProtocolVersion,
+    ClientCapabilities,
+    LogLevel,
+    /// Any other, which is not.
+    Other,
+}
+
+/// The objects whose members are told apart: the message, its `params`, and two in there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Message,
+    Params,
+    Arguments,
+    Meta,
+}
+
+impl Member {
+    pub(super) const FIRST_OF_PARAMS: Self = Self::Params;
+    pub(super) const OF_PARAMS: usize = Self::Other as usize - Self::FIRST_OF_PARAMS as usize;
+
+    /// What is in it, when it is an object.
+    #[inline]
+    pub(super) const fn inside(self) -> Option<Level> {
+        match self {
+            Self::Params => Some(Level::Params),
+            Self::Arguments => Some(Level::Arguments),
+            Self::Meta => Some(Level::Meta),
+            _ => None,
+        }
+    }
+
+    /// Whether a second one is refused, and not taken in place of the first.
+    #[inline]
+    pub(super) const fn is_unique(self) -> bool {
+        (self as u8) < Self::ProgressToken as u8
+    }
+}
+
+impl Level {
+    /// How many objects are around its members.
+    #[inline]
+    pub(super) const fn depth(self) -> u32 {
+        match self {
+            Self::Message => 1,
+            Self::Params => 2,
+            Self::Arguments | Self::Meta => 3,
+        }
+    }
+
+    /// What it is the inside of, and what is around that.
+    #[inline]
+    pub(super) const fn outside(self) -> Option<(Member, Self)> {
+        match self {
+            Self::Message => None,
+            Self::Params => Some((Member::Params, Self::Message)),
+            Self::Arguments => Some((Member::Arguments, Self::Params)),
+            Self::Meta => Some((Member::Meta, Self::Params)),
+        }
+    }
+
+    /// The member with this key.
+    #[inline]
+    pub(super) fn member(self, text: &str, key: Key) -> Member {
+        if key.is_escaped {
+            return self.escaped(text, key);
+        }
+        self.named(text.as_bytes().get(key.start..key.end).unwrap_or_default())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn escaped(self, text: &str, key: Key) -> Member {
+        let mut decoded = [0; 48];
+        let string = text.get(key.start - 1..key.end + 1).map(JsonStr::scanned);
+        // What is too long is none of ours.
+        string.and_then(|string| string.copy_to(&mut decoded)).map_or(Member::Other, |name| self.named(name.as_bytes()))
+    }
+
+    /// Comparisons and no `match`, which compares byte by byte.
+    #[inline]
+    fn named(self, name: &[u8]) -> Member {
+        macro_rules! among {
+            ($($known:literal $member:ident),*) => {
+                $(if name == $known { Member::$member } else)* { Member::Other }
+            };
+        }
+        match self {
+            Self::Message => among!(b"jsonrpc" Version, b"id" Id, b"method" Method, b"params" Params, b"result" Result, b"error" Error),
+            Self::Params => among!(
+                b"name" Name, b"arguments" Arguments, b"_meta" Meta, b"uri" Uri, b"cursor" Cursor, b"inputResponses" InputResponses,
+                b"requestState" RequestState
+            ),
+            Self::Arguments => Member::Other,
+            Self::Meta => among!(
+                b"progressToken" ProgressToken,
+                b"io.modelcontextprotocol/protocolVersion" ProtocolVersion,
+                b"io.modelcontextprotocol/clientCapabilities" ClientCapabilities,
+                b"io.modelcontextprotocol/logLevel" LogLevel
+            ),
+        }
+    }
+}

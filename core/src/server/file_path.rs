@@ -1,0 +1,51 @@
+//! From a `file:` URI to a path (2026-07-28, server/resources: paths are sanitized against traversal).
+
+use super::Request;
+
+impl Request<'_> {
+    /// The path that `params.uri` names, when it is a `file:` URI: absolute, percent-encoding resolved, in the beginning of `out`.
+    ///
+    /// `None` for any other URI, for another host's, for a path longer than `out`, and for one that could lead elsewhere than it seems to: with `.` or `..`
+    /// as a segment, a backslash, a NUL, or a slash in percent-encoding. Whether the client may read it is for you to say; and that no link
+    /// leads out of the directory that it may read, for your file system. Drive letters stay as they are: `/C:/x`.
+    #[must_use]
+    pub fn file_path<'o>(&self, out: &'o mut [u8]) -> Option<&'o str> {
+        let mut chars = self.uri()?.chars();
+        for expected in "file:".chars() {
+            if chars.next()?.to_ascii_lowercase() != expected {
+                return None;
+            }
+        }
+        let mut len = 0;
+        let mut put = |byte: u8| {
+            *out.get_mut(len)? = byte;
+            len += 1;
+            Some(())
+        };
+        while let Some(c) = chars.next() {
+            match c {
+                '?' | '#' | '\\' | '\0' => return None,
+                '%' => {
+                    let (high, low) = (chars.next()?.to_digit(16)?, chars.next()?.to_digit(16)?);
+                    match u8::try_from(high << 4 | low).ok()? {
+                        b'/' | b'\\' | 0 => return None,
+                        byte => put(byte)?,
+                    }
+                }
+                c => {
+                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                        put(byte)?;
+                    }
+                }
+            }
+        }
+        let path = core::str::from_utf8(out.get(..len)?).ok()?;
+        // Behind two slashes is the host.
+        let path = match path.strip_prefix("//") {
+            Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
+            None => path,
+        };
+        let is_safe = path.starts_with('/') && !path.split('/').any(|segment| matches!(segment, "." | ".."));
+        is_safe.then_some(path)
+    }
+}
