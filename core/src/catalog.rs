@@ -1,14 +1,17 @@
 //! What a server offers, as constant data: it answers the lists and hands over only the calls.
 
+pub(crate) mod schema;
+
 use crate::error::SendError;
 use crate::json::{Decimal, JsonStr, RawJson};
 use crate::lifecycle::Method;
+use crate::message::Arguments;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
 use crate::types::{
-    CacheScope, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, Resource, ResourceTemplate,
-    Text, Tool,
+    CacheScope, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, Resource,
+    ResourceTemplate, Text, Tool,
 };
 use crate::uri_template;
 
@@ -26,6 +29,9 @@ use crate::uri_template;
 ///
 /// Lists keep this order. They come in one message however long it is, since many clients read only the first page; [`page_size`](Self::page_size) is for
 /// transports that limit the size of a message.
+///
+/// Schemas are JSON Schema 2020-12, which is also meant where `$schema` is missing, or draft-07; [`check`](Self::check) refuses any other. They are kept as
+/// they are, unknown keywords included. A reference to anything outside of the schema is refused: nothing here ever fetches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog<'c> {
     tools: &'c [Tool<'c>],
@@ -72,7 +78,15 @@ impl<'c> Catalog<'c> {
     /// Nothing.
     #[must_use]
     pub const fn new() -> Self {
-        Self { tools: &[], resources: &[], templates: &[], prompts: &[], page_size: usize::MAX, ttl_ms: 0, scope: CacheScope::Public }
+        Self {
+            tools: &[],
+            resources: &[],
+            templates: &[],
+            prompts: &[],
+            page_size: usize::MAX,
+            ttl_ms: 0,
+            scope: CacheScope::Public,
+        }
     }
 
     /// With these tools.
@@ -111,13 +125,45 @@ impl<'c> Catalog<'c> {
         Self { ttl_ms, scope, ..self }
     }
 
-    /// Looks for what a client could not use: names that are empty, too long, of other characters or used twice; schemas that are no objects; URIs without a
-    /// scheme; input headers that break the rules.
+    /// Looks for what a client could not use: names that are empty, too long, of other characters or used twice; schemas that are no objects, of an unknown
+    /// dialect, or refer to something outside of themselves; URIs and templates that RFC 3986 does not allow; input headers that break the rules.
     ///
     /// # Errors
     /// The first fault. Worth a test, or a line at start-up.
     pub fn check(&self) -> Result<(), CatalogFault<'c>> {
         super::catalog_check::check(self.tools, self.resources, self.templates, self.prompts)
+    }
+
+    /// Whether the arguments fit the tool's input schema, as far as its first level shows it: `type`, `enum`, `const`, ranges, lengths, `required` and
+    /// `additionalProperties`. What is nested deeper, `$ref`, `pattern`, `format` and all else is for the tool to check.
+    ///
+    /// ```
+    /// # use mcp_sansio::{Catalog, Request, SendError, Server, Target, Tx};
+    /// # fn handle(server: &mut Server, request: &Request, target: Target, tx: &mut Tx) -> Result<(), SendError> {
+    /// let Target::Tool(tool) = target else { return Ok(()) };
+    /// if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
+    ///     let _ = server.refuse_arguments(request.handle, &fault, tx)?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// The first argument that does not.
+    pub fn check_arguments<'x>(tool: &Tool<'x>, arguments: &Arguments<'x>) -> Result<(), CatalogFault<'x>> {
+        schema::check(tool.input_schema, arguments.raw())
+    }
+
+    /// Whether the structured content of a result is what the tool's output schema promises; to the same depth. Without a schema anything is.
+    ///
+    /// # Errors
+    /// The first member that is not, or that there is no content.
+    pub fn check_structured<'x>(tool: &Tool<'x>, content: Option<RawJson<'x>>) -> Result<(), CatalogFault<'x>> {
+        match (tool.output_schema, content) {
+            (Some(schema), Some(content)) => schema::check(schema, content),
+            (Some(_), None) => Err(CatalogFault { entry: "structuredContent", fault: "is missing" }),
+            (None, _) => Ok(()),
+        }
     }
 
     /// Answers what the catalog alone can answer, lists and names that do not exist, and then returns `None`; otherwise says what the request is about.
@@ -131,8 +177,8 @@ impl<'c> Catalog<'c> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<Target<'c>>, SendError> {
         macro_rules! list {
-            ($entries:expr, $result:ident) => {{
-                let Some(page) = self.page($entries, request.cursor()) else {
+            ($entries:expr, $result:ident, $list:literal) => {{
+                let Some(page) = self.page($entries, $list, request.cursor()) else {
                     let error = RpcError::invalid_params("Invalid cursor");
                     return server.respond_error(request.handle, &error, tx).map(|_| None);
                 };
@@ -142,10 +188,10 @@ impl<'c> Catalog<'c> {
             }};
         }
         match request.method {
-            Method::ToolsList => list!(self.tools, ListToolsResult),
-            Method::ResourcesList => list!(self.resources, ListResourcesResult),
-            Method::ResourcesTemplatesList => list!(self.templates, ListResourceTemplatesResult),
-            Method::PromptsList => list!(self.prompts, ListPromptsResult),
+            Method::ToolsList => list!(self.tools, ListToolsResult, 0),
+            Method::ResourcesList => list!(self.resources, ListResourcesResult, 1),
+            Method::ResourcesTemplatesList => list!(self.templates, ListResourceTemplatesResult, 2),
+            Method::PromptsList => list!(self.prompts, ListPromptsResult, 3),
             _ => match self.target(request) {
                 Ok(target) => Ok(Some(target)),
                 Err(error) => server.respond_error(request.handle, &error, tx).map(|_| None),
@@ -187,14 +233,18 @@ impl<'c> Catalog<'c> {
     fn completion_target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         let reference = request.params.get("ref").unwrap_or(RawJson::EMPTY);
         let string = |key| reference.get(key).and_then(RawJson::as_string);
-        if let Some(name) = string("name") {
-            let prompt = self.prompt(Some(name)).ok_or(RpcError::invalid_params("Unknown prompt"))?;
-            let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
-            let known = prompt.arguments.iter().flat_map(|list| list.iter()).flatten().any(|a| argument.is_some_and(|name| a.name == name));
-            return if known { Ok(Target::CompletePrompt(prompt)) } else { Err(RpcError::invalid_params("Unknown argument")) };
-        }
-        let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
-        template.map(Target::CompleteTemplate).ok_or(RpcError::invalid_params("Unknown resource template"))
+        let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
+        let (target, known) = if string("type").is_some_and(|kind| kind == "ref/prompt") {
+            let prompt = self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
+            let mut arguments = prompt.arguments.iter().flat_map(|list| list.iter()).flatten();
+            (Target::CompletePrompt(prompt), arguments.any(|known| argument.is_some_and(|name| known.name == name)))
+        } else {
+            let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
+            let template = template.ok_or(RpcError::invalid_params("Unknown resource template"))?;
+            let pattern = template.uri_template.as_plain().unwrap_or_default();
+            (Target::CompleteTemplate(template), argument.is_some_and(|name| uri_template::has_variable(pattern, name)))
+        };
+        if known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
     }
 
     fn prompt(&self, name: Option<JsonStr<'_>>) -> Option<&'c Prompt<'c>> {
@@ -205,15 +255,19 @@ impl<'c> Catalog<'c> {
         self.templates.iter().find(|t| t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri)))
     }
 
-    /// A cursor is the number of entries that came before.
-    fn page<'p, T>(&self, entries: &'p [T], cursor: Option<JsonStr<'_>>) -> Option<Page<'p, T>> {
+    /// A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
+    fn page<'p, T>(&self, entries: &'p [T], list: usize, cursor: Option<JsonStr<'_>>) -> Option<Page<'p, T>> {
         let start = match cursor {
             None => 0,
-            Some(cursor) => cursor.as_plain().and_then(|text| text.parse().ok()).filter(|at| *at > 0 && *at < entries.len())?,
+            Some(cursor) => {
+                let number: usize = cursor.as_plain().filter(|text| !text.starts_with(['+', '0']))?.parse().ok()?;
+                let start = number.checked_sub(list * LONGEST)?;
+                (start > 0 && start < entries.len() && start.is_multiple_of(self.page_size)).then_some(start)?
+            }
         };
         let rest = entries.get(start..)?;
         let page = rest.get(..self.page_size).unwrap_or(rest);
-        let next = (page.len() < rest.len()).then(|| Decimal::new((start + page.len()) as u64, false));
+        let next = (page.len() < rest.len()).then(|| Decimal::new((list * LONGEST + start + page.len()) as u64, false));
         Some(Page { entries: page, next })
     }
 }
@@ -236,10 +290,10 @@ impl Default for Catalog<'_> {
     }
 }
 
-/// What [`Catalog::check`] found.
+/// What [`Catalog::check`], [`Catalog::check_arguments`] or [`Catalog::check_structured`] found.
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogFault<'c> {
-    /// The name or URI of the entry.
+    /// The name or URI of the entry; the name of the argument, as it was written.
     pub entry: &'c str,
     /// What is wrong with it.
     pub fault: &'static str,
@@ -252,3 +306,6 @@ impl core::fmt::Display for CatalogFault<'_> {
 }
 
 impl core::error::Error for CatalogFault<'_> {}
+
+/// More than a list in memory has: cursors of different lists lie that far apart.
+const LONGEST: usize = 10_000_000;

@@ -1,6 +1,7 @@
 //! What is wrong with a catalog, as far as data alone can show it.
 
 use crate::catalog::CatalogFault;
+use crate::catalog::schema::is_known_dialect;
 use crate::json::RawJson;
 use crate::types::{Prompt, Resource, ResourceTemplate, Text, Tool};
 
@@ -37,11 +38,19 @@ pub(crate) fn check<'c>(
             return fault("two resources have this URI");
         }
     }
-    for template in templates {
+    for (at, template) in templates.iter().enumerate() {
         let fault = |fault| Err(CatalogFault { entry: template.uri_template.as_plain().unwrap_or("(a template)"), fault });
         let Some(pattern) = template.uri_template.as_plain() else { return fault("a template is written without escapes") };
         if !crate::uri_template::is_valid(pattern) {
-            return fault("only {name} and {+name} are understood in a template");
+            return fault("only {name} and {+name} are understood in a template, with something between two of them");
+        }
+        if !(pattern.starts_with('{') || begins_with_scheme(pattern))
+            || !crate::uri_template::literals(pattern).all(has_uri_characters)
+        {
+            return fault("a template has a scheme and no characters that RFC 3986 forbids");
+        }
+        if templates.iter().take(at).any(|other| other.uri_template == template.uri_template) {
+            return fault("two templates are the same");
         }
     }
     for (at, prompt) in prompts.iter().enumerate() {
@@ -63,11 +72,21 @@ fn is_tool_name(name: Text<'_>) -> bool {
 
 /// RFC 3986: a scheme, a colon, and only characters that may stand in a URI.
 fn is_uri(uri: &str) -> bool {
-    let Some((scheme, rest)) = uri.split_once(':') else { return false };
-    let scheme_is_valid = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
-    let rest_is_valid = rest.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b));
-    scheme_is_valid && !rest.is_empty() && rest_is_valid
+    begins_with_scheme(uri) && has_uri_characters(uri)
+}
+
+fn begins_with_scheme(uri: &str) -> bool {
+    uri.split_once(':').is_some_and(|(scheme, rest)| {
+        !rest.is_empty()
+            && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+    })
+}
+
+fn has_uri_characters(text: &str) -> bool {
+    let encoded = |digits: &str| digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&b))
+        && text.split('%').skip(1).all(|rest| rest.get(..2).is_some_and(encoded))
 }
 
 /// A schema is an object (a boolean will do for what is inside), in the dialect that is the default, and refers to nothing outside of itself.
@@ -75,8 +94,7 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     if !schema.is_object() {
         return Err("a schema must be a JSON object");
     }
-    let dialect = schema.get("$schema");
-    if dialect.is_some_and(|dialect| !is_known_dialect(dialect)) {
+    if !is_known_dialect(schema) {
         return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
     }
     if refers_outside(schema) {
@@ -85,17 +103,10 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn is_known_dialect(dialect: RawJson<'_>) -> bool {
-    let Some(dialect) = dialect.as_string() else { return false };
-    ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"]
-        .iter()
-        .any(|known| dialect == *known)
-}
-
-/// Whether a `$ref` somewhere in it does not begin with `#`. Looks at keys in the text, since a schema is nested as deeply as it likes.
+/// Whether a `$ref` or `$dynamicRef` somewhere in it does not begin with `#`. Looks at keys in the text, since a schema is nested as deeply as it likes.
 fn refers_outside(schema: RawJson<'_>) -> bool {
     let text = schema.as_str();
-    text.match_indices("\"$ref\"").any(|(at, key)| {
+    text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {
         let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();
         let Some(value) = rest.strip_prefix(':') else { return false };
         let value = value.trim_start();

@@ -62,7 +62,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     }
 
     /// Takes an entry in; `None` when the table is full.
-    pub(crate) fn insert(&mut self, hash: u32, deadline: Option<Instant>, entry: T) -> Option<Slot> {
+    pub(crate) fn insert(&mut self, hash: u32, deadline: Option<Instant>, entry: T) -> Option<(Slot, &mut T)> {
         let index = if self.free != NONE { self.free } else { self.untouched };
         let place = self.places.get_mut(usize::from(index))?;
         if self.free != NONE {
@@ -71,14 +71,16 @@ impl<T: Keyed, const N: usize> Table<T, N> {
             self.untouched += 1;
         }
         self.serial = self.serial.wrapping_add(1);
-        *place = Place { serial: self.serial, next_free: NONE, deadline, entry: Some(entry) };
+        place.serial = self.serial;
+        place.next_free = NONE;
+        place.deadline = deadline;
+        let entry = place.entry.insert(entry);
         if let Some(stored) = self.hashes.get_mut(usize::from(index)) {
             *stored = hash;
         }
         self.len += 1;
-        let slot = Slot { index, serial: self.serial };
-        self.lower_bound(deadline);
-        Some(slot)
+        lower_bound(&mut self.earliest, deadline);
+        Some((Slot { index, serial: self.serial }, entry))
     }
 
     pub(crate) fn get(&self, slot: Slot) -> Option<&T> {
@@ -151,7 +153,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline: Option<Instant>) {
         if let Some(place) = self.places.get_mut(usize::from(slot.index)).filter(|place| place.serial == slot.serial) {
             place.deadline = deadline;
-            self.lower_bound(deadline);
+            lower_bound(&mut self.earliest, deadline);
         }
     }
 
@@ -176,11 +178,11 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         self.earliest = earliest;
         None
     }
+}
 
-    fn lower_bound(&mut self, deadline: Option<Instant>) {
-        if let Some(deadline) = deadline {
-            self.earliest = Some(self.earliest.map_or(deadline, |other| other.min(deadline)));
-        }
+fn lower_bound(earliest: &mut Option<Instant>, deadline: Option<Instant>) {
+    if let Some(deadline) = deadline {
+        *earliest = Some(earliest.map_or(deadline, |other| other.min(deadline)));
     }
 }
 

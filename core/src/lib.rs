@@ -18,6 +18,7 @@ mod rx;
 mod server;
 mod storage;
 mod time;
+mod trace;
 mod tx;
 pub mod types;
 mod uri_template;

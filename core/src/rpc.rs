@@ -189,6 +189,7 @@ impl<'f> PeerError<'f> {
 }
 
 /// The beginning of a message with an id, up to the value of `member`.
+#[inline]
 pub(crate) fn write_response_head(writer: &mut Writer<'_>, id: &[u8], member: &[u8]) -> Result<(), WriteError> {
     writer.put(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
     writer.put(id)?;

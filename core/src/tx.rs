@@ -69,12 +69,45 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 impl Tx<'_> {
     /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may go on with an open frame.
     pub(crate) fn frame(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
-        self.write(key, revision, false, write)
+        self.write(key, revision, Piece::Frame, write)
+    }
+
+    /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else writes.
+    pub(crate) fn begin(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+        self.write(key, revision, Piece::Begin, write)
+    }
+
+    /// Writes the end of a frame that was fed by hand.
+    pub(crate) fn end(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+        self.write(key, revision, Piece::End, write)
+    }
+
+    /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces; returns how much that was.
+    pub(crate) fn feed(&mut self, key: FrameKey, json: &[u8]) -> Result<usize, SendError> {
+        if !self.open.is_some_and(|open| open.key == key && open.by_hand && open.sent == 0) {
+            return Err(SendError::NotAllowed);
+        }
+        if self.storage.bytes().len() - self.tail < json.len() {
+            let (head, tail) = (self.head, self.tail);
+            storage::move_down(self.storage.bytes_mut(), head, tail, 0);
+            self.tail -= head;
+            self.head = 0;
+            storage::grow(&mut self.storage, (self.tail + json.len()).min(self.limit), self.limit);
+        }
+        let tail = self.tail;
+        let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
+        let mut fed = 0;
+        for (to, from) in out.iter_mut().zip(json) {
+            *to = if matches!(from, b'\n' | b'\r') { b' ' } else { *from };
+            fed += 1;
+        }
+        self.tail += fed;
+        if fed < json.len().min(1) { Err(SendError::Full) } else { Ok(fed) }
     }
 
     /// Writes one frame, whole or not at all.
     pub(crate) fn whole_frame(&mut self, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
-        self.write(FrameKey::WHOLE, revision, true, write)
+        self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
     }
 
     /// Whether the frame of this writer has begun and not ended.
@@ -89,9 +122,10 @@ impl Tx<'_> {
 
     /// Breaks an open frame off: the line ends where it is.
     pub(crate) fn abandon(&mut self, key: FrameKey) -> Result<(), SendError> {
-        if !self.is_open(key) {
-            return Ok(());
-        }
+        if self.is_open(key) { self.break_off() } else { Ok(()) }
+    }
+
+    fn break_off(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
         let broken = self.whole_frame(Revision::LATEST, &mut |_| Ok(()));
         if broken.is_err() {
@@ -100,11 +134,12 @@ impl Tx<'_> {
         broken
     }
 
-    fn write(&mut self, key: FrameKey, revision: Revision, whole: bool, write: Body<'_>) -> Result<(), SendError> {
+    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
-            Some(open) => open.sent,
-            None => 0,
+            Some(open) if open.by_hand == (piece == Piece::End) => open.sent,
+            None if piece != Piece::End => 0,
+            _ => return Err(SendError::NotAllowed),
         };
         loop {
             let len = self.storage.bytes().len();
@@ -112,13 +147,15 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let result = write(&mut writer).and_then(|()| writer.put(b"\n"));
+            let result = write(&mut writer).and_then(|()| if piece == Piece::Begin { Ok(()) } else { writer.put(b"\n") });
             let total = writer.position();
             match result {
+                // What has begun cannot be taken back: its line ends here, or nobody could write any more.
+                Err(WriteError::Value) if self.open.is_some() => return self.break_off().and(Err(SendError::Value)),
                 Err(WriteError::Value) => return Err(SendError::Value),
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
-                    self.open = None;
+                    self.open = (piece == Piece::Begin).then_some(Open { key, sent: 0, by_hand: true });
                     return Ok(());
                 }
                 // It does not fit. Make room and format again: in the steady state that never happens.
@@ -137,11 +174,11 @@ impl Tx<'_> {
             if self.tail > 0 {
                 return Err(SendError::Full);
             }
-            if whole || len == 0 {
+            if piece == Piece::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
             self.tail = len;
-            self.open = Some(Open { key, sent: sent + len });
+            self.open = Some(Open { key, sent: sent + len, by_hand: piece == Piece::End });
             return Err(SendError::More);
         }
     }
@@ -180,13 +217,32 @@ impl FrameKey {
     pub(crate) const fn response(slot: u16, serial: u32) -> Self {
         Self(1 << 63 | (slot as u64) << 32 | serial as u64)
     }
+
+    /// The error in place of one that was broken off.
+    pub(crate) const fn instead_of_response(slot: u16, serial: u32) -> Self {
+        Self(Self::response(slot, serial).0 | 1 << 62)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Open {
     key: FrameKey,
-    /// Bytes of the frame that have been put into the buffer so far.
+    /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed by hand.
     sent: usize,
+    by_hand: bool,
+}
+
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// A frame, in pieces if it must be.
+    Frame,
+    /// A frame, or nothing.
+    Whole,
+    /// The beginning of a frame that is fed by hand.
+    Begin,
+    /// The end of one.
+    End,
 }
 
 #[cfg(test)]

@@ -42,9 +42,21 @@ pub(crate) fn is_valid(template: &str) -> bool {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
             return false;
         }
+        // Where one variable would end and the next begin, nobody could tell.
+        if after.starts_with('{') {
+            return false;
+        }
         rest = after;
     }
     !rest.contains('}')
+}
+
+/// What stands between the expressions.
+pub(crate) fn literals(template: &str) -> impl Iterator<Item = &str> {
+    template
+        .split('{')
+        .enumerate()
+        .map(|(at, part)| if at == 0 { part } else { part.split_once('}').map_or(part, |(_, after)| after) })
 }
 
 /// Goes along template and URI; `None` where they part. A variable ends where the literal character behind it comes first, and takes at least one character.

@@ -1,3 +1,4 @@
 //! Shared between the integration tests.
 
+pub mod chaos;
 pub mod transcript;

@@ -11,3 +11,30 @@ fn all_transcripts_go_as_they_are_written() {
     let faults: Vec<String> = chosen.iter().filter_map(|transcript| transcript::play(transcript).err()).collect();
     assert!(faults.is_empty(), "{} of {} transcripts failed:\n\n{}\n", faults.len(), chosen.len(), faults.join("\n\n"));
 }
+
+#[test]
+fn a_transcript_fails_when_a_line_of_it_is_missing_or_different() {
+    let (mut faults, mut tried) = (Vec::new(), 0);
+    for (name, text) in transcript::texts() {
+        let lines: Vec<&str> = text.lines().collect();
+        let expected = |line: &str| line.starts_with("> ") || line.starts_with("! ");
+        // A third of the lines, another one in each file.
+        for (at, line) in lines.iter().enumerate().filter(|(at, line)| at % 3 == name.len() % 3 && expected(line)) {
+            let changed = format!("{line} and more");
+            for replacement in [None, Some(changed.as_str())] {
+                let mut other = lines.clone();
+                match replacement {
+                    None => drop(other.remove(at)),
+                    Some(changed) => other[at] = changed,
+                }
+                let transcript =
+                    transcript::Transcript::parse(&name, &other.join("\n")).unwrap_or_else(|fault| panic!("{fault}"));
+                tried += 1;
+                if transcript::play_once(&transcript).is_ok() {
+                    faults.push(format!("{name}:{}: {replacement:?}", at + 1));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty() && tried > 500, "{tried}\n{}", faults.join("\n"));
+}

@@ -18,7 +18,7 @@ pub use string::JsonStr;
 
 pub(crate) use marker::{ABSENT, Blob};
 pub(crate) use number::{Decimal, integer};
-pub(crate) use scan::{Fault, Key, byte, read_key, skip_member, skip_string, skip_value, skip_whitespace};
-pub(crate) use ser::{Extras, Meta, write_result, write_value};
+pub(crate) use scan::{Fault, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace};
+pub(crate) use ser::{Extras, Meta, ResultExtras, write_result, write_value};
 pub(crate) use string::same_text;
 pub(crate) use write::{WriteError, Writer};

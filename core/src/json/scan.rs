@@ -134,52 +134,38 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
     }
 }
 
-/// The same as [`skip_value`], without its machinery for what has no inside.
+/// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte is known.
 #[inline]
-pub(crate) fn skip_member(text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
-    match byte(text, at) {
+pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
+    match first {
         b'"' => skip_string(text, at),
         b'-' | b'0'..=b'9' => skip_number(text, at),
         _ => skip_value(text, at, used),
     }
 }
 
-/// The inside of a key.
-#[derive(Clone, Copy)]
-pub(crate) struct Key {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    /// Whether there is a backslash in it, so that its spelling is not its meaning.
-    pub(crate) is_escaped: bool,
-}
-
-/// The key at `at`, and where the value behind its colon begins.
+/// The next byte that is not whitespace, and where it is. Zero at the end.
 #[inline]
-pub(crate) const fn read_key(text: &[u8], at: usize) -> Result<(Key, usize), Fault> {
-    if byte(text, at) != b'"' {
-        return Err(Fault::at(at));
+pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
+    let first = byte(text, at);
+    // Most frames have no whitespace.
+    if first > b' ' {
+        return (at, first);
     }
-    let start = at + 1;
-    let mut end = skip_clean(text, start);
-    let is_escaped = byte(text, end) != b'"';
-    if is_escaped {
-        match skip_escapes(text, end) {
-            Ok(behind) => end = behind - 1,
-            Err(e) => return Err(e),
-        }
-    }
-    match skip_colon(text, end + 1) {
-        Ok(value) => Ok((Key { start, end, is_escaped }, value)),
-        Err(e) => Err(e),
-    }
+    let at = skip_spaces(text, at);
+    (at, byte(text, at))
 }
 
-/// The next byte that is not whitespace.
+/// Where the next byte is that is not whitespace.
 #[inline]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
+    if byte(text, at) > b' ' { at } else { skip_spaces(text, at) }
+}
+
+#[inline(never)]
+const fn skip_spaces(text: &[u8], at: usize) -> usize {
     let mut at = at;
-    // One comparison where there is none, as in most frames.
-    while byte(text, at) <= b' ' && matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
+    while matches!(byte(text, at), b' ' | b'\t' | b'\n' | b'\r') {
         at += 1;
     }
     at
@@ -194,7 +180,7 @@ pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> 
 
 /// The same from the first byte on that is special and no quote.
 #[inline(never)]
-const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault> {
+pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault> {
     let mut at = at;
     loop {
         match byte(text, at) {
@@ -214,22 +200,46 @@ const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault> {
 /// load one by one, looks at bytes.
 #[inline]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
-    let (_, mut rest) = split(text, at);
-    if cfg!(target_pointer_width = "64") {
-        let mut words = 0;
-        while let Some((word, after)) = rest.split_first_chunk::<8>() {
-            let hits = special_bytes(u64::from_le_bytes(*word));
-            if hits != 0 {
-                return text.len() - rest.len() + (hits.trailing_zeros() / 8) as usize;
-            }
-            rest = after;
-            words += 1;
-            if words == LONG_STRING_WORDS {
-                return text.len() - clean_blocks(rest).len();
-            }
+    match word(text, at) {
+        Some(word) => match special_bytes(word) {
+            0 => skip_clean_words(text, at + 8),
+            hits => at + (hits.trailing_zeros() / 8) as usize,
+        },
+        None => skip_clean_bytes(text, at),
+    }
+}
+
+/// Whether nothing in a string is special.
+#[inline]
+pub(crate) const fn is_clean(text: &[u8]) -> bool {
+    // What is shorter than a word is two halves, which overlap.
+    if cfg!(target_pointer_width = "64")
+        && text.len() < 8
+        && let Some(first) = text.first_chunk::<4>()
+        && let Some(last) = text.last_chunk::<4>()
+    {
+        return special_bytes(u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32) == 0;
+    }
+    skip_clean(text, 0) == text.len()
+}
+
+/// The same when the first word has been clean, and the string may be a long one.
+#[inline(never)]
+const fn skip_clean_words(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    let mut words = 0;
+    while let Some(word) = word(text, at) {
+        let hits = special_bytes(word);
+        if hits != 0 {
+            return at + (hits.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+        words += 1;
+        if words == LONG_STRING_WORDS {
+            at = skip_clean_blocks(text, at);
         }
     }
-    text.len() - clean_bytes(rest).len()
+    skip_clean_bytes(text, at)
 }
 
 /// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a control character.
@@ -243,10 +253,10 @@ const fn special_bytes(word: u64) -> u64 {
     (quote | backslash | control) & !word & (ONES << 7)
 }
 
-/// `text` from the first special byte on. First by blocks, in a shape that the compiler turns into vector code.
+/// Skips blocks in which nothing is special, in a shape that the compiler turns into vector code.
 #[inline(never)]
-const fn clean_blocks(text: &[u8]) -> &[u8] {
-    let mut rest = text;
+const fn skip_clean_blocks(text: &[u8], at: usize) -> usize {
+    let (_, mut rest) = split(text, at);
     while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
         let mut special = 0u8;
         let mut i = 0;
@@ -260,25 +270,29 @@ const fn clean_blocks(text: &[u8]) -> &[u8] {
         }
         rest = after;
     }
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
-        if special_bytes(u64::from_le_bytes(*word)) != 0 {
-            break;
-        }
-        rest = after;
-    }
-    clean_bytes(rest)
+    text.len() - rest.len()
 }
 
-/// The same byte by byte, for few of them.
+/// Byte by byte, for few of them.
 #[inline(never)]
-const fn clean_bytes(text: &[u8]) -> &[u8] {
-    let mut rest = text;
-    while let [first, after @ ..] = rest
-        && !is_special(*first)
-    {
-        rest = after;
+const fn skip_clean_bytes(text: &[u8], at: usize) -> usize {
+    let mut at = at;
+    while at < text.len() && !is_special(text[at]) {
+        at += 1;
     }
-    rest
+    at
+}
+
+/// The eight bytes at `at`, where that many are left and the machine loads them at once.
+#[inline]
+const fn word(text: &[u8], at: usize) -> Option<u64> {
+    if cfg!(target_pointer_width = "64")
+        && let Some((_, rest)) = text.split_at_checked(at)
+        && let Some(word) = rest.first_chunk::<8>()
+    {
+        return Some(u64::from_le_bytes(*word));
+    }
+    None
 }
 
 #[inline]

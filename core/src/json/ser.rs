@@ -31,14 +31,19 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
 pub(crate) enum Extras<'e> {
     /// Nothing, but it must be an object.
     Nothing,
-    /// To a result: `resultType`, and `_meta` with these members.
-    Result { result_type: &'e str, meta: Option<Meta<'e>> },
-    /// To the `_meta` of a result: these members.
-    Meta(Meta<'e>),
+    /// To a result. By reference, since this is handed on with each value.
+    Result(&'e ResultExtras<'e>),
+    /// To the `_meta` of a result: this member.
+    Meta(&'e Meta<'e>),
 }
 
-/// Members that are added to `_meta`: `first` is the key of the first, whose presence makes all superfluous.
-#[derive(Clone, Copy)]
+/// What a result of the modern era has.
+pub(crate) struct ResultExtras<'e> {
+    pub(crate) result_type: &'e str,
+    pub(crate) meta: Option<Meta<'e>>,
+}
+
+/// A member that is added to `_meta`.
 pub(crate) struct Meta<'e> {
     pub(crate) key: &'static str,
     pub(crate) value: &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
@@ -46,17 +51,17 @@ pub(crate) struct Meta<'e> {
 
 pub(super) struct ValueSerializer<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
-    slot: Slot<'s>,
+    slot: Slot,
     mode: Mode,
     extras: Option<Extras<'s>>,
 }
 
 /// Where a value goes. Comma and key are written when the value is, so that a field can turn out to be absent.
-enum Slot<'s> {
+enum Slot {
     Alone,
-    Element { first: &'s mut bool },
-    Member { first: &'s mut bool, key: &'static str },
-    Key { first: &'s mut bool },
+    Element,
+    Member(&'static str),
+    Key,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,24 +82,19 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     }
 
     #[inline]
-    fn open(writer: &'w mut Writer<'b>, slot: Slot<'_>) -> Result<&'w mut Writer<'b>, WriteError> {
+    fn open(writer: &'w mut Writer<'b>, slot: Slot) -> Result<&'w mut Writer<'b>, WriteError> {
         match slot {
             Slot::Alone => {}
-            Slot::Element { first } => separate(writer, first)?,
-            Slot::Member { first, key } => {
-                if !core::mem::take(first) {
-                    writer.put(b",")?;
-                }
-                writer.key(key)?;
-            }
-            Slot::Key { .. } => return Err(WriteError::Value),
+            Slot::Element => writer.separate()?,
+            Slot::Member(key) => writer.member(key)?,
+            Slot::Key => return Err(WriteError::Value),
         }
         Ok(writer)
     }
 
     fn number(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
-        if let Slot::Key { first } = self.slot {
-            separate(self.writer, first)?;
+        if let Slot::Key = self.slot {
+            self.writer.separate()?;
             self.writer.put(b"\"")?;
             write(self.writer)?;
             return self.writer.put(b"\"");
@@ -104,8 +104,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
 
     fn text(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
         let writer = match self.slot {
-            Slot::Key { first } => {
-                separate(self.writer, first)?;
+            Slot::Key => {
+                self.writer.separate()?;
                 self.writer
             }
             _ => self.begin()?,
@@ -114,13 +114,23 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     }
 
     #[inline]
-    fn compound(self, open: &[u8], close: &'static [u8]) -> Result<Compound<'w, 'b, 's>, WriteError> {
-        if self.extras.is_some() && open != b"{" {
-            return Err(WriteError::Value);
-        }
+    fn object(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = Self::open(self.writer, self.slot)?;
-        writer.put(open)?;
-        Ok(Compound { writer, first: true, close, extras: self.extras.unwrap_or(Extras::Nothing), seen: Seen::default(), next: None })
+        writer.open(b'{')?;
+        Ok(Compound {
+            writer,
+            close: Close::Object,
+            extras: self.extras.unwrap_or(Extras::Nothing),
+            seen: Seen::default(),
+            next: None,
+        })
+    }
+
+    #[inline]
+    fn array(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
+        let writer = self.begin()?;
+        writer.open(b'[')?;
+        Ok(Compound { writer, close: Close::Array, extras: Extras::Nothing, seen: Seen::default(), next: None })
     }
 
     /// Bytes, as a base64 string.
@@ -135,28 +145,24 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     pub(super) fn raw(self, text: &str) -> Result<(), WriteError> {
         match self.extras {
             // Of JSON texts only a string may be a key.
-            None if matches!(self.slot, Slot::Key { .. }) && !text.starts_with('"') => Err(WriteError::Value),
+            None if matches!(self.slot, Slot::Key) && !text.starts_with('"') => Err(WriteError::Value),
             None => self.text(|writer| writer.raw(text)),
             Some(_) if !text.starts_with('{') => Err(WriteError::Value),
             Some(Extras::Nothing) => Self::open(self.writer, self.slot)?.raw(text),
             Some(_) => {
-                let mut compound = self.compound(b"{", b"}")?;
+                let mut compound = self.object()?;
                 for (key, value) in RawJson::scanned(text).members() {
-                    compound.note(key.inner());
-                    separate(compound.writer, &mut compound.first)?;
+                    let extras = compound.note(key.inner());
+                    compound.writer.separate()?;
                     compound.writer.raw(key.as_json())?;
                     compound.writer.put(b":")?;
-                    let extras = compound.next.take();
-                    ValueSerializer { writer: compound.writer, slot: Slot::Alone, mode: Mode::Value, extras }.raw(value.as_str())?;
+                    ValueSerializer { writer: compound.writer, slot: Slot::Alone, mode: Mode::Value, extras }
+                        .raw(value.as_str())?;
                 }
                 compound.finish()
             }
         }
     }
-}
-
-fn separate(writer: &mut Writer<'_>, first: &mut bool) -> Result<(), WriteError> {
-    if core::mem::take(first) { Ok(()) } else { writer.put(b",") }
 }
 
 macro_rules! numbers {
@@ -252,7 +258,11 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         }
         match known_until(name) {
             Some(known) if !known.includes(self.writer.revision()) => {
-                if known.has_older_form { value.serialize(ValueSerializer { mode: Mode::Older, ..self }) } else { Ok(()) }
+                if known.has_older_form {
+                    value.serialize(ValueSerializer { mode: Mode::Older, ..self })
+                } else {
+                    Ok(())
+                }
             }
             _ => value.serialize(ValueSerializer { mode: Mode::Value, ..self }),
         }
@@ -265,21 +275,21 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         variant: &'static str,
         value: &T,
     ) -> Result<(), WriteError> {
-        let mut object = self.compound(b"{", b"}")?;
+        let mut object = self.object()?;
         ser::SerializeStruct::serialize_field(&mut object, variant, value)?;
         object.finish()
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
-        self.compound(b"[", b"]")
+        self.array()
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
-        self.compound(b"[", b"]")
+        self.array()
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, WriteError> {
-        self.compound(b"[", b"]")
+        self.array()
     }
 
     fn serialize_tuple_variant(
@@ -289,16 +299,16 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeTupleVariant, WriteError> {
-        self.variant(variant, b"[", b"]}")
+        self.variant(variant, b'[', Close::ArrayVariant)
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, WriteError> {
-        self.compound(b"{", b"}")
+        self.object()
     }
 
     #[inline]
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
-        self.compound(b"{", b"}")
+        self.object()
     }
 
     fn serialize_struct_variant(
@@ -308,7 +318,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         variant: &'static str,
         _: usize,
     ) -> Result<Self::SerializeStructVariant, WriteError> {
-        self.variant(variant, b"{", b"}}")
+        self.variant(variant, b'{', Close::ObjectVariant)
     }
 
     fn collect_str<T: fmt::Display + ?Sized>(self, value: &T) -> Result<(), WriteError> {
@@ -321,25 +331,31 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 }
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
-    fn variant(self, variant: &str, open: &[u8], close: &'static [u8]) -> Result<Compound<'w, 'b, 's>, WriteError> {
-        let mut object = self.compound(b"{", close)?;
-        object.writer.string(variant)?;
-        object.writer.put(b":")?;
-        object.writer.put(open)?;
-        object.extras = Extras::Nothing;
-        Ok(object)
+    fn variant(self, variant: &'static str, open: u8, close: Close) -> Result<Compound<'w, 'b, 's>, WriteError> {
+        let object = self.object()?;
+        object.writer.member(variant)?;
+        object.writer.open(open)?;
+        Ok(Compound { close, extras: Extras::Nothing, ..object })
     }
 }
 
 /// An object or array that is being written.
 pub(super) struct Compound<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
-    first: bool,
-    close: &'static [u8],
+    close: Close,
     extras: Extras<'s>,
     seen: Seen,
     /// What the value of the key just written is to be completed with.
     next: Option<Extras<'s>>,
+}
+
+/// How it ends.
+#[derive(Clone, Copy)]
+enum Close {
+    Object,
+    Array,
+    ObjectVariant,
+    ArrayVariant,
 }
 
 /// Which members that would be added are there already.
@@ -350,65 +366,78 @@ struct Seen {
 }
 
 impl<'s> Compound<'_, '_, 's> {
-    /// Looks at a key (the inside of a JSON string) before its value is written.
+    /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that is to be completed with.
     #[inline]
-    fn note(&mut self, key: &str) {
+    fn note(&mut self, key: &str) -> Option<Extras<'s>> {
+        if matches!(self.extras, Extras::Nothing) { None } else { self.note_one_of_ours(key) }
+    }
+
+    #[inline(never)]
+    fn note_one_of_ours(&mut self, key: &str) -> Option<Extras<'s>> {
         match self.extras {
             Extras::Nothing => {}
-            Extras::Result { meta, .. } => {
+            Extras::Result(result) => {
                 if same_text(key, "resultType") {
                     self.seen.result_type = true;
                 } else if same_text(key, "_meta") {
                     self.seen.meta = true;
-                    self.next = meta.map(Extras::Meta);
+                    return result.meta.as_ref().map(Extras::Meta);
                 }
             }
             Extras::Meta(meta) => self.seen.meta |= same_text(key, meta.key),
         }
+        None
     }
 
+    #[inline]
     fn finish(mut self) -> Result<(), WriteError> {
+        if !matches!(self.extras, Extras::Nothing) {
+            self.complete()?;
+        }
+        match self.close {
+            Close::Object => self.writer.close(b"}"),
+            Close::Array => self.writer.close(b"]"),
+            Close::ObjectVariant => self.writer.close(b"}}"),
+            Close::ArrayVariant => self.writer.close(b"]}"),
+        }
+    }
+
+    /// Adds what is not there.
+    #[inline(never)]
+    fn complete(&mut self) -> Result<(), WriteError> {
         match self.extras {
             Extras::Nothing => {}
-            Extras::Result { result_type, meta } => {
+            Extras::Result(result) => {
                 if !self.seen.result_type {
-                    self.key("resultType")?;
-                    self.writer.string(result_type)?;
+                    self.writer.member("resultType")?;
+                    self.writer.string(result.result_type)?;
                 }
-                if let Some(meta) = meta.filter(|_| !self.seen.meta) {
-                    self.key("_meta")?;
-                    self.writer.put(b"{")?;
-                    self.first = true;
-                    self.key(meta.key)?;
+                if let Some(meta) = result.meta.as_ref().filter(|_| !self.seen.meta) {
+                    self.writer.member("_meta")?;
+                    self.writer.open(b'{')?;
+                    self.writer.member(meta.key)?;
                     (meta.value)(self.writer)?;
-                    self.writer.put(b"}")?;
+                    self.writer.close(b"}")?;
                 }
             }
             Extras::Meta(meta) => {
                 if !self.seen.meta {
-                    self.key(meta.key)?;
+                    self.writer.member(meta.key)?;
                     (meta.value)(self.writer)?;
                 }
             }
         }
-        self.writer.put(self.close)
-    }
-
-    fn key(&mut self, key: &'static str) -> Result<(), WriteError> {
-        ValueSerializer::open(self.writer, Slot::Member { first: &mut self.first, key }).map(|_| ())
+        Ok(())
     }
 
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-        let slot = Slot::Element { first: &mut self.first };
-        value.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras: None })
+        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Element, mode: Mode::Value, extras: None })
     }
 
     #[inline]
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
-        self.note(key);
-        let extras = self.next.take();
-        let slot = Slot::Member { first: &mut self.first, key };
-        value.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras })
+        let extras = self.note(key);
+        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
     }
 }
 
@@ -459,19 +488,15 @@ impl ser::SerializeMap for Compound<'_, '_, '_> {
             // The key is looked at through a small window; one that does not fit is none of ours.
             let mut text = [0; 64];
             let mut window = Writer::new(&mut text, 0, self.writer.revision(), false);
-            let seen = key.serialize(ValueSerializer {
-                writer: &mut window,
-                slot: Slot::Key { first: &mut true },
-                mode: Mode::Value,
-                extras: None,
-            });
+            let seen = key.serialize(ValueSerializer { writer: &mut window, slot: Slot::Key, mode: Mode::Value, extras: None });
             let len = window.position();
-            if seen.is_ok() && let Some(key) = text.get(1..len.saturating_sub(1)).and_then(|t| core::str::from_utf8(t).ok()) {
-                self.note(key);
+            if seen.is_ok()
+                && let Some(key) = text.get(1..len.saturating_sub(1)).and_then(|t| core::str::from_utf8(t).ok())
+            {
+                self.next = self.note(key);
             }
         }
-        let slot = Slot::Key { first: &mut self.first };
-        key.serialize(ValueSerializer { writer: self.writer, slot, mode: Mode::Value, extras: None })
+        key.serialize(ValueSerializer { writer: self.writer, slot: Slot::Key, mode: Mode::Value, extras: None })
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {

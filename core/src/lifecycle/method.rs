@@ -107,6 +107,21 @@ impl<'f> Method<'f> {
         Some(Rule { first, last, needs })
     }
 
+    /// Whether the application answers it; all others the machine does.
+    pub(crate) const fn is_for_the_application(self) -> bool {
+        !matches!(
+            self,
+            Self::Initialize
+                | Self::Ping
+                | Self::Shutdown
+                | Self::ServerDiscover
+                | Self::LoggingSetLevel
+                | Self::ResourcesSubscribe
+                | Self::ResourcesUnsubscribe
+                | Self::SubscriptionsListen
+        )
+    }
+
     /// Whether its answer may be an input-required result (2026-07-28, basic/patterns/mrtr).
     #[must_use]
     pub const fn may_require_input(self) -> bool {

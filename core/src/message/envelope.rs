@@ -2,15 +2,18 @@
 
 use super::id::Id;
 use super::member::{Level, Member};
-use super::params::{Params, ParamsSpans};
+use super::params::Params;
 use super::span::Span;
-use crate::json::{Fault, JsonStr, Key, RawJson, byte, read_key, skip_member, skip_whitespace};
+use crate::json::{Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_whitespace};
 use crate::violation::Violation;
 
 /// A message's members. What they mean together is for [`kind`](Self::kind) to say.
 pub(crate) struct Envelope<'f> {
     text: &'f str,
-    spans: EnvelopeSpans,
+    /// Of the members of the message itself, without `params`.
+    message: [Span; Member::FIRST_OF_PARAMS as usize],
+    pub(crate) params: Params<'f>,
+    duplicate: bool,
 }
 
 /// What a message is.
@@ -20,18 +23,11 @@ pub(crate) enum Kind<'f> {
     Response { id: Option<Id<'f>>, outcome: Result<RawJson<'f>, RawJson<'f>> },
 }
 
-#[derive(Default)]
-struct EnvelopeSpans {
-    /// Of the members of the message itself, without `params`.
-    message: [Span; Member::FIRST_OF_PARAMS as usize],
-    params: ParamsSpans,
-    duplicate: bool,
-}
-
 impl<'f> Envelope<'f> {
     /// A message's members before it has been read.
-    pub(crate) fn new(text: &'f str) -> Self {
-        Self { text, spans: EnvelopeSpans::default() }
+    #[inline]
+    pub(crate) const fn new(text: &'f str) -> Self {
+        Self { text, message: [Span::NONE; Member::FIRST_OF_PARAMS as usize], params: Params::new(text), duplicate: false }
     }
 
     /// Reads the object at `start`, around which there are `used` levels of nesting; returns its end.
@@ -43,65 +39,85 @@ impl<'f> Envelope<'f> {
             return Err(Fault::at(start));
         }
         let mut level = Level::Message;
-        let mut at = skip_whitespace(text, start + 1);
-        if byte(text, at) == b'}' {
+        let (mut at, mut first) = next_byte(text, start + 1);
+        if first == b'}' {
             return Ok(at + 1);
         }
         loop {
-            let (key, value) = read_key(text, at)?;
-            let member = level.member(self.text, key);
-            self.begin(member, value);
-            if byte(text, value) == b'{'
+            if first != b'"' {
+                return Err(Fault::at(at));
+            }
+            let mut key_end = skip_clean(text, at + 1);
+            let member = if byte(text, key_end) == b'"' {
+                level.member(text.get(at + 1..key_end).unwrap_or_default())
+            } else {
+                key_end = skip_escapes(text, key_end)? - 1;
+                level.member_escaped(self.text.get(at..key_end + 1).map(JsonStr::scanned))
+            };
+            let (colon, b':') = next_byte(text, key_end + 1) else { return Err(Fault::at(key_end + 1)) };
+            let key = Span::new(at + 1, key_end);
+            let (value, first_of_value) = next_byte(text, colon + 1);
+            if first_of_value == b'{'
                 && let Some(inside) = member.inside()
             {
+                self.keep(member, Span::begun(value));
                 level = inside;
-                at = skip_whitespace(text, value + 1);
-                if byte(text, at) != b'}' {
+                (at, first) = next_byte(text, value + 1);
+                if first != b'}' {
                     continue;
                 }
             } else {
-                let end = skip_member(text, value, used + level.depth())?;
-                self.end(member, end);
+                let end = match skip_member(text, value, first_of_value, used + level.depth()) {
+                    Ok(end) => end,
+                    Err(fault) => {
+                        self.keep(member, Span::begun(value));
+                        return Err(fault);
+                    }
+                };
                 if level == Level::Arguments {
-                    self.spans.params.index(key, Span::new(value, end));
+                    self.params.index(key, Span::new(value, end));
+                } else {
+                    self.keep(member, Span::new(value, end));
                 }
-                at = skip_whitespace(text, end);
+                (at, first) = next_byte(text, end);
             }
             // A value has ended, and so may what it was the last of.
-            loop {
-                match byte(text, at) {
-                    b',' => break,
-                    b'}' => {}
-                    _ => return Err(Fault::at(at)),
-                }
+            while first == b'}' {
                 at += 1;
                 let Some((ended, outer)) = level.outside() else { return Ok(at) };
-                self.end(ended, at);
+                if let Some(span) = self.span_mut(ended) {
+                    span.finish(at);
+                }
                 level = outer;
-                at = skip_whitespace(text, at);
+                (at, first) = next_byte(text, at);
             }
-            at = skip_whitespace(text, at + 1);
+            if first != b',' {
+                return Err(Fault::at(at));
+            }
+            (at, first) = next_byte(text, at + 1);
         }
     }
 
     #[inline]
-    fn begin(&mut self, member: Member, value: usize) {
-        let Some(span) = self.spans.span(member) else { return };
+    fn keep(&mut self, member: Member, place: Span) {
+        let Some(span) = self.span_mut(member) else { return };
         let again = !span.is_empty() && member.is_unique();
-        *span = Span::begun(value);
-        self.spans.duplicate |= again;
+        *span = place;
+        self.duplicate |= again;
     }
 
     #[inline]
-    fn end(&mut self, member: Member, end: usize) {
-        if let Some(span) = self.spans.span(member) {
-            span.finish(end);
+    fn span_mut(&mut self, member: Member) -> Option<&mut Span> {
+        let at = member as usize;
+        match at.checked_sub(self.message.len()) {
+            None => self.message.get_mut(at),
+            Some(at) => self.params.members.get_mut(at),
         }
     }
 
     /// What this is, or why it is nothing.
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
-        if self.spans.duplicate {
+        if self.duplicate {
             return Err(Violation::DuplicateKey);
         }
         if !self.version_is_right() {
@@ -124,11 +140,12 @@ impl<'f> Envelope<'f> {
 
     fn version_is_right(&self) -> bool {
         let version = self.span(Member::Version).bytes(self.text);
-        version == b"\"2.0\"" || (version.contains(&b'\\') && self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|v| v == "2.0"))
+        version == b"\"2.0\""
+            || (version.contains(&b'\\') && self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|v| v == "2.0"))
     }
 
     fn span(&self, member: Member) -> Span {
-        self.spans.message.get(member as usize).copied().unwrap_or_default()
+        self.message.get(member as usize).copied().unwrap_or(Span::NONE)
     }
 
     fn value(&self, member: Member) -> Option<RawJson<'f>> {
@@ -141,10 +158,6 @@ impl<'f> Envelope<'f> {
 
     pub(crate) fn id(&self) -> Option<Id<'f>> {
         self.span(Member::Id).of(self.text).and_then(Id::parse)
-    }
-
-    pub(crate) fn params(&self) -> Params<'f> {
-        Params::new(self.text, self.spans.params)
     }
 
     /// Whether it was meant as a notification: a method, and no id, not even a wrong one.
@@ -161,19 +174,12 @@ impl<'f> Envelope<'f> {
         self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
     }
 
-    /// The id of a message that was cut off. A number at the very end may go on behind it.
+    /// The id of a message that was cut off or broken: only one behind which the message goes on, since a number may be cut, too.
     pub(super) fn id_before_the_end(&self) -> Option<Id<'f>> {
-        if self.span(Member::Id).ends_at(self.text.len()) { None } else { self.id() }
-    }
-}
-
-impl EnvelopeSpans {
-    #[inline]
-    fn span(&mut self, member: Member) -> Option<&mut Span> {
-        let at = member as usize;
-        match at.checked_sub(self.message.len()) {
-            None => self.message.get_mut(at),
-            Some(at) => self.params.members.get_mut(at),
+        let text = self.text.as_bytes();
+        match text.get(skip_whitespace(text, self.span(Member::Id).end())) {
+            Some(b',' | b'}') => self.id(),
+            _ => None,
         }
     }
 }

@@ -19,8 +19,7 @@ pub const MAX_ID: usize = 48;
 impl<'f> Id<'f> {
     /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...
     pub(crate) fn parse(text: &'f str) -> Option<Self> {
-        let first = text.as_bytes().first()?;
-        let valid = match first {
+        let valid = match text.as_bytes().first()? {
             b'"' => true,
             b'-' | b'0'..=b'9' => is_plain_integer(text) || integer(text).is_some(),
             _ => false,
@@ -37,9 +36,9 @@ impl<'f> Id<'f> {
         if self.0.starts_with('"') { None } else { integer(self.0).and_then(|n| n.try_into().ok()) }
     }
 
-    /// A copy that can be kept; `None` when it is too long.
-    pub(crate) fn keep(self) -> Option<IdText> {
-        String::try_from(self.0).ok().map(IdText)
+    /// Whether it is too long to be kept.
+    pub(crate) fn is_too_long(self) -> bool {
+        self.0.len() > MAX_ID
     }
 
     /// A hash of what it means, never zero.
@@ -75,6 +74,13 @@ impl<'f> Id<'f> {
 }
 
 impl IdText {
+    /// Where it is, since it is large.
+    pub(crate) fn set(&mut self, id: Id<'_>) {
+        self.0.clear();
+        // What is too long has been refused.
+        let _ = self.0.push_str(id.0);
+    }
+
     pub(crate) fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -103,8 +109,12 @@ fn fnv_64(hash: u64, text: &str) -> u64 {
 
 /// Digits that have only one spelling: hashed and compared as they are.
 fn is_plain_integer(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    digits.len() <= 19 && text != "-0" && digits.bytes().all(|b| b.is_ascii_digit())
+    let digits = match text.as_bytes() {
+        b"-0" => return false,
+        [b'-', digits @ ..] => digits,
+        digits => digits,
+    };
+    digits.len() <= 19 && digits.iter().all(u8::is_ascii_digit)
 }
 
 fn fnv(hash: u32, bytes: &[u8]) -> u32 {

@@ -1,6 +1,6 @@
 //! Which members of a message are kept, and by which names they go.
 
-use crate::json::{JsonStr, Key};
+use crate::json::JsonStr;
 
 /// A member that is kept. Those of `params` and inside of it come last.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,34 +79,26 @@ impl Level {
         }
     }
 
-    /// The member with this key.
-    #[inline]
-    pub(super) fn member(self, text: &str, key: Key) -> Member {
-        if key.is_escaped {
-            return self.escaped(text, key);
-        }
-        self.named(text.as_bytes().get(key.start..key.end).unwrap_or_default())
-    }
-
+    /// The member whose key is this string, in which there is a backslash.
     #[cold]
     #[inline(never)]
-    fn escaped(self, text: &str, key: Key) -> Member {
+    pub(super) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
         let mut decoded = [0; 48];
-        let string = text.get(key.start - 1..key.end + 1).map(JsonStr::scanned);
         // What is too long is none of ours.
-        string.and_then(|string| string.copy_to(&mut decoded)).map_or(Member::Other, |name| self.named(name.as_bytes()))
+        string.and_then(|string| string.copy_to(&mut decoded)).map_or(Member::Other, |name| self.member(name.as_bytes()))
     }
 
-    /// Comparisons and no `match`, which compares byte by byte.
-    #[inline]
-    fn named(self, name: &[u8]) -> Member {
+    /// The member with this key. Comparisons and no `match`, which compares byte by byte.
+    pub(super) fn member(self, name: &[u8]) -> Member {
         macro_rules! among {
             ($($known:literal $member:ident),*) => {
                 $(if name == $known { Member::$member } else)* { Member::Other }
             };
         }
         match self {
-            Self::Message => among!(b"jsonrpc" Version, b"id" Id, b"method" Method, b"params" Params, b"result" Result, b"error" Error),
+            Self::Message => {
+                among!(b"jsonrpc" Version, b"id" Id, b"method" Method, b"params" Params, b"result" Result, b"error" Error)
+            }
             Self::Params => among!(
                 b"name" Name, b"arguments" Arguments, b"_meta" Meta, b"uri" Uri, b"cursor" Cursor, b"inputResponses" InputResponses,
                 b"requestState" RequestState

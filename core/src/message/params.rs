@@ -2,18 +2,24 @@
 
 use super::member::Member;
 use super::span::Span;
-use crate::json::{JsonStr, Key, RawJson, ReadError, same_text};
+use crate::json::{JsonStr, RawJson, ReadError, same_text};
 
 /// The `params` of a request or notification.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Params<'f> {
     text: &'f str,
-    spans: ParamsSpans,
+    /// Where the members are that are kept, `params` itself included.
+    pub(super) members: [Span; Member::OF_PARAMS],
+    /// Keys and values of the first arguments.
+    index: [(Span, Span); INDEXED],
+    indexed: u8,
 }
 
 impl<'f> Params<'f> {
-    pub(super) fn new(text: &'f str, spans: ParamsSpans) -> Self {
-        Self { text, spans }
+    /// None, of a message in `text`.
+    #[inline]
+    pub(super) const fn new(text: &'f str) -> Self {
+        Self { text, members: [Span::NONE; Member::OF_PARAMS], index: [(Span::NONE, Span::NONE); INDEXED], indexed: 0 }
     }
 
     /// The whole object; `{}` when there was none.
@@ -52,7 +58,7 @@ impl<'f> Params<'f> {
     /// `arguments`; empty when there are none. Found without a search.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
-        Arguments { text: self.text, raw: self.spans.span(Member::Arguments), index: self.spans.index, indexed: self.spans.indexed }
+        Arguments { text: self.text, raw: self.span(Member::Arguments), index: self.index, indexed: self.indexed }
     }
 
     /// `_meta`.
@@ -64,13 +70,28 @@ impl<'f> Params<'f> {
     /// One of the members that are kept, of `params` or of `_meta` in it.
     #[inline]
     pub(crate) fn member(&self, member: Member) -> Option<RawJson<'f>> {
-        self.spans.span(member).value(self.text)
+        self.span(member).value(self.text)
     }
 
     /// Whether it is there.
     #[inline]
     pub(crate) fn has(&self, member: Member) -> bool {
-        !self.spans.span(member).is_empty()
+        !self.span(member).is_empty()
+    }
+
+    #[inline]
+    fn span(&self, member: Member) -> Span {
+        let at = (member as usize).wrapping_sub(Member::FIRST_OF_PARAMS as usize);
+        self.members.get(at).copied().unwrap_or(Span::NONE)
+    }
+
+    /// Takes in an argument.
+    #[inline]
+    pub(super) fn index(&mut self, key: Span, value: Span) {
+        if let Some(entry) = self.index.get_mut(usize::from(self.indexed)) {
+            *entry = (key, value);
+            self.indexed += 1;
+        }
     }
 
     /// The whole as a type of yours.
@@ -116,32 +137,6 @@ impl<'f> Arguments<'f> {
     /// What did not fit the type. From 2025-11-25 on that is worth a result with `isError`, so that the model can correct itself.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
         self.raw().to()
-    }
-}
-
-/// Where the members of `params` are.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ParamsSpans {
-    pub(super) members: [Span; Member::OF_PARAMS],
-    /// Keys and values of the first arguments.
-    index: [(Span, Span); INDEXED],
-    indexed: u8,
-}
-
-impl ParamsSpans {
-    #[inline]
-    fn span(&self, member: Member) -> Span {
-        let at = (member as usize).wrapping_sub(Member::FIRST_OF_PARAMS as usize);
-        self.members.get(at).copied().unwrap_or_default()
-    }
-
-    /// Takes in an argument.
-    #[inline]
-    pub(super) fn index(&mut self, key: Key, value: Span) {
-        if let Some(entry) = self.index.get_mut(usize::from(self.indexed)) {
-            *entry = (Span::new(key.start, key.end), value);
-            self.indexed += 1;
-        }
     }
 }
 

@@ -3,13 +3,15 @@
 use crate::json::RawJson;
 
 /// From where to where, in bytes. Nothing is there when it is empty, since a value never is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Span {
     start: u32,
     end: u32,
 }
 
 impl Span {
+    pub(crate) const NONE: Self = Self { start: 0, end: 0 };
+
     /// A frame is shorter than four gigabytes: [`Messages`](super::Messages) sees to that.
     #[inline]
     pub(crate) fn new(start: usize, end: usize) -> Self {
@@ -37,8 +39,9 @@ impl Span {
         self.start != 0
     }
 
-    pub(crate) fn ends_at(self, at: usize) -> bool {
-        self.end as usize == at
+    /// The place behind it.
+    pub(crate) fn end(self) -> usize {
+        self.end as usize
     }
 
     #[inline]

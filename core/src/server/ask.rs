@@ -5,7 +5,7 @@ use core::time::Duration;
 use serde::Serialize;
 
 use super::pending::{Outgoing, Purpose};
-use super::{RequestHandle, Server, sound};
+use super::{RequestHandle, Scope, Server, sound};
 use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson, write_value};
@@ -96,6 +96,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
         let scope = self.scope.ok_or(SendError::NotAllowed)?;
+        let parent = request.parent.map(|parent| parent.0);
+        // What has begun is finished, even if its parent has ended meanwhile.
+        if !tx.is_open(key(request.method, parent)) {
+            self.may_ask(request, scope)?;
+        }
+        let timeout = request.timeout.unwrap_or(self.config.call_timeout);
+        let slot = self.call(now, request.method, request.params, Purpose::Application, parent, timeout, scope.revision, tx)?;
+        match parent {
+            Some(parent) if self.requests.get(parent).is_some() => self.suspend(now, parent),
+            Some(parent) => self.orphan_calls(parent),
+            None => {}
+        }
+        Ok(Call(slot))
+    }
+
+    fn may_ask<P: ?Sized>(&self, request: &ClientRequest<'_, P>, scope: Scope) -> Result<(), SendError> {
         let parent = request.parent.map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed)).transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
         // Until 2025-11-25 there was nothing to declare for a context.
@@ -107,13 +123,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if request.params.is_some_and(|params| !(request.is_sound)(params, scope.revision)) {
             return Err(SendError::Value);
         }
-        let parent = request.parent.map(|parent| parent.0);
-        let timeout = request.timeout.unwrap_or(self.config.call_timeout);
-        let slot = self.call(now, request.method, request.params, Purpose::Application, parent, timeout, scope.revision, tx)?;
-        if let Some(parent) = parent {
-            self.suspend(now, parent);
-        }
-        Ok(Call(slot))
+        Ok(())
     }
 
     /// Gives a request of ours up and tells the client. `false` when it was no longer open.
@@ -152,11 +162,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         // An id is never used again in a session; after four billion of them that ends.
         let number = self.calls_made.checked_add(1).ok_or(SendError::TooMany)?;
         let digits = Decimal::new(u64::from(number), false);
-        let key = match purpose {
-            Purpose::Application => FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial)),
+        let frame = match purpose {
+            Purpose::Application => key(method, parent),
             Purpose::KeepAlive | Purpose::Orphan => FrameKey::PING,
         };
-        tx.frame(key, revision, &mut |writer| {
+        tx.frame(frame, revision, &mut |writer| {
             write_response_head(writer, digits.as_bytes(), b",\"method\":")?;
             writer.string(method)?;
             if let Some(params) = params {
@@ -168,7 +178,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.calls_made = number;
         let hash = core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout));
-        self.calls.insert(hash, deadline, Outgoing { number, parent, purpose }).ok_or(SendError::TooMany)
+        self.calls.insert(hash, deadline, Outgoing { number, parent, purpose }).map(|(slot, _)| slot).ok_or(SendError::TooMany)
     }
 
     /// Takes a request of ours out of the table; its parent's time goes on.
@@ -222,4 +232,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             self.requests.set_deadline(parent, Some(now.saturating_add(left)));
         }
     }
+}
+
+/// Who writes a request to the client.
+fn key(method: &str, parent: Option<Slot>) -> FrameKey {
+    FrameKey::sent(hash_str(method) as u32 ^ parent.map_or(0, |parent| parent.serial))
 }

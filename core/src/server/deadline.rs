@@ -2,7 +2,7 @@
 
 use super::event::ServerEvent;
 use super::pending::{Purpose, Role};
-use super::respond::key;
+use super::respond::has_begun;
 use super::{Call, RequestHandle, Server};
 use crate::error::SendError;
 use crate::inflight::Slot;
@@ -33,7 +33,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         while let Some(slot) = self.requests.expired(now) {
             // An answer that has begun is finished.
-            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request) || tx.is_open(key(slot)) {
+            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request) || has_begun(tx, slot) {
                 self.requests.set_deadline(slot, None);
                 continue;
             }
@@ -71,12 +71,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.calls_made = 0;
     }
 
-    fn give_up(
-        &mut self,
-        now: Instant,
-        slot: Slot,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+    fn give_up(&mut self, now: Instant, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
         let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else { return Ok(None) };
         self.write_cancelled(number, tx)?;
         Ok(match self.end_call(now, slot) {

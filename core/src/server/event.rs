@@ -5,7 +5,9 @@ use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Arguments, Params};
 use crate::rpc::PeerError;
+use crate::trace;
 use crate::types::LoggingLevel;
+use crate::types::meta::{BAGGAGE, TRACEPARENT, TRACESTATE};
 use crate::violation::Violation;
 
 /// What happened. Borrows the frame, never the server.
@@ -139,5 +141,27 @@ impl<'f> Request<'f> {
     #[must_use]
     pub fn request_state(&self) -> Option<JsonStr<'f>> {
         self.params.get("requestState").and_then(RawJson::as_string)
+    }
+
+    /// `_meta.traceparent`, where it is well formed and written without escapes. What is not is no fault of the request's: it is only not traced.
+    #[must_use]
+    pub fn traceparent(&self) -> Option<&'f str> {
+        self.trace(TRACEPARENT).filter(|text| trace::is_traceparent(text))
+    }
+
+    /// `_meta.tracestate`, likewise. It means nothing without a [`traceparent`](Self::traceparent).
+    #[must_use]
+    pub fn tracestate(&self) -> Option<&'f str> {
+        self.trace(TRACESTATE).filter(|text| trace::is_tracestate(text))
+    }
+
+    /// `_meta.baggage`, likewise.
+    #[must_use]
+    pub fn baggage(&self) -> Option<&'f str> {
+        self.trace(BAGGAGE).filter(|text| trace::is_baggage(text))
+    }
+
+    fn trace(&self, key: &str) -> Option<&'f str> {
+        self.params.meta()?.get(key)?.as_string()?.as_plain()
     }
 }

@@ -45,7 +45,8 @@ impl Request<'_> {
             Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
             None => path,
         };
-        let is_safe = path.starts_with('/') && !path.split('/').any(|segment| matches!(segment, "." | ".."));
+        let is_safe =
+            path.starts_with('/') && !path.starts_with("//") && !path.split('/').any(|segment| matches!(segment, "." | ".."));
         is_safe.then_some(path)
     }
 }

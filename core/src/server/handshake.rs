@@ -1,10 +1,12 @@
 //! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
 
+use serde::Serialize;
+
 use super::event::ServerEvent;
 use super::receive::Refusal;
 use super::{Scope, Server};
 use crate::error::SendError;
-use crate::json::{Extras, Meta, RawJson, WriteError, Writer, write_result, write_value};
+use crate::json::{Extras, Meta, RawJson, ResultExtras, WriteError, Writer, write_result, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -65,8 +67,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
-            write_result(writer, &result, self.extras(Revision::LATEST, "complete", &write_info))?;
+            self.write_result(writer, "complete", &result)?;
             writer.put(b"}")
         })?;
         Ok(None)
@@ -78,18 +79,14 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .with_extensions(self.config.extensions)
     }
 
-    /// What results of this revision get beside what the application put into them.
-    pub(super) fn extras<'e>(
-        &self,
-        revision: Revision,
-        result_type: &'e str,
-        write_info: &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
-    ) -> Extras<'e> {
-        if !revision.is_modern() {
-            return Extras::Nothing;
-        }
-        let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: write_info });
-        Extras::Result { result_type, meta }
+    /// Writes a result, with what those of its revision get beside what the application put into them.
+    #[inline]
+    pub(super) fn write_result<T: Serialize + ?Sized>(&self, writer: &mut Writer<'_>, result_type: &str, result: &T) -> Result<(), WriteError> {
+        let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
+        let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: &write_info });
+        let extras = ResultExtras { result_type, meta };
+        let extras = if writer.revision().is_modern() { Extras::Result(&extras) } else { Extras::Nothing };
+        write_result(writer, result, extras)
     }
 
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {

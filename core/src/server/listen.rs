@@ -12,7 +12,7 @@ use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{Id, IdText, Params, hash_text};
 use crate::rpc::{write_notification_head, write_response_head};
 use crate::tx::Tx;
-use crate::types::meta::{SERVER_INFO, SUBSCRIPTION_ID};
+use crate::types::meta::SUBSCRIPTION_ID;
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
@@ -36,16 +36,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 Ok(true)
             }
             Role::Ending => {
-                let id = pending.id.clone();
-                let config = self.config;
+                let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
                 tx.frame(frame, Revision::LATEST, &mut |writer| {
+                    let id = &pending.id;
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{\"resultType\":\"complete\",\"_meta\":{")?;
-                    write_subscription_id(writer, &id)?;
-                    if config.name_in_results {
-                        writer.put(b",\"")?;
-                        writer.put(SERVER_INFO.as_bytes())?;
-                        writer.put(b"\":")?;
-                        crate::json::write_value(writer, &config.info)?;
+                    write_subscription_id(writer, id)?;
+                    if self.config.name_in_results {
+                        writer.put(b",")?;
+                        self.write_named_info(writer)?;
                     }
                     writer.put(b"}}}")
                 })?;
@@ -60,7 +58,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub(super) fn listen<'f>(
         &mut self,
         id: Id<'f>,
-        kept: IdText,
         params: &Params<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
@@ -71,7 +68,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         let slot = match self.acknowledging {
             Some(slot) => slot,
-            None => match self.open_listen(id, kept, wanted, uris) {
+            None => match self.open_listen(id, wanted, uris) {
                 Some(slot) => slot,
                 None => return self.refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
             },
@@ -120,14 +117,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    fn open_listen(&mut self, id: Id<'_>, kept: IdText, wanted: Wanted, uris: RawJson<'_>) -> Option<Slot> {
+    fn open_listen(&mut self, id: Id<'_>, wanted: Wanted, uris: RawJson<'_>) -> Option<Slot> {
         let open = self.requests.slots().filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request)).count();
         // One place stays for requests, unless there is only one.
         if open + 1 >= N.max(2) {
             return None;
         }
         let pending = Pending {
-            id: kept,
+            id: IdText::default(),
             token: IdText::default(),
             revision: Revision::LATEST,
             capabilities: ClientCapability::NONE,
@@ -138,7 +135,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             asking: 0,
             time_left: None,
         };
-        let slot = self.requests.insert(id.hash(), None, pending)?;
+        let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
+        pending.id.set(id);
         if wanted.contains(Wanted::UPDATES) {
             for uri in uris.elements().filter_map(RawJson::as_string) {
                 self.subscriptions.insert(slot.index, hash_text(uri));

@@ -1,6 +1,7 @@
 //! The server: a state machine over frames, for all revisions at once.
 
 mod ask;
+mod by_hand;
 mod config;
 mod deadline;
 mod event;

@@ -97,7 +97,7 @@ impl Amount {
     }
 }
 
-/// A log message.
+/// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the same without a client's help.
 #[derive(Debug)]
 pub struct LogMessage<'a, T: ?Sized> {
     /// How severe.
@@ -284,7 +284,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !url || HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| write_notification(writer, method, params))
+        tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| {
+            write_notification(writer, method, params)
+        })
     }
 
     /// Tells one subscriber of a change; `false` when all have been told. `while server.publish(&mut change, tx)? {}`, or `send` around each call.
@@ -328,7 +330,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
-fn write_change(change: &Change<'_>, to: u32, revision: Revision, subscription: Option<&IdText>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+fn write_change(
+    change: &Change<'_>,
+    to: u32,
+    revision: Revision,
+    subscription: Option<&IdText>,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
     tx.frame(FrameKey::sent(hash), revision, &mut |writer| {
         write_notification_head(writer, change.method())?;

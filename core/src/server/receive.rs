@@ -2,8 +2,10 @@
 
 use super::event::{Request, ServerEvent};
 use super::pending::{Pending, Purpose, Role};
+use super::respond::has_begun;
 use super::{RequestHandle, Scope, Server};
 use crate::error::SendError;
+use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Id, IdText, Item, Kind, Member, Messages, Params};
@@ -27,21 +29,41 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         messages: &mut Messages<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        if messages.is_done() {
-            return Ok(None);
-        }
-        let mut envelope = messages.envelope();
-        while let Some((item, next)) = messages.peek(&mut envelope) {
+        while !messages.is_done() {
+            let mut envelope = messages.envelope();
+            let Some((item, next)) = messages.peek(&mut envelope) else { break };
+            let params = &envelope.params;
             let event = match item {
-                Item::Message(kind) => {
+                Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
-                    match kind {
-                        Kind::Request { id, method } => {
-                            self.request_arrived(now, id, method, &envelope.params(), messages.in_batch(), tx)?
+                    let method = Method::from_json(method);
+                    match self.admit(id, method, params, messages.in_batch()) {
+                        Ok(context) if method.is_for_the_application() => {
+                            if let Some(slot) = self.open_request(now, id, method, &context) {
+                                messages.advance(next);
+                                // Made here and nowhere else: it is large, and this is where most messages end.
+                                return Ok(Some(ServerEvent::Request(Request {
+                                    handle: RequestHandle(slot),
+                                    method,
+                                    revision: context.revision,
+                                    capabilities: context.capabilities,
+                                    wants_progress: context.token.is_some(),
+                                    params: *params,
+                                })));
+                            }
+                            self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
                         }
-                        Kind::Notification { method } => self.notification(method, &envelope.params(), tx)?,
-                        Kind::Response { id, outcome } => self.response(now, id, outcome, tx),
+                        Ok(context) => self.answer_by_itself(id, method, context.revision, params, tx)?,
+                        Err((revision, refusal)) => self.refuse(refusal.id(id), revision, refusal, tx)?,
                     }
+                }
+                Item::Message(Kind::Notification { method }) => {
+                    self.heard = now;
+                    self.notification(method, params, tx)?
+                }
+                Item::Message(Kind::Response { id, outcome }) => {
+                    self.heard = now;
+                    self.response(now, id, outcome, tx)
                 }
                 Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => None,
                 Item::Batch => {
@@ -55,63 +77,51 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             if event.is_some() {
                 return Ok(event);
             }
-            envelope = messages.envelope();
         }
         Ok(None)
     }
 
-    #[inline]
-    fn request_arrived<'f>(
+    /// Requests that an application has nothing to do with.
+    fn answer_by_itself<'f>(
         &mut self,
-        now: Instant,
         id: Id<'f>,
-        name: JsonStr<'f>,
+        method: Method<'f>,
+        revision: Revision,
         params: &Params<'f>,
-        in_batch: bool,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let method = Method::from_json(name);
-        let context = match self.admit(id, method, params, in_batch) {
-            Ok(context) => context,
-            Err((revision, refusal)) => return self.refuse(refusal.id(id), revision, refusal, tx),
-        };
         match method {
             Method::Initialize => self.initialize(id, params, tx),
             Method::ServerDiscover => self.discover(id, tx),
-            Method::Ping => self.answer_empty(id, context.revision, tx).map(|()| None),
-            Method::Shutdown => self.answer_empty(id, context.revision, tx).map(|()| Some(ServerEvent::Shutdown)),
-            Method::LoggingSetLevel => self.set_level(id, context.revision, params, tx),
-            Method::ResourcesSubscribe => self.subscribe(id, context.revision, params, tx),
-            Method::ResourcesUnsubscribe => self.unsubscribe(id, context.revision, params, tx),
-            Method::SubscriptionsListen => self.listen(id, context.id, params, tx),
-            _ => {
-                let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
-                let pending = Pending {
-                    id: context.id,
-                    token: context.token,
-                    revision: context.revision,
-                    capabilities: context.capabilities,
-                    log_level: context.log_level,
-                    may_require_input: method.may_require_input(),
-                    role: Role::Request,
-                    progress: None,
-                    asking: 0,
-                    time_left: None,
-                };
-                let wants_progress = !pending.token.is_empty();
-                let Some(slot) = self.requests.insert(context.hash, deadline, pending) else {
-                    return self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx);
-                };
-                Ok(Some(ServerEvent::Request(Request {
-                    handle: RequestHandle(slot),
-                    method,
-                    revision: context.revision,
-                    capabilities: context.capabilities,
-                    wants_progress,
-                    params: *params,
-                })))
-            }
+            Method::LoggingSetLevel => self.set_level(id, revision, params, tx),
+            Method::ResourcesSubscribe => self.subscribe(id, revision, params, tx),
+            Method::ResourcesUnsubscribe => self.unsubscribe(id, revision, params, tx),
+            Method::SubscriptionsListen => self.listen(id, params, tx),
+            Method::Shutdown => self.answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown)),
+            _ => self.answer_empty(id, revision, tx).map(|()| None),
         }
+    }
+
+    fn open_request(&mut self, now: Instant, id: Id<'_>, method: Method<'_>, context: &Context<'_>) -> Option<Slot> {
+        let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+        let pending = Pending {
+            id: IdText::default(),
+            token: IdText::default(),
+            revision: context.revision,
+            capabilities: context.capabilities,
+            log_level: context.log_level,
+            may_require_input: method.may_require_input(),
+            role: Role::Request,
+            progress: None,
+            asking: 0,
+            time_left: None,
+        };
+        let (slot, pending) = self.requests.insert(context.hash, deadline, pending)?;
+        pending.id.set(id);
+        if let Some(token) = context.token {
+            pending.token.set(token);
+        }
+        Some(slot)
     }
 
     /// Everything that is checked before a request is looked at closely, in the order of the specification's checks.
@@ -121,7 +131,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         method: Method<'f>,
         params: &Params<'f>,
         in_batch: bool,
-    ) -> Result<Context, (Revision, Refusal<'f>)> {
+    ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
         let modern = params.has(Member::ProtocolVersion)
             || self.scope.is_none() && params.has(Member::ClientCapabilities);
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
@@ -131,7 +141,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
             return Err(refuse(Violation::IdInUse.into()));
         }
-        let kept = id.keep().ok_or_else(|| refuse(Violation::IdTooLong.into()))?;
+        if id.is_too_long() {
+            return Err(refuse(Violation::IdTooLong.into()));
+        }
         if params.given().is_some_and(|raw| !raw.is_object()) {
             return Err(refuse(Violation::InvalidParams.into()));
         }
@@ -141,15 +153,14 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
         .map_err(refuse)?;
-        let token = match params.member(Member::ProgressToken) {
-            None => IdText::default(),
-            Some(token) => Id::parse(token.as_str())
-                .ok_or_else(|| refuse(Refusal::params("The progress token must be a string or an integer")))?
-                .keep()
-                .ok_or_else(|| refuse(Violation::IdTooLong.into()))?,
+        let token = params.member(Member::ProgressToken);
+        let token = match token.map(|token| Id::parse(token.as_str())) {
+            Some(None) => return Err(refuse(Refusal::params("The progress token must be a string or an integer"))),
+            Some(Some(token)) if token.is_too_long() => return Err(refuse(Violation::IdTooLong.into())),
+            token => token.flatten(),
         };
         check_params(method, params, modern).map_err(|message| refuse(Refusal::params(message)))?;
-        Ok(Context { id: kept, hash, token, revision, capabilities, log_level })
+        Ok(Context { hash, token, revision, capabilities, log_level })
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
@@ -244,7 +255,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let id = params.get("requestId").and_then(|id| Id::parse(id.as_str()));
         let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else { return Ok(None) };
         // An answer that has begun is finished; the client will ignore it.
-        if tx.is_open(FrameKey::response(slot.index, slot.serial)) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+        if has_begun(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
             return Ok(None);
         }
         // A change that has begun is told to the end, for which its subscription must be there.
@@ -335,10 +346,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 }
 
 /// What is known of a request that was admitted.
-struct Context {
-    id: IdText,
+struct Context<'f> {
     hash: u32,
-    token: IdText,
+    token: Option<Id<'f>>,
     revision: Revision,
     capabilities: ClientCapability,
     log_level: Option<LoggingLevel>,

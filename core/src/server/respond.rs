@@ -9,7 +9,7 @@ use super::pending::{Pending, Role};
 use super::{RequestHandle, Server, sound};
 use crate::error::SendError;
 use crate::inflight::Slot;
-use crate::json::{RawJson, WriteError, Writer, write_result, write_value};
+use crate::json::{RawJson, WriteError, Writer, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
@@ -61,7 +61,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
-    pub fn respond_structured(&mut self, request: RequestHandle, data: RawJson<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn respond_structured(
+        &mut self,
+        request: RequestHandle,
+        data: RawJson<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         let content = [ContentBlock::text(data.as_str())];
         self.respond(request, &CallToolResult::new(&content).structured_content(data), tx)
     }
@@ -71,7 +76,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn refuse_arguments(&mut self, request: RequestHandle, why: &dyn fmt::Display, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn refuse_arguments(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn fmt::Display,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
             return self.respond(request, &Failure(why), tx);
         }
@@ -162,7 +172,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`SendError::Full`]: drain and call again.
     pub fn abandon(&mut self, request: RequestHandle, error: &RpcError<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
         tx.abandon(key(request.0))?;
-        self.respond_error(request, error, tx)
+        // Under a key of its own: called again in the middle of the error, it must not break that off too.
+        self.answer_as(instead(request.0), request, tx, |_, id, writer| write_error(writer, Some(id), error))
     }
 
     fn respond_as<T: Serialize + ?Sized>(
@@ -174,8 +185,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<Answered, SendError> {
         self.answer(request, tx, |server, id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
-            let write_info = |writer: &mut Writer<'_>| server.write_info(writer);
-            write_result(writer, result, server.extras(writer.revision(), result_type, &write_info))?;
+            server.write_result(writer, result_type, result)?;
             writer.put(b"}")
         })
     }
@@ -186,11 +196,21 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
         write: impl Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<Answered, SendError> {
+        self.answer_as(key(request.0), request, tx, write)
+    }
+
+    fn answer_as(
+        &mut self,
+        frame: FrameKey,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+        write: impl Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(key(request.0), pending.revision, &mut |writer| write(self, pending.id.as_str(), writer))?;
+        tx.frame(frame, pending.revision, &mut |writer| write(self, pending.id.as_str(), writer))?;
         self.forget(request.0);
         Ok(Answered::Sent)
     }
@@ -247,6 +267,17 @@ impl Serialize for Shown<'_> {
     }
 }
 
+/// The answer to the request in this slot.
 pub(super) fn key(slot: Slot) -> FrameKey {
     FrameKey::response(slot.index, slot.serial)
+}
+
+/// The error in place of an answer that was broken off.
+fn instead(slot: Slot) -> FrameKey {
+    FrameKey::instead_of_response(slot.index, slot.serial)
+}
+
+/// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores it if it must.
+pub(super) fn has_begun(tx: &Tx<'_>, slot: Slot) -> bool {
+    tx.is_open(key(slot)) || tx.is_open(instead(slot))
 }

@@ -10,7 +10,8 @@ pub(super) fn elicitation(params: &ElicitParams<'_>, revision: Revision) -> bool
             let schema = form.requested_schema;
             // Fields of our own are written as 2025-06-18 knows them; JSON is written as it is.
             let lists = revision == Revision::V2025_06_18 && schema.as_json().is_some();
-            schema.check().is_ok() && !(lists && schema.fields().flatten().any(|field| matches!(field.schema, FieldSchema::SelectMany(_))))
+            schema.check().is_ok()
+                && !(lists && schema.fields().flatten().any(|field| matches!(field.schema, FieldSchema::SelectMany(_))))
         }
         ElicitParams::Url(page) => page.is_valid(revision),
     }

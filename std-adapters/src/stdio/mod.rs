@@ -7,7 +7,7 @@
 //!
 //! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
 //!
-//! fn main() -> std::io::Result<()> {
+//! fn main() -> Result<(), stdio::Error> {
 //!     stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
 //!         ServerEvent::Request(request) => session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ()),
 //!         _ => Ok(()),

@@ -6,7 +6,8 @@ use mcp_sansio::{Catalog, RawJson};
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 /// Three tools.
-static TOOLS: [Tool<'static>; 3] = [Tool::new("a", SCHEMA), Tool::new("b", SCHEMA).description("The second"), Tool::new("c", SCHEMA)];
+static TOOLS: [Tool<'static>; 3] =
+    [Tool::new("a", SCHEMA), Tool::new("b", SCHEMA).description("The second"), Tool::new("c", SCHEMA)];
 /// Two resources.
 static RESOURCES: [Resource<'static>; 2] = [Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
 /// One template.

@@ -43,14 +43,22 @@ pub use parse::Transcript;
 /// When one cannot be read.
 #[must_use]
 pub fn all() -> Vec<Transcript> {
+    texts().iter().map(|(name, text)| Transcript::parse(name, text).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+}
+
+/// The names and texts of all transcripts, by path.
+///
+/// # Panics
+/// When one cannot be read.
+#[must_use]
+pub fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts");
     let mut paths = Vec::new();
     collect(&root, &mut paths);
     paths.sort();
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let name = path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned();
-        Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"))
+        (path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned(), text)
     };
     paths.iter().map(read).collect()
 }
@@ -71,6 +79,14 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
     Ok(first.unwrap_or_default())
 }
 
+/// Plays a transcript in one way only.
+///
+/// # Errors
+/// What was expected and what came instead.
+pub fn play_once(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
+    play::play(transcript, &wire::WAYS[0])
+}
+
 /// What the transcripts make the server send, for comparison with the schemas: each message with the revision that it was written for. Up to 2025-06-18
 /// an error that answers what could not be read has the id `null`, which those schemas do not know.
 ///
@@ -78,7 +94,7 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
 /// When a transcript fails.
 #[must_use]
 pub fn outgoing_messages() -> Vec<(Revision, String)> {
-    all().iter().flat_map(|transcript| play::play(transcript, &wire::WAYS[0]).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+    all().iter().flat_map(|transcript| play_once(transcript).unwrap_or_else(|fault| panic!("{fault}"))).collect()
 }
 
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {

@@ -40,8 +40,20 @@ impl Transcript {
     /// # Errors
     /// The first line that makes no sense.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+        Self::read_with(name, text, BTreeMap::new())
+    }
+
+    /// The same conversation with a client that says this about itself, in each `${meta}` and in `initialize`.
+    ///
+    /// # Errors
+    /// The first line that makes no sense.
+    pub fn parse_for(name: &str, text: &str, client_info: &str) -> Result<Self, String> {
+        let text = text.replace(CLIENT_INFO, client_info);
+        Self::read_with(name, &text, BTreeMap::from([(CLIENT_INFO.into(), client_info.into())]))
+    }
+
+    fn read_with(name: &str, text: &str, mut names: BTreeMap<String, String>) -> Result<Self, String> {
         let mut transcript = Self { name: name.into(), options: Vec::new(), steps: Vec::new() };
-        let mut names = BTreeMap::new();
         for (line, text) in (1..).zip(text.lines()) {
             if text.trim().is_empty() || text.starts_with('#') {
                 continue;
@@ -94,6 +106,9 @@ impl Transcript {
     }
 }
 
+/// What clients in transcripts say about themselves.
+const CLIENT_INFO: &str = r#"{"name":"c","version":"1"}"#;
+
 /// Resolves `${...}`.
 fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let mut out = String::new();
@@ -112,14 +127,17 @@ fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String>
     let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
     Ok(match name {
         "meta" => {
-            let (capabilities, members) = match argument.strip_prefix('{').map(|rest| closing(rest).ok_or("an open brace")).transpose()? {
-                Some(end) => argument.split_at(end + 2),
-                None => ("{}", argument),
-            };
-            let members = members.trim();
-            let comma = if members.is_empty() { "" } else { "," };
+            let (capabilities, members) =
+                match argument.strip_prefix('{').map(|rest| closing(rest).ok_or("an open brace")).transpose()? {
+                    Some(end) => argument.split_at(end + 2),
+                    None => ("{}", argument),
+                };
+            let mut members: Vec<String> = if members.trim().is_empty() { Vec::new() } else { vec![members.trim().into()] };
+            let client_info = names.get(CLIENT_INFO).map(|info| format!(r#""io.modelcontextprotocol/clientInfo":{info}"#));
+            members.extend(client_info);
+            let rest: String = members.iter().map(|member| format!(",{member}")).collect();
             format!(
-                r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{comma}{members}}}"#
+                r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{rest}}}"#
             )
         }
         "server" => r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#.into(),

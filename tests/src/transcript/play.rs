@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::claims::Claims;
 use super::parse::{Kind, Transcript};
 use super::setup::Setup;
-use super::wire::{Way, Wire};
+use super::wire::{PATIENCE, Way, Wire};
 
 /// Plays it; returns what was sent.
 pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
@@ -65,7 +65,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         for step in &transcript.steps {
             player.step(&step.kind).map_err(|fault| {
                 let rest = player.claims.rest();
-                place(step.line, if rest.is_empty() || fault.ends_with(&rest) { fault } else { format!("{fault}\n  then:{rest}") })
+                place(
+                    step.line,
+                    if rest.is_empty() || fault.ends_with(&rest) { fault } else { format!("{fault}\n  then:{rest}") },
+                )
             })?;
         }
         player.claims.settle().map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
@@ -147,7 +150,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
 
     /// Where to go on, if the frame is to be given back because the output is full.
     fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
-        loop {
+        for _ in 0..PATIENCE {
             match self.server.next_event(self.now, &mut messages, self.wire.tx()) {
                 Ok(Some(event)) => self.happened(&event),
                 Ok(None) => return None,
@@ -156,6 +159,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 Err(error) => panic!("next_event: {error}"),
             }
         }
+        panic!("a call is repeated for ever");
     }
 
     fn happened(&mut self, event: &ServerEvent<'_>) {
@@ -222,6 +226,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         let scope = self.server.legacy_revision().unwrap_or(Revision::LATEST);
         let of = |key: String| if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { scope };
         match (message["method"].as_str(), message.get("id")) {
+            // What a client may ask before it opens a session is answered in the legacy way.
+            (None, Some(id)) if message.get("result").is_some() && self.server.legacy_revision().is_none() => {
+                if self.modern.get(&format!("id {id}")) == Some(&true) { Revision::LATEST } else { Revision::LATEST_LEGACY }
+            }
             (None, Some(id)) => of(format!("id {id}")),
             (Some("notifications/progress"), _) => of(format!("token {}", message["params"]["progressToken"])),
             (Some("notifications/message"), _) => self.logging.unwrap_or(scope),
@@ -246,4 +254,3 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         call.copied().ok_or_else(|| format!("there was no call {name}"))
     }
 }
-

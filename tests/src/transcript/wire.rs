@@ -62,7 +62,7 @@ impl Wire {
 
     /// Calls until there was room, as an adapter does.
     pub(super) fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
-        loop {
+        for _ in 0..PATIENCE {
             match call(&mut self.tx) {
                 Err(error) if error.is_full() => self.drain(),
                 // What may be dropped is dropped by a real adapter; here it goes past the small buffer.
@@ -76,6 +76,7 @@ impl Wire {
                 other => return other,
             }
         }
+        panic!("a call is repeated for ever");
     }
 
     /// The transport takes some.
@@ -104,3 +105,6 @@ impl Wire {
         }
     }
 }
+
+/// So many times a call is repeated: more often than any frame has bytes.
+pub(super) const PATIENCE: usize = 100_000;

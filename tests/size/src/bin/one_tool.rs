@@ -2,6 +2,8 @@
 #![no_std]
 #![no_main]
 
+use core::mem::MaybeUninit;
+
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer};
 use size::{board, drain, send, uart::Uart};
@@ -22,16 +24,17 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 fn main() -> ! {
     static mut RX: RxBuffer<[u8; BYTES]> = RxBuffer::new([0; BYTES]);
     static mut TX: TxBuffer<[u8; BYTES]> = TxBuffer::new([0; BYTES]);
-    static mut SERVER: Server<'static, 4, 4> = Server::with_capacity(&CONFIG);
+    static mut SERVER: MaybeUninit<Server<'static, 4, 4>> = MaybeUninit::uninit();
 
     board::open();
     let mut port = Uart::open();
+    let server = SERVER.write(Server::with_capacity(&CONFIG));
     loop {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Ok(Some(event)) = send(&mut port, TX, |tx| SERVER.next_event(board::now(), &mut messages, tx)) {
+            while let Ok(Some(event)) = send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx)) {
                 let ServerEvent::Request(request) = event else { continue };
-                let Ok(Some(Target::Tool(_))) = send(&mut port, TX, |tx| CATALOG.answer(SERVER, &request, tx)) else { continue };
+                let Ok(Some(Target::Tool(_))) = send(&mut port, TX, |tx| CATALOG.answer(server, &request, tx)) else { continue };
                 let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
                     Some(on) => {
                         board::set_lamp(on);
@@ -39,7 +42,7 @@ fn main() -> ! {
                     }
                     None => TextResult::error("on must be true or false"),
                 };
-                let _ = send(&mut port, TX, |tx| SERVER.respond(request.handle, &result, tx));
+                let _ = send(&mut port, TX, |tx| server.respond(request.handle, &result, tx));
             }
         }
         drain(&mut port, TX);

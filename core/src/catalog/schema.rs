@@ -1,0 +1,149 @@
+//! Whether a value fits a JSON Schema, as far as its first level shows it.
+
+use core::cmp::Ordering;
+
+use super::CatalogFault;
+use crate::json::{JsonStr, RawJson};
+
+/// The dialects that are read, with and without what some write at the end. 2020-12 is meant where none is named.
+const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
+const DIALECTS: [&str; 4] = [
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2020-12/schema#",
+    DRAFT_07,
+    "http://json-schema.org/draft-07/schema#",
+];
+
+pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
+    schema
+        .get("$schema")
+        .is_none_or(|dialect| dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known)))
+}
+
+/// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are not known here, allow anything.
+pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogFault<'x>> {
+    let fault = |entry, fault| Err(CatalogFault { entry, fault });
+    if !is_known_dialect(schema) {
+        return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
+    }
+    // In draft-07 nothing counts beside a reference; references are not followed.
+    let refers =
+        schema.get("$schema").and_then(RawJson::as_string).is_some_and(|d| d.chars().take(DRAFT_07.len()).eq(DRAFT_07.chars()));
+    let refers = |schema: RawJson<'_>| refers && schema.get("$ref").is_some();
+    if refers(schema) {
+        return Ok(());
+    }
+    fits(schema, value, NESTED).or_else(|found| fault("the whole", found))?;
+    if !value.is_object() {
+        return Ok(());
+    }
+    let properties = schema.get("properties").unwrap_or(RawJson::EMPTY);
+    for (name, property) in properties.members().filter(|(_, property)| !refers(*property)) {
+        if let Some(value) = find(value, name) {
+            fits(property, value, NESTED).or_else(|found| fault(name.inner(), found))?;
+        }
+    }
+    for name in schema.get("required").unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string) {
+        if find(value, name).is_none() {
+            return fault(name.inner(), "is missing");
+        }
+    }
+    let closed =
+        schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
+    match value.members().find(|(name, _)| closed && find(properties, *name).is_none()) {
+        Some((name, _)) => fault(name.inner(), "is not known"),
+        None => Ok(()),
+    }
+}
+
+/// The keywords that need no look into objects; the elements of a list, too, while `nested` lasts.
+fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8) -> Result<(), &'static str> {
+    if schema.as_bool() == Some(false) {
+        return Err("is not allowed");
+    }
+    if let Some(kind) = schema.get("type") {
+        let listed = kind.elements().filter_map(RawJson::as_string).any(|kind| is_of_type(value, kind));
+        if !listed && !kind.as_string().is_some_and(|kind| is_of_type(value, kind)) {
+            return Err("is of a type that the schema does not allow");
+        }
+    }
+    let chosen = schema.get("enum").is_none_or(|choices| choices.elements().any(|choice| may_equal(choice, value)));
+    if !chosen || schema.get("const").is_some_and(|only| !may_equal(only, value)) {
+        return Err("is none of the values that the schema allows");
+    }
+    let within = |least: &str, most: &str, count: usize| {
+        let bound = |key| schema.get(key).and_then(RawJson::as_u64);
+        bound(least).is_none_or(|least| count as u64 >= least) && bound(most).is_none_or(|most| count as u64 <= most)
+    };
+    if value.is_number() {
+        let holds =
+            |key, wanted: fn(Ordering) -> bool| schema.get(key).and_then(|bound| compare(value, bound)).is_none_or(wanted);
+        let in_range = holds("minimum", Ordering::is_ge)
+            && holds("maximum", Ordering::is_le)
+            && holds("exclusiveMinimum", Ordering::is_gt)
+            && holds("exclusiveMaximum", Ordering::is_lt);
+        return if in_range { Ok(()) } else { Err("is too small or too great") };
+    }
+    if let Some(text) = value.as_string() {
+        let has_bounds = schema.get("minLength").is_some() || schema.get("maxLength").is_some();
+        let fits = !has_bounds || within("minLength", "maxLength", text.chars().count());
+        return if fits { Ok(()) } else { Err("is too short or too long") };
+    }
+    if !value.is_array() {
+        return Ok(());
+    }
+    if !within("minItems", "maxItems", value.elements().count()) {
+        return Err("has too few elements, or too many");
+    }
+    match schema.get("items").filter(|_| nested > 0 && schema.get("prefixItems").is_none()) {
+        Some(items) => value.elements().try_for_each(|element| fits(items, element, nested - 1)),
+        None => Ok(()),
+    }
+}
+
+fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
+    object.members().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// A type that no dialect has allows anything.
+fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
+    match kind.as_plain() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.as_string().is_some(),
+        Some("number") => value.is_number(),
+        Some("integer") => is_integer(value),
+        Some("boolean") => value.as_bool().is_some(),
+        Some("null") => value.is_null(),
+        _ => true,
+    }
+}
+
+/// Also `4.0`, and one that is too great for 64 bits.
+fn is_integer(value: RawJson<'_>) -> bool {
+    value.is_number() && (value.as_i64().is_some() || value.as_u64().is_some() || !value.as_str().contains(['.', 'e', 'E']))
+}
+
+fn compare(one: RawJson<'_>, other: RawJson<'_>) -> Option<Ordering> {
+    match (one.as_i64(), other.as_i64()) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+/// Two lists, or two objects, may be equal: that is not looked into.
+fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
+    match (one.as_string(), other.as_string()) {
+        (Some(one), Some(other)) => return one == other,
+        (None, None) => {}
+        _ => return false,
+    }
+    if one.is_number() && other.is_number() {
+        return compare(one, other) == Some(Ordering::Equal);
+    }
+    let compound = one.is_object() && other.is_object() || one.is_array() && other.is_array();
+    compound || one.as_str() == other.as_str()
+}
+
+/// How deep lists in lists are looked into.
+const NESTED: u8 = 2;

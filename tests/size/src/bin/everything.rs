@@ -1,0 +1,390 @@
+//! All that a server can offer, for all revisions of the protocol: tools, resources (text and bytes from flash), a template, a prompt, completion, logging,
+//! progress, cancellation, subscriptions, and a question to the person that is asked in both eras.
+#![no_std]
+#![no_main]
+
+use core::mem::MaybeUninit;
+use core::time::Duration;
+
+use mcp_sansio::types::{
+    CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field, GetPromptResult, Implementation, InputRequest,
+    InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema, Resource,
+    ResourceContents, ResourceData, ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
+};
+use mcp_sansio::{
+    Call, Catalog, Change, ClientCapability, ClientRequest, Instant, JsonStr, LogMessage, Messages, Progress, RawJson, Request,
+    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    to_slice,
+};
+use serde::{Deserialize, Serialize};
+use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
+
+/// Requests in flight, and so the most that may blink at once.
+const IN_FLIGHT: usize = 4;
+/// The longest name of the board.
+const NAME_BYTES: usize = 24;
+const NAME: &str = "board://name";
+const PICTURE: &str = "board://picture";
+
+size::figure!("buffer rx", RX_BYTES);
+size::figure!("buffer tx", TX_BYTES);
+size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
+size::figure!("size of the jobs and the question", size_of::<[Option<Blinking>; IN_FLIGHT]>() + size_of::<Option<(Call, RequestHandle)>>());
+
+static CONFIG: ServerConfig = ServerConfig::new(
+    Implementation::new("board", "1.0.0").title("Board"),
+    ServerCapability::TOOLS
+        .and(ServerCapability::RESOURCES)
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::PROMPTS)
+        .and(ServerCapability::COMPLETIONS)
+        .and(ServerCapability::LOGGING),
+)
+.instructions("A microcontroller with one lamp and 31 pins.")
+.request_timeout(Duration::from_secs(30));
+
+static CATALOG: Catalog = Catalog::new()
+    .tools(&[
+        Tool::new(
+            "lamp",
+            RawJson::from_static(
+                r#"{"type":"object","properties":{"on":{"type":"boolean","description":"Whether it shines"}},"required":["on"]}"#,
+            ),
+        )
+        .title("Lamp")
+        .description("Switches the lamp on or off")
+        .annotations(ToolAnnotations::new().destructive_hint(false).idempotent_hint(true)),
+        Tool::new(
+            "pin",
+            RawJson::from_static(
+                r#"{"type":"object","properties":{"number":{"type":"integer","minimum":0,"maximum":30}},"required":["number"]}"#,
+            ),
+        )
+        .title("Pin")
+        .description("Reads whether a pin is high")
+        .output_schema(RawJson::from_static(
+            r#"{"type":"object","properties":{"number":{"type":"integer"},"high":{"type":"boolean"}},"required":["number","high"]}"#,
+        ))
+        .annotations(ToolAnnotations::new().read_only_hint(true)),
+        Tool::new("rename", RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#))
+            .title("Rename")
+            .description("Asks the person for a name and calls the board by it"),
+        Tool::new(
+            "blink",
+            RawJson::from_static(
+                r#"{"type":"object","properties":{"times":{"type":"integer","minimum":1,"maximum":255},"period":{"type":"integer","description":"Milliseconds","default":500}},"required":["times"]}"#,
+            ),
+        )
+        .title("Blink")
+        .description("Lets the lamp blink, and answers when it is done")
+        .annotations(ToolAnnotations::new().destructive_hint(false)),
+    ])
+    .resources(&[
+        Resource::new(NAME, "name").title("Name").description("What the board is called").mime_type("text/plain"),
+        Resource::new(PICTURE, "picture").title("Picture").mime_type("image/x-portable-bitmap").size(PIXELS.len() as u64),
+    ])
+    .templates(&[ResourceTemplate::new("board://pins/{number}", "pin").title("A pin").mime_type("application/json")])
+    .prompts(&[Prompt::new("explain").title("Explain").description("Asks for an explanation of a part of the board").arguments(&[
+        PromptArgument::new("part").description("Which part").required(true),
+    ])]);
+
+/// What the prompt can be about.
+static PARTS: [&str; 4] = ["lamp", "pins", "clock", "serial port"];
+const QUESTION: ElicitParams<'static> = ElicitParams::form(
+    "What shall the board be called?",
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().title("Name").min_length(1).max_length(NAME_BYTES as u64).schema())]),
+);
+/// 64 by 48 pixels of stripes. Longer than the transmit buffer once it is base64.
+static PIXELS: [u8; 393] = {
+    let mut file = [0x33; 393];
+    let head = b"P4 64 48\n";
+    let mut at = 0;
+    while at < head.len() {
+        file[at] = head[at];
+        at += 1;
+    }
+    file
+};
+
+#[derive(Deserialize)]
+struct Lamp {
+    on: bool,
+}
+
+#[derive(Deserialize)]
+struct Pin {
+    number: u8,
+}
+
+#[derive(Serialize)]
+struct PinState {
+    number: u8,
+    high: bool,
+}
+
+#[derive(Deserialize)]
+struct Blink {
+    times: u8,
+    period: Option<u16>,
+}
+
+/// A call of `blink` that is not done.
+struct Blinking {
+    request: RequestHandle,
+    times: u8,
+    changes: u16,
+    period: u16,
+    due: Instant,
+}
+
+struct Board {
+    port: Uart,
+    tx: TxBuffer<[u8; TX_BYTES]>,
+    server: Server<'static, IN_FLIGHT, 4>,
+    jobs: [Option<Blinking>; IN_FLIGHT],
+    /// A question to a legacy client, and the request that waits for it. One at a time: there is only one person.
+    question: Option<(Call, RequestHandle)>,
+    name: [u8; NAME_BYTES],
+    name_len: usize,
+}
+
+type Session = Server<'static, IN_FLIGHT, 4>;
+
+impl Board {
+    /// Calls the server, and drains where that is needed.
+    fn send<R>(&mut self, mut call: impl FnMut(&mut Session, &mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+        send(&mut self.port, &mut self.tx, |tx| call(&mut self.server, tx))
+    }
+
+    fn text(&mut self, request: RequestHandle, result: &TextResult<'_>) {
+        let _ = self.send(|server, tx| server.respond(request, result, tx));
+    }
+
+    fn take(&mut self, event: ServerEvent<'_>) {
+        match event {
+            ServerEvent::Request(request) => self.answer(&request),
+            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+                for job in &mut self.jobs {
+                    job.take_if(|job| job.request == request);
+                }
+                // The client is told by the server.
+                self.question.take_if(|(_, asking)| *asking == request);
+            }
+            ServerEvent::Answer { call, outcome } => {
+                if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
+                    self.rename(request, outcome.ok());
+                }
+            }
+            ServerEvent::CallTimedOut { call } => {
+                if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
+                    self.rename(request, None);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, request: &Request<'_>) {
+        let target = self.send(|server, tx| CATALOG.answer(server, request, tx));
+        let Ok(Some(target)) = target else { return };
+        match target {
+            Target::Tool(tool) => self.call(tool, request),
+            Target::Prompt(_) => self.prompt(request),
+            Target::Resource(resource) if resource.uri == PICTURE => {
+                let contents = [ResourceContents::blob(PICTURE, &PIXELS).mime_type("image/x-portable-bitmap")];
+                let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+            }
+            Target::Resource(_) => {
+                let name = self.name;
+                let name = name.get(..self.name_len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default();
+                let contents = [ResourceContents::text(NAME, name).mime_type("text/plain")];
+                let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+            }
+            Target::Template(_) => self.read_pin(&target, request),
+            Target::CompletePrompt(_) => self.complete(request),
+            _ => {
+                let _ = self.send(|server, tx| server.respond(request.handle, &CompleteResult::new(Completion::new(&[])), tx));
+            }
+        }
+    }
+
+    fn call(&mut self, tool: &Tool<'_>, request: &Request<'_>) {
+        match tool.name.as_plain() {
+            Some("lamp") => match request.arguments().to::<Lamp>() {
+                Ok(Lamp { on }) => {
+                    board::set_lamp(on);
+                    let text = if on { "The lamp is on" } else { "The lamp is off" };
+                    let message = LogMessage::new(LoggingLevel::Info, text).logger("lamp");
+                    let _ = self.send(|server, tx| server.log(request.handle, &message, tx));
+                    self.text(request.handle, &TextResult::new(text));
+                }
+                Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
+            },
+            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?))) {
+                Some((number, high)) => {
+                    let mut data = [0; 32];
+                    if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
+                        let _ = self.send(|server, tx| server.respond_structured(request.handle, data, tx));
+                    }
+                }
+                None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
+            },
+            Some("rename") => self.ask(request),
+            _ => match request.arguments().to::<Blink>() {
+                Ok(Blink { times: times @ 1.., period }) => {
+                    let (changes, period) = (u16::from(times) * 2, period.unwrap_or(500));
+                    let job = Blinking { request: request.handle, times, changes, period, due: board::now() };
+                    if let Some(free) = self.jobs.iter_mut().find(|job| job.is_none()) {
+                        *free = Some(job);
+                    }
+                }
+                _ => self.text(request.handle, &TextResult::error("times must be 1 to 255, and period a number of milliseconds")),
+            },
+        }
+    }
+
+    /// Asks the person for a name. In 2026-07-28 the question is the answer, and the answer comes with the request once more; before, it is a request.
+    fn ask(&mut self, request: &Request<'_>) {
+        if let Some(answer) = request.input_response("name") {
+            return self.rename(request.handle, Some(answer));
+        }
+        if !request.capabilities.contains(ClientCapability::ELICITATION_FORM) {
+            let error = RpcError::missing_capability(ClientCapability::ELICITATION_FORM);
+            let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
+        } else if request.revision.is_modern() {
+            let questions = [("name", InputRequest::Elicit(QUESTION))];
+            let _ = self.send(|server, tx| server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx));
+        } else if self.question.is_some() {
+            self.text(request.handle, &TextResult::error("The person is being asked already"));
+        } else {
+            let question = ClientRequest::elicitation(&QUESTION).on_behalf_of(request.handle);
+            match self.send(|server, tx| server.request(board::now(), &question, tx)) {
+                Ok(call) => self.question = Some((call, request.handle)),
+                Err(_) => self.text(request.handle, &TextResult::error("The person cannot be asked now")),
+            }
+        }
+    }
+
+    /// What the person answered.
+    fn rename(&mut self, request: RequestHandle, answer: Option<RawJson<'_>>) {
+        let answer = answer.and_then(|answer| answer.to::<ElicitResult<'_>>().ok()).filter(|answer| answer.action == ElicitAction::Accept);
+        let name = answer.and_then(|answer| answer.content?.get("name")?.as_string());
+        let Some(len) = name.and_then(|name| name.copy_to(&mut self.name).map(str::len)) else {
+            return self.text(request, &TextResult::error("The board keeps its name"));
+        };
+        self.name_len = len;
+        let mut change = Change::resource(NAME);
+        while let Ok(true) = self.send(|server, tx| server.publish(&mut change, tx)) {}
+        self.text(request, &TextResult::new("The board has a new name"));
+    }
+
+    fn prompt(&mut self, request: &Request<'_>) {
+        let part = request.arguments().get("part").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
+        let messages = [
+            PromptMessage::user("Explain this part of the board to somebody who has never seen one:"),
+            PromptMessage::new(Role::User, ContentBlock::from(part)),
+        ];
+        let _ = self.send(|server, tx| server.respond(request.handle, &GetPromptResult::new(&messages), tx));
+    }
+
+    fn read_pin(&mut self, target: &Target<'_>, request: &Request<'_>) {
+        let Some(uri) = request.uri() else { return };
+        let number = target.variable("number", uri).and_then(decimal);
+        let Some((number, high)) = number.and_then(|number| Some((number, board::pin(number)?))) else {
+            let _ = self.send(|server, tx| server.respond_error(request.handle, &RpcError::resource_not_found(uri), tx));
+            return;
+        };
+        let mut data = [0; 32];
+        if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
+            // The URI as the client wrote it.
+            let data = ResourceData::Text(Text::new(data.as_str()));
+            let contents = [ResourceContents::new(Text::from_json(uri), data).mime_type("application/json")];
+            let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+        }
+    }
+
+    fn complete(&mut self, request: &Request<'_>) {
+        let typed = request.params.get("argument").and_then(|argument| argument.get("value")).and_then(RawJson::as_string);
+        let mut values = [Text::default(); PARTS.len()];
+        let mut found = 0;
+        for (value, part) in values.iter_mut().zip(PARTS.iter().filter(|part| typed.is_some_and(|typed| begins_with(part, typed)))) {
+            *value = Text::new(part);
+            found += 1;
+        }
+        let completion = Completion::new(values.get(..found).unwrap_or_default());
+        let _ = self.send(|server, tx| server.respond(request.handle, &CompleteResult::new(completion), tx));
+    }
+
+    /// Does what is due. Returns whether anything ever will be.
+    fn work(&mut self) -> bool {
+        let now = board::now();
+        while let Ok(Some(event)) = self.send(|server, tx| server.handle_timeout(now, tx)) {
+            self.take(event);
+        }
+        for place in 0..IN_FLIGHT {
+            let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
+            if job.due > now {
+                continue;
+            }
+            job.due = now.saturating_add(Duration::from_millis((job.period / 2).into()));
+            board::set_lamp(job.changes & 1 == 0);
+            let request = job.request;
+            let progress = Progress::of(u32::from(job.times) - u32::from(job.changes / 2)).total(u32::from(job.times));
+            match job.changes.checked_sub(1) {
+                Some(left) => {
+                    job.changes = left;
+                    let _ = self.send(|server, tx| server.progress(now, request, &progress, tx));
+                }
+                None => {
+                    if let Some(done) = self.jobs.get_mut(place) {
+                        *done = None;
+                    }
+                    self.text(request, &TextResult::new("Done"));
+                }
+            }
+        }
+        self.server.poll_timeout().is_some() || self.jobs.iter().any(|job| job.is_some())
+    }
+}
+
+/// A small number in digits.
+fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
+    digits.into_iter().try_fold(0u8, |number, c| number.checked_mul(10)?.checked_add(c.to_digit(10)? as u8))
+}
+
+fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
+    let mut text = text.chars();
+    typed.chars().all(|c| text.next() == Some(c))
+}
+
+#[size::entry]
+fn main() -> ! {
+    static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
+
+    board::open();
+    let board = BOARD.write(Board {
+        port: Uart::open(),
+        tx: TxBuffer::new([0; TX_BYTES]),
+        server: Server::with_capacity(&CONFIG),
+        jobs: [const { None }; IN_FLIGHT],
+        question: None,
+        name: *b"board                   ",
+        name_len: 5,
+    });
+    loop {
+        while let Some(frame) = RX.next_frame() {
+            let mut messages = Messages::new(frame);
+            let now = board::now();
+            while let Ok(Some(event)) = board.send(|server, tx| server.next_event(now, &mut messages, tx)) {
+                board.take(event);
+            }
+        }
+        let busy = board.work();
+        drain(&mut board.port, &mut board.tx);
+        let spare = RX.spare();
+        // While anything may become due, nothing may block.
+        let read = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
+        RX.commit(read);
+    }
+}

@@ -1,0 +1,220 @@
+//! A complete server of tools: described ones with typed arguments, failures that a model can learn from, and one that takes its time and can be
+//! cancelled. For all revisions of the protocol.
+#![no_std]
+#![no_main]
+
+use core::mem::MaybeUninit;
+use core::time::Duration;
+
+use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
+use mcp_sansio::{
+    Catalog, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    Target, TxBuffer, to_slice,
+};
+use serde::{Deserialize, Serialize};
+use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
+
+/// Requests in flight, and so the most that may blink at once.
+const IN_FLIGHT: usize = 4;
+
+size::figure!("buffer rx", RX_BYTES);
+size::figure!("buffer tx", TX_BYTES);
+size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
+size::figure!("size of the jobs", size_of::<[Option<Blinking>; IN_FLIGHT]>());
+size::figure!("size of Request (stack)", size_of::<Request<'_>>());
+size::figure!("size of ServerEvent (stack)", size_of::<ServerEvent<'_>>());
+
+static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("board", "1.0.0").title("Board"), ServerCapability::TOOLS)
+    .instructions("A microcontroller with one lamp and 31 pins.")
+    .request_timeout(Duration::from_secs(30));
+
+static CATALOG: Catalog = Catalog::new().tools(&[
+    Tool::new(
+        "lamp",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"on":{"type":"boolean","description":"Whether it shines"}},"required":["on"]}"#,
+        ),
+    )
+    .title("Lamp")
+    .description("Switches the lamp on or off")
+    .annotations(ToolAnnotations::new().destructive_hint(false).idempotent_hint(true)),
+    Tool::new(
+        "pin",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"number":{"type":"integer","minimum":0,"maximum":30}},"required":["number"]}"#,
+        ),
+    )
+    .title("Pin")
+    .description("Reads whether a pin is high")
+    .output_schema(RawJson::from_static(
+        r#"{"type":"object","properties":{"number":{"type":"integer"},"high":{"type":"boolean"}},"required":["number","high"]}"#,
+    ))
+    .annotations(ToolAnnotations::new().read_only_hint(true)),
+    Tool::new("uptime", RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#))
+        .title("Uptime")
+        .description("Milliseconds since the start")
+        .annotations(ToolAnnotations::new().read_only_hint(true)),
+    Tool::new(
+        "blink",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"times":{"type":"integer","minimum":1,"maximum":255},"period":{"type":"integer","description":"Milliseconds","default":500}},"required":["times"]}"#,
+        ),
+    )
+    .title("Blink")
+    .description("Lets the lamp blink, and answers when it is done")
+    .annotations(ToolAnnotations::new().destructive_hint(false)),
+]);
+
+#[derive(Deserialize)]
+struct Lamp {
+    on: bool,
+}
+
+#[derive(Deserialize)]
+struct Pin {
+    number: u8,
+}
+
+#[derive(Serialize)]
+struct PinResult {
+    number: u8,
+    high: bool,
+}
+
+#[derive(Deserialize)]
+struct Blink {
+    times: u8,
+    period: Option<u16>,
+}
+
+/// A call of `blink` that is not done.
+struct Blinking {
+    request: RequestHandle,
+    changes: u16,
+    period: u16,
+    due: Instant,
+}
+
+struct Board {
+    port: Uart,
+    tx: TxBuffer<[u8; TX_BYTES]>,
+    server: Server<'static, IN_FLIGHT, 4>,
+    jobs: [Option<Blinking>; IN_FLIGHT],
+}
+
+impl Board {
+    fn take(&mut self, event: ServerEvent<'_>) {
+        match event {
+            ServerEvent::Request(request) => self.answer(&request),
+            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+                for job in &mut self.jobs {
+                    job.take_if(|job| job.request == request);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, request: &Request<'_>) {
+        let target = send(&mut self.port, &mut self.tx, |tx| CATALOG.answer(&mut self.server, request, tx));
+        let Ok(Some(Target::Tool(tool))) = target else { return };
+        match tool.name.as_plain() {
+            Some("lamp") => match request.arguments().to::<Lamp>() {
+                Ok(Lamp { on }) => {
+                    board::set_lamp(on);
+                    self.text(request.handle, &TextResult::new(if on { "The lamp is on" } else { "The lamp is off" }));
+                }
+                Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
+            },
+            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?))) {
+                Some((number, high)) => {
+                    let mut data = [0; 32];
+                    if let Ok(data) = to_slice(&PinResult { number, high }, Revision::LATEST, &mut data) {
+                        let _ = send(&mut self.port, &mut self.tx, |tx| self.server.respond_structured(request.handle, data, tx));
+                    }
+                }
+                None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
+            },
+            Some("uptime") => {
+                let mut digits = [0; 20];
+                if let Ok(digits) = to_slice(&board::now().as_millis(), Revision::LATEST, &mut digits) {
+                    self.text(request.handle, &TextResult::new(digits.as_str()));
+                }
+            }
+            _ => match request.arguments().to::<Blink>() {
+                Ok(Blink { times: times @ 1.., period }) => {
+                    let job = Blinking {
+                        request: request.handle,
+                        changes: u16::from(times) * 2,
+                        period: period.unwrap_or(500),
+                        due: board::now(),
+                    };
+                    if let Some(free) = self.jobs.iter_mut().find(|job| job.is_none()) {
+                        *free = Some(job);
+                    }
+                }
+                _ => self.text(request.handle, &TextResult::error("times must be 1 to 255, and period a number of milliseconds")),
+            },
+        }
+    }
+
+    fn text(&mut self, request: RequestHandle, result: &TextResult<'_>) {
+        let _ = send(&mut self.port, &mut self.tx, |tx| self.server.respond(request, result, tx));
+    }
+
+    /// Does what is due. Returns whether anything ever will be.
+    fn work(&mut self) -> bool {
+        let now = board::now();
+        while let Ok(Some(event)) = send(&mut self.port, &mut self.tx, |tx| self.server.handle_timeout(now, tx)) {
+            self.take(event);
+        }
+        for place in 0..IN_FLIGHT {
+            let Some(Some(job)) = self.jobs.get_mut(place) else { continue };
+            if job.due > now {
+                continue;
+            }
+            job.due = now.saturating_add(Duration::from_millis((job.period / 2).into()));
+            board::set_lamp(job.changes & 1 == 0);
+            match job.changes.checked_sub(1) {
+                Some(left) => job.changes = left,
+                None => {
+                    let request = job.request;
+                    if let Some(done) = self.jobs.get_mut(place) {
+                        *done = None;
+                    }
+                    self.text(request, &TextResult::new("Done"));
+                }
+            }
+        }
+        self.server.poll_timeout().is_some() || self.jobs.iter().any(|job| job.is_some())
+    }
+}
+
+#[size::entry]
+fn main() -> ! {
+    static mut RX: RxBuffer<[u8; RX_BYTES]> = RxBuffer::new([0; RX_BYTES]);
+    static mut BOARD: MaybeUninit<Board> = MaybeUninit::uninit();
+
+    board::open();
+    let board = BOARD.write(Board {
+        port: Uart::open(),
+        tx: TxBuffer::new([0; TX_BYTES]),
+        server: Server::with_capacity(&CONFIG),
+        jobs: [const { None }; IN_FLIGHT],
+    });
+    loop {
+        while let Some(frame) = RX.next_frame() {
+            let mut messages = Messages::new(frame);
+            let now = board::now();
+            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| board.server.next_event(now, &mut messages, tx)) {
+                board.take(event);
+            }
+        }
+        let busy = board.work();
+        drain(&mut board.port, &mut board.tx);
+        let spare = RX.spare();
+        // While a job runs, nothing may block.
+        let read = if busy { board.port.read_ready(spare) } else { board.port.read(spare) };
+        RX.commit(read);
+    }
+}

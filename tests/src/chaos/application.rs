@@ -1,0 +1,390 @@
+//! What an application may do at any time, sensible or not.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{
+    CreateMessageParams, ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema, SamplingMessage,
+    StringSchema, TextResult,
+};
+use mcp_sansio::{
+    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson, Request, RequestHandle, RpcError, SendError,
+    ServerEvent, Tx,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::ledger::Ledger;
+use super::world::{Machine, World, Writer};
+
+/// What it remembers.
+#[derive(Default)]
+pub(super) struct Application {
+    pub(super) jobs: Vec<Job>,
+    listening: Vec<RequestHandle>,
+    calls: Vec<Call>,
+    /// Handles that are worth nothing any more.
+    gone: Vec<RequestHandle>,
+}
+
+/// A request that waits for its answer.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) handle: RequestHandle,
+    id: Option<String>,
+}
+
+impl Application {
+    pub(super) fn open(&self) -> usize {
+        self.jobs.len() + self.listening.len()
+    }
+
+    pub(super) fn all_open(&self, server: &Machine) -> bool {
+        self.jobs.iter().all(|job| server.is_open(job.handle))
+            && self.listening.iter().all(|listen| server.is_open(*listen))
+            && self.calls.iter().all(|call| server.is_call_open(*call))
+            && !self.gone.iter().any(|handle| server.is_open(*handle))
+    }
+
+    pub(super) fn forget_all(&mut self, server: &Machine) {
+        assert!(!self.calls.drain(..).any(|call| server.is_call_open(call)));
+        self.gone.extend(self.jobs.drain(..).map(|job| job.handle).chain(self.listening.drain(..)));
+    }
+
+    /// Something happened; `id` where it is known whose request it is about.
+    pub(super) fn event(&mut self, ledger: &mut Ledger, server: &Machine, event: &ServerEvent<'_>, id: Option<String>) {
+        match event {
+            ServerEvent::Request(request) => {
+                assert!(server.is_open(request.handle));
+                self.jobs.push(Job { handle: request.handle, id });
+            }
+            ServerEvent::Listening { request } => self.listening.push(*request),
+            ServerEvent::Cancelled { request, .. } => {
+                let job = self.forget(*request);
+                ledger.forgive(job.and_then(|job| job.id).as_ref());
+                assert!(!server.is_open(*request));
+            }
+            ServerEvent::Expired { request } => drop(self.forget(*request).expect("a listen has no deadline")),
+            ServerEvent::Answer { call, .. } | ServerEvent::CallTimedOut { call } => {
+                let known = self.calls.iter().position(|known| known == call);
+                self.calls.remove(known.expect("an answer to what was not asked"));
+            }
+            _ => {}
+        }
+        // What hung on a request that has ended is open no more.
+        self.calls.retain(|call| server.is_call_open(*call));
+    }
+
+    /// Takes a request that has ended out of the books.
+    fn forget(&mut self, request: RequestHandle) -> Option<Job> {
+        self.gone.push(request);
+        if let Some(at) = self.listening.iter().position(|listen| *listen == request) {
+            self.listening.remove(at);
+            return None;
+        }
+        let at = self.jobs.iter().position(|job| job.handle == request);
+        Some(self.jobs.remove(at.expect("an event about a request that is not open")))
+    }
+}
+
+#[derive(Serialize)]
+struct Echo<'f> {
+    params: RawJson<'f>,
+    text: &'f str,
+}
+
+impl World<'_> {
+    /// The application does something.
+    pub(super) fn act(&mut self) {
+        let what = self.script.below(16);
+        self.show(format_args!("   {what} at {}", self.now));
+        match what {
+            0..4 => self.answer(),
+            4 => self.progress(),
+            5 => self.log(),
+            6 | 7 => self.publish(),
+            8 | 9 => self.ask(),
+            10 => self.give_up_a_call(),
+            11 => self.cancel(None),
+            12 => self.end_listen(),
+            13 => self.input_required(),
+            14 => self.notify(),
+            _ => self.flog_a_dead_horse(),
+        }
+    }
+
+    /// While the frame of `writer` has begun and not ended, others do what they do then.
+    pub(super) fn intrude(&mut self, writer: Writer) {
+        let what = self.script.below(6);
+        self.show(format_args!("   (in between) {what}"));
+        match what {
+            0 if !matches!(writer, Writer::NextEvent | Writer::LongLine) => self.overhear(),
+            1 if writer != Writer::Timeout => {
+                let now = self.instant();
+                match self.attempt(|server, tx| server.handle_timeout(now, tx)) {
+                    Ok(Some(event)) => self.application.event(&mut self.ledger, &self.server, &event, None),
+                    Ok(None) => {}
+                    Err(error) => assert_eq!(error, SendError::Full),
+                }
+            }
+            2 => {
+                let job = self.job().filter(|job| Writer::Job(job.handle) != writer);
+                if let Some(job) = job {
+                    let written = self.attempt(|server, tx| server.respond(job.handle, &TextResult::new("in between"), tx));
+                    assert_eq!(written, Err(SendError::Full));
+                }
+            }
+            3 => {
+                let message = LogMessage::new(LoggingLevel::Alert, "in between");
+                let written = self.attempt(|server, tx| server.log_unrelated(&message, tx));
+                assert_ne!(written, Ok(Answered::Sent));
+            }
+            // What the server writes by itself may be about the request that is given up: not while it does.
+            4 if !matches!(writer, Writer::NextEvent | Writer::LongLine | Writer::Timeout) => self.cancel(Some(writer)),
+            _ => {}
+        }
+    }
+
+    /// The arguments go back as they came, by a handler that is done at once.
+    pub(super) fn echo(&mut self, request: &Request<'_>) {
+        let text = "x".repeat(self.script.below(256) * self.script.below(8));
+        let result = Echo { params: request.params.raw(), text: &text };
+        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &result, tx)) else {
+            return;
+        };
+        if self.answered(request.handle, answered) {
+            // Numbers beyond those of a machine mean nothing to it.
+            let Ok(line) = serde_json::from_slice::<Value>(&self.ledger.last) else { return };
+            let params: Value = serde_json::from_str(request.params.raw().as_str()).unwrap();
+            assert_eq!((&line["result"]["params"], line["result"]["text"].as_str()), (&params, Some(text.as_str())));
+            assert_eq!(line["result"].get("resultType").is_some(), request.revision.is_modern());
+        }
+    }
+
+    fn answer(&mut self) {
+        let Some(Job { handle, .. }) = self.job() else { return };
+        let writer = Writer::Job(handle);
+        let text = "a \"text\"\n".repeat(self.script.below(64));
+        let answered = match self.script.below(6) {
+            0 => self.send(writer, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
+            1 => self.send(writer, |server, tx| server.respond(handle, &TextResult::error(&text), tx)),
+            2 => {
+                let raw = RawJson::from_static(r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#);
+                self.send(writer, |server, tx| server.respond_raw(handle, raw, tx))
+            }
+            3 => {
+                // No object, no answer.
+                let refused = self.send(writer, |server, tx| server.respond(handle, &[1], tx));
+                return assert!(refused.is_err(), "{refused:?}");
+            }
+            4 => {
+                let error = RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
+                self.send(writer, |server, tx| server.respond_error(handle, &error, tx))
+            }
+            _ => return self.abandon(handle, &text),
+        };
+        match answered {
+            Ok(answered) => _ = self.answered(handle, answered),
+            Err(error) => assert_eq!(error, SendError::Full),
+        }
+    }
+
+    /// An answer that has begun is broken off; whatever it was, an error answers.
+    fn abandon(&mut self, handle: RequestHandle, text: &str) {
+        let begun = match self.attempt(|server, tx| server.respond(handle, &TextResult::new(text), tx)) {
+            Err(SendError::More) => true,
+            Err(error) => return assert_eq!(error, SendError::Full),
+            Ok(answered) => {
+                self.answered(handle, answered);
+                return;
+            }
+        };
+        let error = RpcError::internal("broken off");
+        self.ledger.broken = begun;
+        for _ in 0..20_000 {
+            match self.attempt(|server, tx| server.abandon(handle, &error, tx)) {
+                Err(SendError::Full | SendError::More) => self.drain(),
+                answered => {
+                    self.answered(handle, answered.unwrap());
+                    return;
+                }
+            }
+        }
+        panic!("a call is repeated for ever");
+    }
+
+    /// The books after an answer.
+    fn answered(&mut self, handle: RequestHandle, answered: Answered) -> bool {
+        if answered != Answered::Sent {
+            // While it was written in pieces the request may have been cancelled, but then the line was finished.
+            assert!(answered == Answered::Gone && !self.application.jobs.iter().any(|job| job.handle == handle), "{answered:?}");
+            return false;
+        }
+        let job = self.application.forget(handle).expect("a listen was answered");
+        if let Some(id) = job.id {
+            let line = String::from_utf8_lossy(&self.ledger.last);
+            assert!(line.starts_with(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"")), "{id}: {line}");
+        }
+        self.application.calls.retain(|call| self.server.is_call_open(*call));
+        true
+    }
+
+    fn input_required(&mut self) {
+        const FORM: ElicitParams =
+            ElicitParams::form("Who?", RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]));
+        let Some(Job { handle, .. }) = self.job() else { return };
+        let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
+        let input = match self.script.below(4) {
+            0 => InputRequiredResult::ask(&questions[..1]),
+            1 => InputRequiredResult::new().request_state("state"),
+            2 => InputRequiredResult::ask(&questions),
+            _ => InputRequiredResult::new(),
+        };
+        match self.send(Writer::Job(handle), |server, tx| server.input_required(handle, &input, tx)) {
+            Ok(answered) => _ = self.answered(handle, answered),
+            Err(error) => assert!(matches!(error, SendError::Full | SendError::NotAllowed | SendError::Value), "{error:?}"),
+        }
+    }
+
+    fn progress(&mut self) {
+        let Some(Job { handle, .. }) = self.job() else { return };
+        let amounts = [1.0, 2.5, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 0.999_999_9, 1e19];
+        let progress = Progress::of(*self.script.pick(&amounts)).total(*self.script.pick(&amounts)).message("so \"far\"");
+        let now = self.instant();
+        let sent = self.send(Writer::Other, |server, tx| server.progress(now, handle, &progress, tx));
+        may_be_dropped(sent);
+    }
+
+    fn log(&mut self) {
+        let text = "log ".repeat(self.script.below(64));
+        let message = LogMessage::new(*self.script.pick(&[LoggingLevel::Info, LoggingLevel::Debug, LoggingLevel::Emergency]), &text);
+        let sent = match self.job().filter(|_| self.script.once_in(2)) {
+            Some(job) => self.send(Writer::Other, |server, tx| server.log(job.handle, &message, tx)),
+            None => self.send(Writer::Other, |server, tx| server.log_unrelated(&message, tx)),
+        };
+        may_be_dropped(sent);
+    }
+
+    fn publish(&mut self) {
+        let changes = [Change::tools(), Change::prompts(), Change::resources(), Change::resource("m://1"), Change::resource("m://3")];
+        let mut change = *self.script.pick(&changes);
+        for _ in 0..=8 {
+            match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return assert_eq!(error, SendError::Full),
+            }
+        }
+        panic!("more were told than listen");
+    }
+
+    fn notify(&mut self) {
+        let method = *self.script.pick(&["notifications/elicitation/complete", "notifications/own"]);
+        match self.send(Writer::Other, |server, tx| server.notify(method, &RawJson::EMPTY, tx)) {
+            Ok(()) => {}
+            Err(error) => assert!(matches!(error, SendError::Full | SendError::NotAllowed), "{error:?}"),
+        }
+    }
+
+    fn ask(&mut self) {
+        let messages = [SamplingMessage::user("What is it?")];
+        let (sampling, form) = (CreateMessageParams::new(&messages, 9), ElicitParams::form("Who?", RequestedSchema::new(&[])));
+        match self.script.below(5) {
+            0 => self.request(ClientRequest::sampling(&sampling)),
+            1 => self.request(ClientRequest::elicitation(&form)),
+            2 => self.request(ClientRequest::roots()),
+            3 => self.request(ClientRequest::ping()),
+            _ => self.request(ClientRequest::new("own/question", Some(&Echo { params: RawJson::NULL, text: "?" }), ClientCapability::NONE)),
+        }
+    }
+
+    fn request<P: Serialize + ?Sized>(&mut self, mut request: ClientRequest<'_, P>) {
+        if let Some(job) = self.job().filter(|_| self.script.once_in(2)) {
+            request = request.on_behalf_of(job.handle);
+        }
+        if self.script.once_in(2) {
+            request = request.timeout(Duration::from_millis(*self.script.pick(&[0, 10, 4000, u64::MAX])));
+        }
+        let now = self.instant();
+        match self.send(Writer::Other, |server, tx| server.request(now, &request, tx)) {
+            Ok(call) => self.application.calls.push(call),
+            Err(SendError::Full | SendError::NotAllowed | SendError::TooMany) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+        self.application.calls.retain(|call| self.server.is_call_open(*call));
+    }
+
+    fn give_up_a_call(&mut self) {
+        let n = self.application.calls.len();
+        if n > 0 {
+            let call = self.application.calls[self.script.below(n)];
+            self.cancel_call(call);
+        }
+    }
+
+    fn cancel_call(&mut self, call: Call) {
+        let now = self.instant();
+        match self.send(Writer::Other, |server, tx| server.cancel_call(now, call, tx)) {
+            Ok(_) => self.application.calls.retain(|open| *open != call),
+            Err(error) => assert_eq!(error, SendError::Full),
+        }
+        assert!(self.application.calls.contains(&call) || !self.server.is_call_open(call));
+    }
+
+    /// A request is given up, but not one whose answer has begun.
+    fn cancel(&mut self, writer: Option<Writer>) {
+        let Some(job) = self.job().filter(|job| Some(Writer::Job(job.handle)) != writer) else { return };
+        assert!(self.server.cancel(job.handle) && !self.server.cancel(job.handle));
+        self.application.forget(job.handle);
+        self.ledger.forgive(job.id.as_ref());
+        self.application.calls.retain(|call| self.server.is_call_open(*call));
+    }
+
+    fn end_listen(&mut self) {
+        let Some(listen) = self.application.listening.first().copied() else { return };
+        for _ in 0..3 {
+            match self.send(Writer::Job(listen), |server, tx| server.end_listen(listen, tx)) {
+                Ok(true) => {}
+                Ok(false) => {
+                    if self.application.listening.contains(&listen) {
+                        self.application.forget(listen);
+                    }
+                    return;
+                }
+                Err(error) => return assert_eq!(error, SendError::Full),
+            }
+        }
+        panic!("a listen does not end");
+    }
+
+    /// A handle that is worth nothing does nothing.
+    fn flog_a_dead_horse(&mut self) {
+        let Some(handle) = self.application.gone.last().copied() else { return };
+        let now = self.instant();
+        let progress = Progress::of(1);
+        let gone = |server: &mut Machine, tx: &mut Tx<'_>| server.respond(handle, &TextResult::new("late"), tx);
+        assert_eq!(self.attempt(gone), Ok(Answered::Gone));
+        assert_eq!(self.attempt(|server, tx| server.progress(now, handle, &progress, tx)), Ok(Answered::Gone));
+        assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(false));
+        assert!(!self.server.cancel(handle));
+    }
+
+    /// Answers everything, gives everything up.
+    pub(super) fn finish_jobs(&mut self) {
+        while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
+            let answered = self.send(Writer::Job(handle), |server, tx| server.respond(handle, &TextResult::new("at last"), tx)).unwrap();
+            self.answered(handle, answered);
+        }
+        while !self.application.listening.is_empty() {
+            self.end_listen();
+        }
+        while let Some(call) = self.application.calls.first().copied() {
+            self.cancel_call(call);
+        }
+    }
+}
+
+fn may_be_dropped(sent: Result<Answered, SendError>) {
+    if let Err(error) = sent {
+        assert!(matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed), "{error:?}");
+    }
+}

@@ -1,0 +1,426 @@
+//! The server, its buffers and the line between it and the client.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use mcp_sansio::types::{CacheScope, Implementation};
+use mcp_sansio::{
+    Frame, Instant, Messages, Position, Revision, Revisions, RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig,
+    ServerEvent, Tx, TxBuffer, Violation,
+};
+
+use super::application::{Application, Job};
+use super::corpus;
+use super::ledger::{Heard, Ledger};
+use super::script::Script;
+
+pub(super) type Machine = Server<'static, 4, 3>;
+
+/// Everything but the receive buffer, which frames borrow.
+pub(super) struct World<'d> {
+    pub(super) script: Script<'d>,
+    pub(super) server: Machine,
+    pub(super) tx: TxBuffer<Vec<u8>>,
+    pub(super) ledger: Ledger,
+    pub(super) application: Application,
+    pub(super) now: u64,
+    /// Prints what goes over the line.
+    shows: bool,
+    /// Inside a frame that has begun, somebody else tries to write.
+    intruding: bool,
+    /// Nothing may be given up any more.
+    ending: bool,
+    /// The next event is one of a batch.
+    in_batch: bool,
+    /// Bytes that arrived, of a line whose end has not.
+    line: Vec<u8>,
+    lines: VecDeque<Heard>,
+    /// The frame that is being read, where in it, and how many answers it got.
+    frame: Option<(Heard, Position, usize)>,
+}
+
+/// What a call may be that is in the middle of a long frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writer {
+    NextEvent,
+    /// Of a line that was too long, which cannot be given back to be read later.
+    LongLine,
+    Timeout,
+    Job(mcp_sansio::RequestHandle),
+    Other,
+}
+
+pub(super) fn rx(script: &mut Script<'_>) -> RxBuffer<Vec<u8>> {
+    match script.below(8) {
+        0 => RxBuffer::with_limit(Vec::new(), 16 << 10),
+        n => RxBuffer::new(vec![0; [2000, 4096, 600, 300, 100, 33, 8][n - 1]]),
+    }
+}
+
+fn tx(script: &mut Script<'_>) -> TxBuffer<Vec<u8>> {
+    match script.below(12) {
+        0 => TxBuffer::with_limit(Vec::new(), 4096),
+        1 => TxBuffer::with_limit(Vec::new(), 50),
+        n => TxBuffer::new(vec![0; [8192, 1000, 600, 300, 200, 128, 64, 32, 16, 8][n - 2]]),
+    }
+}
+
+impl<'d> World<'d> {
+    pub(super) fn new(mut script: Script<'d>) -> Self {
+        let config = script.pick(&CONFIGS);
+        let tx = tx(&mut script);
+        Self {
+            script,
+            server: Machine::with_capacity(config),
+            tx,
+            ledger: Ledger::default(),
+            application: Application::default(),
+            now: 0,
+            shows: std::env::var_os("CHAOS_DATA").is_some(),
+            intruding: false,
+            ending: false,
+            in_batch: false,
+            line: Vec::new(),
+            lines: VecDeque::new(),
+            frame: None,
+        }
+    }
+
+    /// Says what happens, in a replay.
+    pub(super) fn show(&self, what: std::fmt::Arguments<'_>) {
+        if self.shows {
+            println!("{what}");
+        }
+    }
+
+    pub(super) fn instant(&self) -> Instant {
+        Instant::from_millis(self.now)
+    }
+
+    /// One thing happens.
+    pub(super) fn step(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
+        match self.script.below(16) {
+            0..7 => {
+                let bytes = corpus::bytes(&mut self.script, &self.ledger.asked);
+                self.arrive(rx, &bytes);
+            }
+            7 => self.drain(),
+            8 => self.let_time_pass(),
+            15 if self.script.once_in(8) => self.close(rx),
+            _ => self.act(),
+        }
+        self.settled();
+    }
+
+    /// Everything is answered or given up, and must be gone.
+    pub(super) fn end(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
+        self.ending = true;
+        self.arrive(rx, b"\n");
+        self.finish_jobs();
+        for id in 1..=self.ledger.requests {
+            self.arrive(rx, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n").as_bytes());
+        }
+        self.finish_jobs();
+        self.timeouts();
+        self.drain();
+        self.settled();
+        assert!(self.tx.is_idle());
+        assert_eq!(self.server.in_flight(), 0);
+        // What nobody waited for was told to be cancelled by now; pings may be on their way, and a small buffer reads no answer.
+        let pings = self.ledger.asked.len();
+        assert_eq!(self.server.calls_in_flight(), pings, "{:?}", self.ledger.asked);
+        assert!(pings <= usize::from(self.server.config().ping_interval.is_some()), "{:?}", self.ledger.asked);
+    }
+
+    /// What is true whenever no call is under way.
+    fn settled(&mut self) {
+        assert!(self.ledger.is_whole(), "a line was left without its end");
+        assert_eq!(self.server.in_flight(), self.application.open());
+        assert!(self.application.all_open(&self.server));
+    }
+
+    /// The connection is lost, and there is a new one.
+    fn close(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
+        self.server.close();
+        self.application.forget_all(&self.server);
+        self.ledger = Ledger::default();
+        self.line.clear();
+        self.lines.clear();
+        self.frame = None;
+        self.tx.advance(usize::MAX);
+        *rx = self::rx(&mut self.script);
+        assert_eq!((self.server.in_flight(), self.server.calls_in_flight()), (0, 0));
+        assert_eq!((self.server.poll_timeout(), self.server.legacy_revision()), (None, None));
+    }
+
+    fn let_time_pass(&mut self) {
+        let jump = *self.script.pick(&[1, 0, 10, 99, 1000, 5000, 10_000, 100_000, u64::MAX / 2]);
+        // Even backwards, now and then.
+        self.now = if self.script.once_in(16) { self.now.saturating_sub(jump) } else { self.now.saturating_add(jump) };
+        self.timeouts();
+    }
+
+    fn timeouts(&mut self) {
+        for _ in 0..100 {
+            let now = self.instant();
+            match self.send(Writer::Timeout, |server, tx| server.handle_timeout(now, tx)) {
+                Ok(Some(event)) => self.application.event(&mut self.ledger, &self.server, &event, None),
+                Ok(None) => {
+                    // Otherwise an adapter would be called again and again.
+                    let due = self.server.poll_timeout();
+                    assert!(self.now > u64::MAX / 4 || due.is_none_or(|due| due > now), "due at {due:?}, now is {now:?}");
+                    return;
+                }
+                Err(error) => return assert_eq!(error, SendError::Full),
+            }
+        }
+        panic!("time does not end");
+    }
+
+    // --- Output.
+
+    /// One call: what it may write and what not.
+    pub(super) fn attempt<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let state = |server: &Machine| (server.in_flight(), server.calls_in_flight(), server.legacy_revision());
+        let (before, was) = (self.tx.pending().to_vec(), state(&self.server));
+        let result = call(&mut self.server, &mut self.tx);
+        let written = self.tx.pending().strip_prefix(&before[..]).expect("what was pending has changed");
+        let lines = written.iter().filter(|b| **b == b'\n').count();
+        // What is broken off ends with a line's end of its own.
+        let more = self.in_batch || self.ledger.broken;
+        assert!(lines <= 1 || more, "a call wrote {lines} frames");
+        match &result {
+            Ok(_) => assert!(written.is_empty() || written.ends_with(b"\n"), "an end is missing"),
+            Err(SendError::More) => assert!(!written.is_empty() && !written.ends_with(b"\n"), "More, and nothing more"),
+            // The value turned out to be none when its beginning was on its way.
+            Err(SendError::Value) if !self.ledger.is_whole() => self.ledger.broken = written == b"\n",
+            // Messages before this one of the same batch may have been answered.
+            Err(SendError::Full) if more => {}
+            Err(error) => {
+                assert!(written.is_empty(), "{error:?}, but something was written");
+                assert_eq!(state(&self.server), was, "{error:?}, but something happened");
+                assert!(*error != SendError::Full || !self.tx.is_idle(), "Full, but nothing is pending");
+            }
+        }
+        assert!(!self.intruding || written.is_empty(), "somebody wrote into the frame of another");
+        if !written.is_empty() {
+            self.show(format_args!("-> {}", String::from_utf8_lossy(written).escape_debug()));
+        }
+        self.ledger.write(written);
+        result
+    }
+
+    /// A call that is repeated until it is through, or, where nothing has been written, given up.
+    pub(super) fn send<R>(
+        &mut self,
+        writer: Writer,
+        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let mut begun = false;
+        for _ in 0..20_000 {
+            let result = self.attempt(&mut call);
+            match result {
+                Err(SendError::Full) if !begun && !self.ending && writer != Writer::LongLine && self.script.once_in(3) => return Err(SendError::Full),
+                Err(SendError::Full | SendError::More) => {
+                    begun |= result.is_err_and(|error| error == SendError::More);
+                    assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
+                    if begun && self.script.once_in(4) {
+                        self.intruding = true;
+                        self.intrude(writer);
+                        self.intruding = false;
+                    }
+                    self.drain();
+                }
+                other => {
+                    assert!(self.ledger.is_whole(), "the call is over, the line is not");
+                    return other;
+                }
+            }
+        }
+        panic!("a call is repeated for ever");
+    }
+
+    /// The transport takes some of what is pending, one byte at least.
+    pub(super) fn drain(&mut self) {
+        let pending = self.tx.pending().len();
+        let most = *self.script.pick(&[usize::MAX, usize::MAX, 100, 17, 3, 1]);
+        self.tx.advance(if self.ending { pending } else { pending.min(most) });
+    }
+
+    // --- Input.
+
+    /// Bytes arrive, in chunks.
+    pub(super) fn arrive(&mut self, rx: &mut RxBuffer<Vec<u8>>, bytes: &[u8]) {
+        let chunk = *self.script.pick(&[usize::MAX, 100, 1000, 33, 7, 1]);
+        let mut rest = bytes;
+        for _ in 0..100_000 {
+            if self.frame.is_some() || rest.is_empty() {
+                self.take_frames(rx);
+            }
+            if rest.is_empty() && (self.frame.is_none() || !self.ending) {
+                return;
+            }
+            let spare = rx.spare();
+            let n = spare.len().min(rest.len()).min(chunk);
+            spare[..n].copy_from_slice(&rest[..n]);
+            rx.commit(n);
+            self.read(&rest[..n]);
+            rest = &rest[n..];
+            if n == 0 {
+                self.take_frames(rx);
+                assert!(self.frame.is_some() || !rx.spare().is_empty(), "no room, though no frame waits");
+            }
+        }
+        panic!("the input does not end");
+    }
+
+    /// The same bytes, by another framer.
+    fn read(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if *byte == b'\n' {
+                let line = std::mem::take(&mut self.line);
+                self.lines.push_back(Heard { line, ..Heard::default() });
+            } else {
+                self.line.push(*byte);
+            }
+        }
+    }
+
+    fn take_frames(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
+        loop {
+            let Some(frame) = rx.next_frame() else {
+                assert!(self.frame.is_none(), "a frame that was given back is gone");
+                self.lines.retain(|heard| !is_blank(&heard.line));
+                assert!(self.lines.is_empty(), "a line was not lent: {:?}", self.lines);
+                return;
+            };
+            let mut messages = match self.frame.take() {
+                Some((heard, position, answers)) => {
+                    self.frame = Some((heard, position, answers));
+                    Messages::resume(frame, position)
+                }
+                None => {
+                    let messages = Messages::new(frame);
+                    let heard = self.which(frame);
+                    self.frame = Some((heard, messages.position(), 0));
+                    messages
+                }
+            };
+            let writer = if matches!(frame, Frame::Complete(_)) { Writer::NextEvent } else { Writer::LongLine };
+            if self.take_messages(writer, &mut messages).is_err() {
+                if let Some((_, position, _)) = &mut self.frame {
+                    *position = messages.position();
+                }
+                rx.unread();
+                return;
+            }
+        }
+    }
+
+    /// The line that a frame is.
+    fn which(&mut self, frame: Frame<'_>) -> Heard {
+        loop {
+            let heard = self.lines.pop_front().expect("a frame of nothing");
+            self.show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
+            match frame {
+                Frame::Complete(line) if line == heard.line.strip_suffix(b"\r").unwrap_or(&heard.line) => {
+                    return self.ledger.hear(&heard.line);
+                }
+                Frame::Oversized { prefix, tail } if heard.line.starts_with(prefix) && heard.line.ends_with(tail) => {
+                    return self.ledger.hear(&heard.line);
+                }
+                _ => assert!(is_blank(&heard.line), "{frame:?} for {:?}", String::from_utf8_lossy(&heard.line)),
+            }
+        }
+    }
+
+    fn take_messages(&mut self, writer: Writer, messages: &mut Messages<'_>) -> Result<(), SendError> {
+        for _ in 0..1000 {
+            let (now, answers) = (self.instant(), self.ledger.answers);
+            self.in_batch = self.frame.as_ref().is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with(b"["));
+            let event = self.send(writer, |server, tx| server.next_event(now, messages, tx));
+            self.in_batch = false;
+            let Some((heard, _, counted)) = &mut self.frame else { panic!("no frame") };
+            *counted += self.ledger.answers - answers;
+            let Some(event) = event? else {
+                if heard.requests > *counted {
+                    panic!("{} of {} requests were answered: {:?}", counted, heard.requests, String::from_utf8_lossy(&heard.line));
+                }
+                self.frame = None;
+                return Ok(());
+            };
+            match event {
+                // Not answered, as they must not be or cannot be.
+                ServerEvent::Violation(Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed) => *counted += heard.requests,
+                ServerEvent::Violation(Violation::IdInUse) => self.ledger.forgive(heard.id.as_ref()),
+                ServerEvent::Request(_) | ServerEvent::Listening { .. } => *counted += 1,
+                _ => {}
+            }
+            let id = heard.id.clone();
+            let line = std::mem::take(&mut heard.line);
+            self.application.event(&mut self.ledger, &self.server, &event, id);
+            if let ServerEvent::Request(request) = event && self.script.once_in(3) {
+                self.echo(&request);
+            }
+            if let Some((heard, ..)) = &mut self.frame {
+                heard.line = line;
+            }
+        }
+        panic!("a frame without end");
+    }
+
+    /// A line out of turn, while another frame is being written. What needs an answer is not taken.
+    pub(super) fn overhear(&mut self) {
+        let line = corpus::bytes(&mut self.script, &self.ledger.asked);
+        let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
+        let mut messages = Messages::new(Frame::Complete(line));
+        self.show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));
+        let heard = self.ledger.hear(line);
+        let now = self.instant();
+        for _ in 0..100 {
+            match self.attempt(|server, tx| server.next_event(now, &mut messages, tx)) {
+                Ok(Some(event)) => {
+                    if let ServerEvent::Violation(Violation::IdInUse) = event {
+                        self.ledger.forgive(heard.id.as_ref());
+                    }
+                    self.application.event(&mut self.ledger, &self.server, &event, heard.id.clone());
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    assert_eq!(error, SendError::Full);
+                    return self.ledger.take_back(&heard);
+                }
+            }
+        }
+        panic!("a frame without end");
+    }
+
+    pub(super) fn job(&mut self) -> Option<Job> {
+        let n = self.application.jobs.len();
+        (n > 0).then(|| self.application.jobs[self.script.below(n)].clone())
+    }
+}
+
+fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r'))
+}
+
+const ALL: Can = Can::TOOLS_LIST_CHANGED
+    .and(Can::RESOURCES_LIST_CHANGED)
+    .and(Can::RESOURCES_SUBSCRIBE)
+    .and(Can::PROMPTS_LIST_CHANGED)
+    .and(Can::COMPLETIONS)
+    .and(Can::LOGGING);
+const FULL: ServerConfig = ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
+
+static CONFIGS: [ServerConfig; 6] = [
+    FULL,
+    FULL.request_timeout(Duration::from_secs(5)).call_timeout(Duration::from_secs(2)).progress_interval(Duration::from_millis(5)),
+    FULL.ping_interval(Duration::from_secs(3)).call_timeout(Duration::from_secs(9)).instructions("\u{1F980} \"do\"\n"),
+    FULL.revisions(Revisions::MODERN).name_in_results(false).discover_cache(9, CacheScope::Private),
+    FULL.revisions(Revisions::only(Revision::V2025_03_26)).request_timeout(Duration::ZERO),
+    ServerConfig::new(Implementation::new("nothing", "0.0.0"), Can::NONE).revisions(Revisions::LEGACY),
+];

@@ -1,0 +1,64 @@
+//! Scripts of chaos from a seed. `CHAOS_ROUNDS=100000` for more of them, `CHAOS_SEED=7` for others, `CHAOS_DATA=<hex>` for one that failed.
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use mcp_sansio_tests::chaos::server_survives;
+
+#[test]
+fn the_server_survives() {
+    if let Ok(hex) = env::var("CHAOS_DATA") {
+        return server_survives(&unhex(&hex));
+    }
+    let number = |name, default| env::var(name).map_or(default, |text| text.parse().expect(name));
+    let (seed, rounds) = (number("CHAOS_SEED", 1), number("CHAOS_ROUNDS", ROUNDS));
+    for round in 0..rounds {
+        let data = random(seed, round);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| server_survives(&data))) {
+            let data = shortest(data);
+            let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
+            eprintln!("\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}");
+            resume_unwind(panic);
+        }
+    }
+}
+
+/// The shortest beginning that fails, near enough.
+fn shortest(mut data: Vec<u8>) -> Vec<u8> {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let fails = |data: &[u8]| catch_unwind(AssertUnwindSafe(|| server_survives(data))).is_err();
+    let mut step = data.len() / 2;
+    while step > 0 {
+        while data.len() > step && fails(&data[..data.len() - step]) {
+            data.truncate(data.len() - step);
+        }
+        step /= 2;
+    }
+    std::panic::set_hook(hook);
+    data
+}
+
+/// Between 1 and 1,000 bytes, the same for the same numbers.
+fn random(seed: u64, round: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u32
+    };
+    for _ in 0..8 {
+        next();
+    }
+    let len = 1 + next() % 1000;
+    (0..len).map(|_| next() as u8).collect()
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hexadecimal digits");
+    (0..hex.len() / 2).map(|n| byte(2 * n)).collect()
+}
+
+/// Under four seconds in a debug build.
+const ROUNDS: u64 = 300;

@@ -1,0 +1,84 @@
+//! What is deprecated: said so, and never done unasked.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_sansio::types::{CreateMessageParams, Implementation};
+use mcp_sansio::{Instant, Revision, ServerCapability, ServerConfig, to_slice};
+use serde_json::json;
+
+use crate::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
+
+#[test]
+fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
+    static RESTLESS: ServerConfig<'static> = CONFIG.ping_interval(Duration::from_secs(1)).request_timeout(Duration::from_secs(3));
+    for revision in REVISIONS {
+        let mut peer: Peer = Peer::sized(revision, &RESTLESS, can_do_everything());
+        let mut methods = Vec::new();
+        for second in 0..10 {
+            let message = peer.request("tools/call", json!({"name": "t"}));
+            assert!(peer.say(&message, |_, _, _| {}).is_empty());
+            loop {
+                let (event, sent) = through(64, |tx| peer.server.handle_timeout(Instant::from_millis(second * 1000), tx));
+                let sent = lines(&sent);
+                methods.extend(sent.iter().filter_map(|message| message["method"].as_str()).map(ToOwned::to_owned));
+                if event.is_none() {
+                    break;
+                }
+            }
+            if !revision.is_modern() {
+                peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}), |_, _, _| {});
+            }
+        }
+        assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
+        assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client is not even pinged");
+    }
+    // The adapters pass on what they are given, and have no question of their own.
+    let mut read = 0;
+    each_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters"), &mut |path, source| {
+        read += 1;
+        for question in ["ClientRequest::roots", "ClientRequest::sampling", "roots/list", "sampling/createMessage", "ListRoots"] {
+            assert!(!source.contains(question), "{}: {question}", path.display());
+        }
+    });
+    assert!(read > 0);
+    let documented = include_str!("../../../core/src/server/ask.rs");
+    for what in ["/// `sampling/createMessage`. Deprecated since 2026-07-28.", "/// `roots/list`. Deprecated since 2026-07-28."] {
+        assert!(documented.contains(what), "{what}");
+    }
+}
+
+#[test]
+fn samp_07_context_is_not_asked_for_by_default() {
+    let params = CreateMessageParams::new(&[], 1);
+    let mut buffer = [0; 256];
+    for revision in REVISIONS {
+        let written = to_slice(&params, revision, &mut buffer).expect("it can be written");
+        assert!(written.get("includeContext").is_none() && params.include_context.is_none());
+    }
+    assert!(
+        include_str!("../../../core/src/types/sampling.rs")
+            .contains("/// Context that the client should add. Other than `none`: deprecated")
+    );
+}
+
+#[test]
+fn log_09_logging_is_not_declared_by_default_and_deprecated() {
+    static PLAIN: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    assert!(!PLAIN.capabilities.contains(ServerCapability::LOGGING) && ServerCapability::default().is_empty());
+    let mut peer: Peer = Peer::sized(Revision::LATEST, &PLAIN, json!({}));
+    let message = peer.request("server/discover", json!({}));
+    assert_eq!(peer.say(&message, |_, _, _| {})[0]["result"]["capabilities"], json!({"tools": {}}));
+    assert!(include_str!("../../../core/src/server/notify.rs").contains("/// A log message. Deprecated since 2026-07-28"));
+}
+
+fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
+    for entry in std::fs::read_dir(directory).expect("the directory can be read").flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            each_source(&path, look);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            look(&path, &std::fs::read_to_string(&path).expect("a source"));
+        }
+    }
+}

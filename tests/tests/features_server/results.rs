@@ -1,0 +1,422 @@
+//! What requests are answered with, in each revision and through buffers of any size.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{Answered, Catalog, ErrorCode, Frame, Messages, Revision, RpcError, SendError, ServerEvent, Target};
+use serde_json::{Value, json};
+
+use crate::support::{NOW, Peer, REVISIONS, lines, raw, through};
+
+/// Answers a `tools/call` with a result; returns that, without what belongs to the envelope.
+fn result_of<T: serde::Serialize>(revision: Revision, result: &T) -> Value {
+    let answer = Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        assert_eq!(server.respond(request.handle, result, tx), Ok(Answered::Sent));
+    });
+    let mut result = answer["result"].clone();
+    let kind = result.as_object_mut().expect("an object").remove("resultType");
+    assert_eq!(kind, revision.is_modern().then(|| json!("complete")));
+    result
+}
+
+#[test]
+fn tool_13_structured_content_is_also_text() {
+    for (data, revisions) in
+        [(r#"{"degrees":21.50,"sky":"\u2600 \"sun\""}"#, "CDE"), ("[1,null]", "E"), ("null", "E"), (r#""text""#, "E")]
+    {
+        for (code, revision) in "ABCDE".chars().zip(REVISIONS) {
+            let answer = Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+                assert_eq!(server.respond_structured(request.handle, raw(data), tx), Ok(Answered::Sent));
+            });
+            let result = &answer["result"];
+            let structured = revisions.contains(code).then(|| serde_json::from_str::<Value>(data).expect("JSON"));
+            assert_eq!(result.get("structuredContent").cloned(), structured, "{data} in {revision}");
+            assert_eq!(result["content"], json!([{"type": "text", "text": data}]), "the same JSON, {revision}");
+        }
+    }
+}
+
+#[test]
+fn tool_16_what_a_tool_raises_is_a_result() {
+    let error = std::io::Error::other("no \"such\" sensor");
+    for revision in REVISIONS {
+        let text = error.to_string();
+        let result = result_of(revision, &TextResult::error(&text));
+        assert_eq!(result, json!({"content": [{"type": "text", "text": "no \"such\" sensor"}], "isError": true}));
+    }
+}
+
+#[test]
+fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
+    let tools = [Tool::new("t", raw(r#"{"type":"object","properties":{"n":{"type":"integer","minimum":0}},"required":["n"]}"#))];
+    let catalog = Catalog::new().tools(&tools);
+    for revision in REVISIONS {
+        let mut runs = 0;
+        let mut call = |arguments: Value| {
+            Peer::new(revision).ask("tools/call", json!({"name": "t", "arguments": arguments}), |server, request, tx| {
+                let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else { panic!("a tool") };
+                if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
+                    assert_eq!(server.refuse_arguments(request.handle, &fault, tx), Ok(Answered::Sent));
+                    assert_eq!(server.refuse_arguments(request.handle, &fault, tx), Ok(Answered::Gone));
+                    return;
+                }
+                runs += 1;
+                assert_eq!(server.respond(request.handle, &TextResult::new("ran"), tx), Ok(Answered::Sent));
+            })
+        };
+        for (arguments, reason) in [
+            (json!({}), "n: is missing"),
+            (json!({"n": "1"}), "n: is of a type that the schema does not allow"),
+            (json!({"n": -1}), "n: is too small or too great"),
+        ] {
+            let answer = call(arguments);
+            if revision < Revision::V2025_11_25 {
+                assert_eq!((&answer["error"], answer.get("result")), (&json!({"code": -32602, "message": reason}), None));
+            } else {
+                assert_eq!((&answer["result"]["isError"], answer.get("error")), (&json!(true), None));
+                assert_eq!(answer["result"]["content"], json!([{"type": "text", "text": reason}]));
+            }
+        }
+        assert_eq!(call(json!({"n": 0}))["result"]["content"][0]["text"], "ran");
+        assert_eq!(runs, 1, "the tool ran only with what fits");
+    }
+}
+
+#[test]
+fn tool_17_reasons_are_escaped_and_come_through_any_buffer() {
+    for revision in REVISIONS {
+        let line = Peer::<8, 8>::new(revision).request("tools/call", json!({"name": "t"})).to_string();
+        for size in [1, 7, 64, 4096] {
+            let mut peer = Peer::new(revision);
+            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+            let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
+            let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+            let (answered, sent) = through(size, |tx| peer.server.refuse_arguments(request.handle, &"a \"b\"\n\u{1}é", tx));
+            assert_eq!(answered, Answered::Sent);
+            let answer = &lines(&sent)[0];
+            let reason = if revision < Revision::V2025_11_25 {
+                &answer["error"]["message"]
+            } else {
+                &answer["result"]["content"][0]["text"]
+            };
+            assert_eq!(reason, "a \"b\"\n\u{1}é");
+        }
+    }
+}
+
+#[test]
+fn prm_12_each_kind_of_content_in_each_revision() {
+    let link = ResourceLink::new("file:///a", "a").title("A").size(5);
+    let text = ResourceContents::text("file:///a", "t").mime_type("text/plain");
+    let bytes = ResourceContents::blob("file:///b", b"\xff").mime_type("image/png");
+    let blocks = [
+        ContentBlock::text("t"),
+        ContentBlock::image(b"\x89", "image/png"),
+        ContentBlock::audio(b"R", "audio/wav"),
+        ContentBlock::ResourceLink(link),
+        ContentBlock::resource(text),
+        ContentBlock::resource(bytes),
+    ];
+    for revision in REVISIONS {
+        let kinds = |list: &Value| -> Vec<String> {
+            list.as_array().expect("a list").iter().map(|block| block["type"].as_str().expect("a type").to_owned()).collect()
+        };
+        let audio = if revision == Revision::V2024_11_05 { "text" } else { "audio" };
+        let link = if revision < Revision::V2025_06_18 { "text" } else { "resource_link" };
+        let expected = ["text", "image", audio, link, "resource", "resource"];
+        let content = result_of(revision, &CallToolResult::new(&blocks))["content"].clone();
+        assert_eq!(kinds(&content), expected, "{revision}");
+        assert_eq!(content[1], json!({"type": "image", "data": "iQ==", "mimeType": "image/png"}));
+        assert_eq!(content[4]["resource"], json!({"uri": "file:///a", "mimeType": "text/plain", "text": "t"}));
+        assert_eq!(content[5]["resource"], json!({"uri": "file:///b", "mimeType": "image/png", "blob": "/w=="}));
+        // The same blocks, one in each message of a prompt.
+        let messages = blocks.map(|block| PromptMessage::new(Role::Assistant, block));
+        let answer = Peer::new(revision).ask("prompts/get", json!({"name": "p"}), |server, request, tx| {
+            assert_eq!(server.respond(request.handle, &GetPromptResult::new(&messages), tx), Ok(Answered::Sent));
+        });
+        let messages = answer["result"]["messages"].as_array().expect("a list");
+        let content: Vec<Value> = messages.iter().map(|message| message["content"].clone()).collect();
+        assert_eq!(kinds(&Value::from(content)), expected, "{revision}");
+        assert!(messages.iter().all(|message| message["role"] == "assistant"));
+    }
+}
+
+#[test]
+fn res_09_prm_08_prm_09_prm_10_bytes_of_any_length_come_through_any_buffer_as_base64() {
+    let bytes: Vec<u8> = (0..1000u32).map(|n| (n.wrapping_mul(167) >> 2) as u8).collect();
+    for length in (0..100).chain([255, 256, 257, 511, 998, 999, 1000]) {
+        let data = &bytes[..length];
+        let contents = [ResourceContents::blob("u:b", data)];
+        let blocks =
+            [ContentBlock::image(data, "image/png"), ContentBlock::audio(data, "audio/wav"), ContentBlock::resource(contents[0])];
+        for size in [1, 5, 64, 200] {
+            let mut peer = Peer::<8, 8>::new(Revision::V2025_03_26);
+            let read = peer.request("resources/read", json!({"uri": "u:b"}));
+            let call = peer.request("tools/call", json!({"name": "t"}));
+            let mut blobs = Vec::new();
+            for line in [read.to_string(), call.to_string()] {
+                let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+                let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
+                let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
+                let (read, call) = (ReadResourceResult::new(&contents), CallToolResult::new(&blocks));
+                let (_, sent) = match request.uri() {
+                    Some(_) => through(size, |tx| peer.server.respond(request.handle, &read, tx)),
+                    None => through(size, |tx| peer.server.respond(request.handle, &call, tx)),
+                };
+                let answer = lines(&sent).remove(0);
+                blobs.push(answer["result"]["contents"][0]["blob"].clone());
+                blobs.extend(["data", "data"].iter().enumerate().map(|(n, key)| answer["result"]["content"][n][key].clone()));
+                blobs.push(answer["result"]["content"][2]["resource"]["blob"].clone());
+            }
+            blobs.retain(|blob| !blob.is_null());
+            assert_eq!(blobs.len(), 4);
+            for blob in blobs {
+                let text = blob.as_str().expect("a string");
+                assert_eq!(decode(text), data, "{length} through {size}");
+            }
+        }
+    }
+}
+
+/// RFC 4648, section 4, with padding: written for this test.
+fn decode(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    assert_eq!(text.len() % 4, 0);
+    let mut bytes = Vec::new();
+    for quad in text.as_bytes().chunks(4) {
+        let padding = quad.iter().rev().take_while(|byte| **byte == b'=').count();
+        assert!(padding < 3);
+        let bits = quad[..4 - padding]
+            .iter()
+            .fold(0u32, |bits, byte| bits << 6 | ALPHABET.iter().position(|known| known == byte).expect("the alphabet") as u32)
+            << (6 * padding);
+        assert_eq!(bits & ((1 << (8 * padding)) - 1), 0, "what is not used is zero");
+        bytes.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
+    }
+    bytes
+}
+
+#[test]
+fn res_10_file_uris_lead_nowhere_else() {
+    let path = |uri: &str| {
+        let (mut peer, mut found) = (Peer::new(Revision::LATEST), None);
+        let message = peer.request("resources/read", json!({"uri": uri}));
+        peer.say(&message, |_, event, _| {
+            let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            let mut out = [0; 64];
+            found = request.file_path(&mut out).map(ToOwned::to_owned);
+            assert_eq!(request.file_path(&mut [0; 1]), None);
+        });
+        found
+    };
+    for (uri, expected) in [
+        ("file:///srv/a.txt", "/srv/a.txt"),
+        ("file:/srv/a.txt", "/srv/a.txt"),
+        ("FILE://localhost/srv/a", "/srv/a"),
+        ("file:///", "/"),
+        ("file:///srv/a%20b%C3%A9/...", "/srv/a bé/..."),
+        ("file:///srv/é", "/srv/é"),
+        ("file:///C:/Users/x", "/C:/Users/x"),
+        ("file:///srv/.hidden/a..b", "/srv/.hidden/a..b"),
+        ("file:///srv/%252e%252e/x", "/srv/%2e%2e/x"),
+    ] {
+        assert_eq!(path(uri).as_deref(), Some(expected), "{uri}");
+    }
+    let long = format!("file:///{}", "x".repeat(64));
+    for uri in [
+        "file:///srv/../etc/passwd",
+        "file:///..",
+        "file:///srv/./a",
+        "file:///srv/%2e%2e/etc/passwd",
+        "file:///srv/%2E%2e/etc/passwd",
+        "file:///srv/.%2e",
+        "file:///srv/..%2fetc",
+        "file:///srv/a%2Fb",
+        "file:///srv/a%5cb",
+        "file:///srv\\..\\etc",
+        "file:///srv/a%00.txt",
+        "file:///srv/%ff",
+        "file:///srv/%zz",
+        "file:///srv/%2",
+        "file://example.com/srv/a",
+        "file://localhost.example.com/a",
+        "file://localhost",
+        "file:////example.com/a",
+        "file:srv/a",
+        "file:../a",
+        "file:///srv/a?b",
+        "file:///srv/a#b",
+        "files:///srv/a",
+        "https://example.com/a",
+        &long,
+    ] {
+        assert_eq!(path(uri), None, "{uri}");
+    }
+}
+
+#[test]
+fn res_06_an_unknown_resource_is_never_empty() {
+    let resources = [Resource::new("u:a", "a")];
+    let templates = [ResourceTemplate::new("u:t/{id}", "t")];
+    let catalog = Catalog::new().resources(&resources).templates(&templates);
+    for revision in REVISIONS {
+        for uri in ["u:b", "u:", "u:t/", "U:a", "u:a/", "u:a?"] {
+            let answer = Peer::new(revision).ask("resources/read", json!({"uri": uri}), |server, request, tx| {
+                assert!(matches!(catalog.answer(server, request, tx), Ok(None)));
+            });
+            let code = if revision.is_modern() { -32602 } else { -32002 };
+            assert_eq!(answer["error"], json!({"code": code, "message": "Resource not found", "data": {"uri": uri}}));
+            assert!(answer.get("result").is_none());
+        }
+    }
+}
+
+#[test]
+fn comp_01_more_than_100_values_are_cut_and_counted() {
+    let names: Vec<String> = (0..250).map(|n| format!("v{n}")).collect();
+    let values: Vec<Text> = names.iter().map(|name| Text::new(name)).collect();
+    for revision in REVISIONS {
+        for count in [0, 1, 99, 100, 101, 250] {
+            let answer = Peer::new(revision).ask(
+                "completion/complete",
+                json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
+                |server, request, tx| {
+                    let result = CompleteResult::new(Completion::new(&values[..count]));
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Answered::Sent));
+                },
+            );
+            let completion = &answer["result"]["completion"];
+            let sent: Vec<&str> = completion["values"].as_array().expect("a list").iter().flat_map(Value::as_str).collect();
+            assert_eq!(sent, names[..count.min(100)], "in the order of the handler");
+            let more = count > 100;
+            assert_eq!((completion.get("total").is_some(), completion.get("hasMore").is_some()), (more, more), "{count}");
+            assert!(!more || completion["total"] == count && completion["hasMore"] == true);
+        }
+    }
+}
+
+#[test]
+fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
+    let page = ElicitUrl::new("Sign in", "https://example.com/in").elicitation_id("e-1");
+    let both = [page, ElicitUrl::new("Agree", "https://example.com/agree").elicitation_id("e-2")];
+    let session = |revision, capabilities: Value| Peer::that_can(revision, json!({"elicitation": capabilities}));
+    let mut peer = session(Revision::V2025_11_25, json!({"url": {}}));
+    let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        let mut refused =
+            |pages: &[ElicitUrl<'_>]| assert_eq!(server.require_pages(request.handle, "m", pages, tx), Err(SendError::Value));
+        refused(&[]);
+        refused(&[page, ElicitUrl::new("m", "https://example.com")]);
+        refused(&[ElicitUrl::new("m", "example").elicitation_id("e")]);
+        assert!(server.is_open(request.handle) && tx.pending().is_empty());
+        assert_eq!(server.require_pages(request.handle, "First this", &both, tx), Ok(Answered::Sent));
+        assert_eq!(server.require_pages(request.handle, "First this", &both, tx), Ok(Answered::Gone));
+    });
+    assert_eq!(
+        answer["error"],
+        json!({"code": -32042, "message": "First this", "data": {"elicitations": [
+            {"mode": "url", "message": "Sign in", "url": "https://example.com/in", "elicitationId": "e-1"},
+            {"mode": "url", "message": "Agree", "url": "https://example.com/agree", "elicitationId": "e-2"},
+        ]}})
+    );
+    // Nobody else gets it: no other revision, and no client that was not said to show pages; not by the general way either.
+    let general = RpcError::new(ErrorCode::UrlElicitationRequired, "m");
+    for revision in REVISIONS {
+        for capabilities in [json!({}), json!({"form": {}}), json!({"url": {}})] {
+            let can = revision == Revision::V2025_11_25 && capabilities.get("url").is_some();
+            if can {
+                continue;
+            }
+            let answer = session(revision, capabilities).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+                assert_eq!(server.require_pages(request.handle, "m", &both, tx), Err(SendError::NotAllowed));
+                match server.respond_error(request.handle, &general, tx) {
+                    Err(SendError::NotAllowed) => {
+                        assert_eq!(server.respond_error(request.handle, &RpcError::internal("m"), tx), Ok(Answered::Sent));
+                    }
+                    sent => assert_eq!(sent, Ok(Answered::Sent)),
+                }
+            });
+            assert!(
+                answer["error"]["code"] == -32602 || revision == Revision::V2025_11_25 && answer["error"]["code"] == -32603,
+                "{answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
+    let blocks = [SamplingContent::Text(TextContent::new("a")), SamplingContent::Text(TextContent::new("b"))];
+    let messages = [SamplingMessage::user("q"), SamplingMessage::new(Role::User, SamplingContents::many(&blocks))];
+    let params = CreateMessageParams::new(&messages, 9);
+    for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
+        let mut peer = Peer::new(revision);
+        let (_, sent) = through(64, |tx| peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx));
+        let sent = lines(&sent).remove(0);
+        let messages = sent["params"]["messages"].as_array().expect("a list");
+        let lists = messages.iter().filter(|message| message["content"].is_array()).count();
+        assert_eq!((messages.len(), lists), if revision < Revision::V2025_11_25 { (3, 0) } else { (2, 1) }, "{sent}");
+        // Answers of both shapes are understood, in any revision; why the model stopped is any text.
+        for (content, count) in
+            [(json!({"type": "text", "text": "a"}), 1), (json!([{"type": "text", "text": "a"}, {"type": "hologram"}]), 2)]
+        {
+            let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "content": content, "model": "m", "stopReason": "bored"}});
+            let mut peer = Peer::new(revision);
+            let _ = through(64, |tx| peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx));
+            let mut seen = 0;
+            peer.say(&answer, |_, event, _| {
+                let ServerEvent::Answer { outcome: Ok(result), .. } = event else { panic!("{event:?}") };
+                let result: CreateMessageResult<'_> = result.to().expect("a result");
+                assert!(result.stop_reason.is_some_and(|reason| reason == "bored"));
+                seen = result.content.iter().flatten().count();
+            });
+            assert_eq!(seen, count);
+        }
+    }
+    let question = [("k", InputRequest::CreateMessage(params))];
+    let answer = Peer::new(Revision::LATEST).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        assert_eq!(server.input_required(request.handle, &InputRequiredResult::ask(&question), tx), Ok(Answered::Sent));
+    });
+    assert!(answer["result"]["inputRequests"]["k"]["params"]["messages"][1]["content"].is_array());
+}
+
+#[test]
+fn samp_15_prm_12_answers_that_fit_nothing_are_errors_of_the_handler() {
+    let params = CreateMessageParams::new(&[], 9);
+    for (result, good) in [
+        (json!({"role": "assistant", "content": {"type": "text", "text": "a"}, "model": "m"}), true),
+        (json!({"role": "assistant", "content": {"type": "hologram", "x": 1}, "model": "m"}), true),
+        (json!({"role": "wizard", "content": {"type": "text", "text": "a"}, "model": "m"}), false),
+        (json!({"content": {"type": "text", "text": "a"}, "model": "m"}), false),
+        (json!({"role": "assistant", "content": "a", "model": "m"}), false),
+        (json!({"role": "assistant", "content": {"type": "text"}, "model": "m"}), false),
+        (json!({"role": "assistant", "content": {"text": "a"}, "model": "m"}), false),
+        (json!({"role": "assistant", "content": [7], "model": "m"}), false),
+        (json!({"role": "assistant", "content": {"type": "text", "text": "a"}}), false),
+        (json!({}), false),
+    ] {
+        for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
+            let mut peer = Peer::new(revision);
+            let _ = through(64, |tx| peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx));
+            let mut verdict = None;
+            peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": result}), |_, event, _| {
+                let ServerEvent::Answer { outcome: Ok(result), .. } = event else { panic!("{event:?}") };
+                let read = result.to::<CreateMessageResult<'_>>();
+                verdict = Some(read.is_ok_and(|result| result.content.iter().all(|block| block.is_ok())));
+            });
+            assert_eq!(verdict, Some(good), "{result}");
+            assert_eq!(peer.server.calls_in_flight(), 0);
+        }
+    }
+}
+
+#[test]
+fn samp_12_a_second_request_has_only_its_own_messages() {
+    let mut peer = Peer::new(Revision::V2025_11_25);
+    for (id, text) in (1..).zip(["the first secret", "the second"]) {
+        let messages = [SamplingMessage::user(text)];
+        let params = CreateMessageParams::new(&messages, 9);
+        let (_, sent) = through(64, |tx| peer.server.request(NOW, &mcp_sansio::ClientRequest::sampling(&params), tx));
+        let sent = lines(&sent).remove(0);
+        assert_eq!(sent["params"]["messages"], json!([{"role": "user", "content": {"type": "text", "text": text}}]));
+        assert!(!format!("{:?}", peer.server).contains("secret"), "nothing of it is kept");
+        peer.say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}}), |_, _, _| {});
+    }
+}

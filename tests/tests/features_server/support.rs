@@ -1,0 +1,142 @@
+//! A server, and lines that go in and come out.
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Tx,
+    TxBuffer,
+};
+use serde_json::{Value, json};
+
+pub(crate) const REVISIONS: [Revision; 5] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+
+pub(crate) const EVERYTHING: ServerCapability = ServerCapability::TOOLS_LIST_CHANGED
+    .and(ServerCapability::RESOURCES_LIST_CHANGED)
+    .and(ServerCapability::RESOURCES_SUBSCRIBE)
+    .and(ServerCapability::PROMPTS_LIST_CHANGED)
+    .and(ServerCapability::COMPLETIONS)
+    .and(ServerCapability::LOGGING);
+
+pub(crate) static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).name_in_results(false);
+
+/// What a client says that can do everything.
+pub(crate) fn can_do_everything() -> Value {
+    json!({"roots": {}, "sampling": {"tools": {}, "context": {}}, "elicitation": {"form": {}, "url": {}}})
+}
+
+/// A connection, on which a session of a legacy revision is open already.
+pub(crate) struct Peer<const N: usize = 8, const S: usize = 8> {
+    pub(crate) server: Server<'static, N, S>,
+    pub(crate) revision: Revision,
+    capabilities: Value,
+    ids: u32,
+}
+
+impl Peer {
+    pub(crate) fn new(revision: Revision) -> Self {
+        Self::sized(revision, &CONFIG, can_do_everything())
+    }
+
+    pub(crate) fn that_can(revision: Revision, capabilities: Value) -> Self {
+        Self::sized(revision, &CONFIG, capabilities)
+    }
+}
+
+impl<const N: usize, const S: usize> Peer<N, S> {
+    pub(crate) fn sized(revision: Revision, config: &'static ServerConfig<'static>, capabilities: Value) -> Self {
+        let mut peer = Self { server: Server::with_capacity(config), revision, capabilities: capabilities.clone(), ids: 0 };
+        if !revision.is_modern() {
+            let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
+            let answer =
+                peer.say(&json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}), |_, _, _| {});
+            assert_eq!(answer[0]["result"]["protocolVersion"], revision.as_str());
+            assert!(peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {}).is_empty());
+        }
+        peer
+    }
+
+    /// A request in the peer's revision, with an id of its own.
+    pub(crate) fn request(&mut self, method: &str, mut params: Value) -> Value {
+        self.ids += 1;
+        if self.revision.is_modern() {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+            });
+        }
+        json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params})
+    }
+
+    /// Hands a message over; returns what is sent.
+    pub(crate) fn say(
+        &mut self,
+        message: &Value,
+        handle: impl FnMut(&mut Server<'static, N, S>, ServerEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        self.say_text(&message.to_string(), handle)
+    }
+
+    /// The same for a text.
+    pub(crate) fn say_text(
+        &mut self,
+        line: &str,
+        mut handle: impl FnMut(&mut Server<'static, N, S>, ServerEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        while let Some(event) = self.server.next_event(NOW, &mut messages, &mut tx).expect("there is room") {
+            handle(&mut self.server, event, &mut tx);
+        }
+        lines(tx.pending())
+    }
+
+    /// A request whose handler is `answer`; returns the one message that is sent.
+    pub(crate) fn ask(
+        &mut self,
+        method: &str,
+        params: Value,
+        mut answer: impl FnMut(&mut Server<'static, N, S>, &Request<'_>, &mut Tx<'_>),
+    ) -> Value {
+        let message = self.request(method, params);
+        let mut sent = self.say(&message, |server, event, tx| match event {
+            ServerEvent::Request(request) => answer(server, &request, tx),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(sent.len(), 1, "{sent:?}");
+        assert_eq!(sent[0]["id"], message["id"]);
+        sent.remove(0)
+    }
+}
+
+/// The messages in some output.
+pub(crate) fn lines(output: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+/// Writes through a buffer of `size` bytes; returns what came out.
+pub(crate) fn through<R>(size: usize, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> (R, Vec<u8>) {
+    let mut tx = TxBuffer::new(vec![0; size]);
+    let mut sent = Vec::new();
+    loop {
+        let result = call(&mut tx);
+        sent.extend_from_slice(tx.pending());
+        tx.advance(usize::MAX);
+        match result {
+            Ok(result) => return (result, sent),
+            Err(error) => assert!(error.is_full(), "{error}"),
+        }
+    }
+}
+
+pub(crate) fn raw(text: &str) -> RawJson<'_> {
+    RawJson::parse(text).expect("the test's own JSON")
+}
+
+/// A text that outlives the test that needs it.
+pub(crate) fn leaked(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+pub(crate) const NOW: Instant = Instant::from_millis(0);

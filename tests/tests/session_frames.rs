@@ -1,0 +1,209 @@
+//! What holds for every line that the transcripts make a server send.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{Messages, RawJson, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio_tests::transcript;
+use serde_json::Value;
+
+#[test]
+fn rpc_01_rpc_02_stdio_01_every_line_is_one_message() {
+    for (revision, line, message) in lines() {
+        assert!(message.is_object(), "{revision}: {line}");
+        assert_eq!(message["jsonrpc"], "2.0", "{revision}: {line}");
+        assert!(!line.contains(['\n', '\r']), "{revision}: {line}");
+    }
+}
+
+#[test]
+fn rpc_03_rpc_04_rpc_14_requests_have_integer_ids_and_notifications_none() {
+    for (revision, line, message) in lines().filter(|(_, _, message)| message.get("method").is_some()) {
+        let is_notification = message["method"].as_str().is_some_and(|method| method.starts_with("notifications/"));
+        match message.get("id") {
+            None => assert!(is_notification, "{revision}: {line}"),
+            Some(id) => assert!(id.is_u64() && !is_notification, "{revision}: {line}"),
+        }
+    }
+}
+
+#[test]
+fn rpc_08_rpc_09_rpc_10_every_answer_has_one_of_result_and_error() {
+    for (revision, line, message) in answers() {
+        assert_ne!(message.get("result").is_some(), message.get("error").is_some(), "{revision}: {line}");
+        assert!(message.get("result").is_none_or(Value::is_object), "{revision}: {line}");
+    }
+}
+
+#[test]
+fn rpc_11_rpc_12_every_error_has_a_code_and_a_message() {
+    for (revision, line, message) in answers().filter(|(_, _, message)| message.get("error").is_some()) {
+        let error = &message["error"];
+        assert!(error["code"].is_i64() && error["message"].is_string(), "{revision}: {line}");
+        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120), "{revision}: {line}");
+    }
+}
+
+#[test]
+fn rpc_13_an_answer_has_an_id_unless_none_could_be_read() {
+    for (revision, line, message) in answers() {
+        let unreadable = message["id"].is_null();
+        let code = message["error"]["code"].as_i64();
+        assert!(!unreadable || matches!(code, Some(-32700 | -32600)), "{revision}: {line}");
+        let has_member = message.get("id").is_some();
+        assert!(!unreadable || has_member == (revision < Revision::V2025_11_25), "{revision}: {line}");
+    }
+}
+
+#[test]
+fn rpc_17_no_request_is_sent_under_2026_07_28() {
+    for (revision, line, message) in lines().filter(|(_, _, message)| message.get("method").is_some()) {
+        assert!(!revision.is_modern() || message.get("id").is_none(), "{line}");
+    }
+}
+
+#[test]
+fn rpc_19_meta_14_every_modern_result_has_its_type_and_the_servers_name() {
+    let mut seen = 0;
+    for (text, lines) in played() {
+        let nameless = text.contains("config: nameless");
+        for (_, line) in lines.iter().filter(|(revision, _)| revision.is_modern()) {
+            let message = value(line);
+            let Some(result) = message.get("result") else { continue };
+            assert!(result["resultType"].is_string(), "{line}");
+            let name = result["_meta"].get("io.modelcontextprotocol/serverInfo");
+            assert_eq!(name.is_none(), nameless, "{line}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn rpc_19_no_legacy_result_has_what_the_modern_ones_have() {
+    for (revision, line, message) in answers().filter(|(revision, ..)| !revision.is_modern()) {
+        assert!(message["result"].get("resultType").is_none(), "{revision}: {line}");
+        assert!(!line.contains("io.modelcontextprotocol/"), "{revision}: {line}");
+    }
+}
+
+#[test]
+fn ver_19_err_02_err_05_err_07_each_era_keeps_to_its_codes() {
+    for (revision, line, message) in answers().filter(|(_, _, message)| message.get("error").is_some()) {
+        let code = message["error"]["code"].as_i64().unwrap_or(0);
+        if revision.is_modern() {
+            let reserved = (-32099..=-32000).contains(&code);
+            assert!(!reserved || matches!(code, -32021 | -32022), "{line}");
+        } else {
+            assert!(!(-32022..=-32020).contains(&code), "{revision}: {line}");
+            assert!(code != -32042 || revision == Revision::V2025_11_25, "{revision}: {line}");
+        }
+    }
+}
+
+#[test]
+fn canc_11_canc_20_what_we_cancel_is_a_request_of_ours_or_a_listen() {
+    for (text, lines) in played() {
+        let mut cancellable = BTreeSet::new();
+        for (_, line) in lines {
+            let message = value(line);
+            match (message["method"].as_str(), message.get("id")) {
+                (Some("notifications/subscriptions/acknowledged"), _) => {
+                    cancellable.insert(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].to_string());
+                }
+                (Some("notifications/cancelled"), _) => {
+                    let id = message["params"]["requestId"].to_string();
+                    assert!(cancellable.remove(&id), "{line} in {text}");
+                }
+                (Some(_), Some(id)) => {
+                    cancellable.insert(id.to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn cap_23_cap_24_nothing_is_told_that_was_not_declared() {
+    for (text, lines) in played() {
+        let declared =
+            text.lines().rfind(|line| line.starts_with("config: capabilities ")).unwrap_or("config: capabilities tools");
+        for (_, line) in lines {
+            let message = value(line);
+            let needs = match message["method"].as_str() {
+                Some("notifications/message") => "logging",
+                Some("notifications/tools/list_changed") => "tools.listChanged",
+                Some("notifications/prompts/list_changed") => "prompts.listChanged",
+                Some("notifications/resources/list_changed") => "resources.listChanged",
+                Some("notifications/resources/updated") => "resources.subscribe",
+                Some("roots/list") => {
+                    assert!(text.contains(r#""roots":{"#), "{line} in {text}");
+                    continue;
+                }
+                Some("sampling/createMessage") => {
+                    assert!(text.contains(r#""sampling":{"#), "{line} in {text}");
+                    continue;
+                }
+                _ => continue,
+            };
+            assert!(declared.split(' ').any(|word| word == needs || word == "all"), "{line} in {text}");
+        }
+    }
+}
+
+#[test]
+fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
+    const CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    let mut server: Server<'_> = Server::new(&CONFIG);
+    let mut rx = RxBuffer::new([0; 512]);
+    let mut tx = TxBuffer::new([0; 1024]);
+    let call = concat!(
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"#,
+        r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+        "\n"
+    );
+    for text in ["{\n\"a\" :\r\n[ 1 ,\n2 ] }", "{\"a\":\"\\n\\r\\u000a\"}"] {
+        rx.spare()[..call.len()].copy_from_slice(call.as_bytes());
+        rx.commit(call.len());
+        let mut messages = Messages::new(rx.next_frame().expect("a line"));
+        let event = server.next_event(mcp_sansio::Instant::from_millis(0), &mut messages, &mut tx);
+        let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
+        let raw = RawJson::parse(text).expect("JSON");
+        assert_eq!(server.respond_raw(request.handle, raw, &mut tx), Ok(mcp_sansio::Answered::Sent));
+        let sent = tx.pending();
+        assert_eq!(sent.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1);
+        assert_eq!(sent.last(), Some(&b'\n'));
+        let sent: Value = serde_json::from_slice(sent).expect("JSON");
+        assert_eq!(sent["result"]["a"], value(text)["a"]);
+        tx.advance(usize::MAX);
+    }
+}
+
+type Played = Vec<(String, Vec<(Revision, String)>)>;
+
+/// The text of each transcript, and what it made the server send.
+fn played() -> &'static Played {
+    static PLAYED: OnceLock<Played> = OnceLock::new();
+    PLAYED.get_or_init(|| {
+        let play = |(name, text): (String, String)| {
+            let transcript = transcript::Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"));
+            let sent = transcript::play_once(&transcript).unwrap_or_else(|fault| panic!("{fault}"));
+            (text, sent)
+        };
+        transcript::texts().into_iter().map(play).collect()
+    })
+}
+
+fn lines() -> impl Iterator<Item = (Revision, &'static str, Value)> {
+    played().iter().flat_map(|(_, lines)| lines).map(|(revision, line)| (*revision, line.as_str(), value(line)))
+}
+
+fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {
+    lines().filter(|(_, _, message)| message.get("method").is_none())
+}
+
+fn value(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {json}"))
+}

@@ -1,0 +1,260 @@
+//! A full output buffer, and several who write in turns while a frame is on its way in pieces.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio::{
+    Answered, Call, Change, ClientRequest, Instant, Messages, RequestHandle, RxBuffer, SendError, Server, ServerCapability,
+    ServerConfig, ServerEvent, TxBuffer,
+};
+
+#[test]
+fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
+    let mut peer = Peer::session(16);
+    let call = peer.ask(&ClientRequest::roots());
+    assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
+    let done = peer.finish(|server, now, tx| server.cancel_call(now, call, tx));
+    assert_eq!(done, Ok(true));
+    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    peer.is_idle();
+}
+
+#[test]
+fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
+    let mut peer = Peer::session(16);
+    let first = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(50)));
+    let second = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(10)));
+    peer.now = Instant::from_millis(10);
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
+    // By now the other one, which stands before it in the table, is due as well.
+    peer.now = Instant::from_millis(60);
+    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: second }))));
+    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: first }))));
+    assert_eq!(
+        peer.sent(),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n\
+         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}"
+    );
+    peer.is_idle();
+}
+
+#[test]
+fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() {
+    let mut peer = Peer::session(16);
+    let request = peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    peer.now = Instant::from_millis(1000);
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
+    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#), [""; 0]);
+    assert_eq!(peer.server.respond(request, &TextResult::new("late"), &mut peer.tx), Err(SendError::Full));
+    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::Expired { request }))));
+    assert_eq!(peer.server.respond(request, &TextResult::new("late"), &mut peer.tx), Ok(Answered::Gone));
+    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request timed out"}}"#);
+    peer.is_idle();
+}
+
+#[test]
+fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
+    let mut peer = Peer::session(16);
+    let request = peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    let result = TextResult::new("a text");
+    assert_eq!(peer.server.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#), [""; 0]);
+    peer.now = Instant::from_millis(5000);
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
+    assert_eq!(peer.finish(|server, _, tx| server.respond(request, &result, tx)), Ok(Answered::Sent));
+    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a text"}]}}"#);
+    peer.is_idle();
+}
+
+#[test]
+fn two_who_send_in_turns_do_not_write_into_one_frame() {
+    let mut peer = Peer::session(16);
+    let own = ClientRequest::<()>::new("org.example/own", None, mcp_sansio::ClientCapability::NONE);
+    assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.server.notify("notifications/own", &(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.server.publish(&mut Change::tools(), &mut peer.tx), Err(SendError::Full));
+    peer.drain();
+    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
+    let call = peer.finish(|server, now, tx| server.request(now, &own, tx)).expect("room");
+    let other = peer.finish(|server, now, tx| server.request(now, &ClientRequest::roots(), tx)).expect("room");
+    assert_ne!(call, other);
+    assert_eq!(
+        peer.sent(),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"org.example/own\"}\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"roots/list\"}"
+    );
+
+    let (mut tools, mut resource) = (Change::tools(), Change::resource("file:///a"));
+    assert!(
+        peer.say(r#"{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}"#)[0]
+            .contains("Subscribed")
+    );
+    peer.sent();
+    assert_eq!(peer.server.publish(&mut tools, &mut peer.tx), Err(SendError::More));
+    peer.drain();
+    assert_eq!(peer.server.publish(&mut resource, &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut tools, tx)), Ok(true));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut resource, tx)), Ok(true));
+    assert_eq!(
+        peer.sent(),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{}}\n\
+         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/resources/updated\",\"params\":{\"uri\":\"file:///a\"}}"
+    );
+}
+
+#[test]
+fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
+    let mut peer = Peer::session(16);
+    let meta =
+        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let listen = format!(
+        r#"{{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
+    );
+    assert!(peer.say(&listen)[0].contains("Listening"));
+    peer.sent();
+    let mut change = Change::tools();
+    // The session first, whole; then the listen, in pieces.
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
+    peer.sent();
+    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::More));
+    let cancel = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L\"}}\n";
+    let mut rx = RxBuffer::new([0; 256]);
+    rx.spare()[..cancel.len()].copy_from_slice(cancel);
+    rx.commit(cancel.len());
+    let mut messages = Messages::new(rx.next_frame().expect("a line"));
+    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::Full)));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
+    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Ok(Some(ServerEvent::Cancelled { .. }))));
+    assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(false));
+    assert_eq!(
+        peer.sent(),
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"L"}}}"#
+    );
+    peer.is_idle();
+}
+
+#[test]
+fn full_means_that_nothing_happened() {
+    let mut peer = Peer::session(100);
+    let filler = TextResult::new("filler");
+    let first = peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
+    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(Answered::Sent));
+    let pending = peer.tx.pending().to_vec();
+    // What needs an answer waits, again and again; the cursor does not move and nothing is lost.
+    let line = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nope\"}\n";
+    let mut rx = RxBuffer::new([0; 256]);
+    rx.spare()[..line.len()].copy_from_slice(line);
+    rx.commit(line.len());
+    let mut messages = Messages::new(rx.next_frame().expect("a line"));
+    for _ in 0..3 {
+        assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::Full)));
+        assert_eq!(peer.tx.pending(), pending);
+    }
+    // What needs none is taken: a notification, a call.
+    let second = peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
+    assert_eq!(peer.server.respond(second, &filler, &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.tx.pending(), pending);
+    assert_eq!((peer.server.in_flight(), peer.server.calls_in_flight()), (1, 0));
+    peer.drain();
+    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Ok(Some(ServerEvent::Violation(_)))));
+    peer.drain();
+    assert_eq!(peer.finish(|server, _, tx| server.respond(second, &filler, tx)), Ok(Answered::Sent));
+    peer.is_idle();
+}
+
+static CONFIG: ServerConfig<'static> = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE),
+)
+.request_timeout(Duration::from_millis(1000));
+
+/// A connection with a session of 2025-11-25 and a small output buffer.
+struct Peer {
+    server: Server<'static>,
+    tx: TxBuffer<Vec<u8>>,
+    sent: Vec<u8>,
+    now: Instant,
+}
+
+impl Peer {
+    fn session(tx: usize) -> Self {
+        let mut peer =
+            Self { server: Server::new(&CONFIG), tx: TxBuffer::new(vec![0; tx]), sent: Vec::new(), now: Instant::from_millis(0) };
+        peer.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
+        peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        peer.sent();
+        peer
+    }
+
+    /// What happens on this line.
+    fn say(&mut self, line: &str) -> Vec<String> {
+        let mut events = Vec::new();
+        self.take(line, |event| events.push(format!("{event:?}")));
+        events
+    }
+
+    fn request(&mut self, line: &str) -> RequestHandle {
+        let mut handle = None;
+        self.take(line, |event| {
+            if let ServerEvent::Request(request) = event {
+                handle = Some(request.handle);
+            }
+        });
+        handle.expect("a request")
+    }
+
+    fn take(&mut self, line: &str, mut event: impl FnMut(ServerEvent<'_>)) {
+        let mut rx = RxBuffer::new([0; 1024]);
+        let line = format!("{line}\n");
+        rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
+        rx.commit(line.len());
+        let mut messages = Messages::new(rx.next_frame().expect("a line"));
+        loop {
+            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(Some(happened)) => event(happened),
+                Ok(None) => return,
+                Err(error) if error.is_full() => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn ask<P: serde::Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Call {
+        let call = self.finish(|server, now, tx| server.request(now, request, tx)).expect("room");
+        self.sent();
+        call
+    }
+
+    fn finish<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        loop {
+            match call(&mut self.server, self.now, &mut self.tx) {
+                Err(error) if error.is_full() => self.drain(),
+                other => return other,
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        self.sent.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// The lines that have been sent since the last call.
+    fn sent(&mut self) -> String {
+        self.drain();
+        let sent = String::from_utf8(std::mem::take(&mut self.sent)).expect("UTF-8");
+        sent.strip_suffix('\n').unwrap_or(&sent).into()
+    }
+
+    fn is_idle(&self) {
+        assert_eq!((self.server.in_flight(), self.server.calls_in_flight()), (0, 0));
+    }
+}
