@@ -2,17 +2,16 @@
 
 pub(crate) mod schema;
 
+use core::ops::Range;
+
 use crate::error::SendError;
-use crate::json::{Decimal, JsonStr, RawJson};
+use crate::json::{JsonStr, RawJson, WriteError, Writer, write_members, write_value};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
-use crate::types::{
-    CacheScope, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, Resource,
-    ResourceTemplate, Text, Tool,
-};
+use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
 use crate::uri_template;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -38,10 +37,14 @@ pub struct Catalog<'c> {
     resources: &'c [Resource<'c>],
     templates: &'c [ResourceTemplate<'c>],
     prompts: &'c [Prompt<'c>],
+    writers: [Option<WritePage>; 4],
     page_size: usize,
     ttl_ms: u64,
     scope: CacheScope,
 }
+
+/// Writes a part of a list. Set together with the list, so that a program without prompts does not contain how prompts are written.
+type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Writer<'_>) -> Result<(), WriteError>;
 
 /// What a request is about, when it is for the application to answer.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +86,7 @@ impl<'c> Catalog<'c> {
             resources: &[],
             templates: &[],
             prompts: &[],
+            writers: [None; 4],
             page_size: usize::MAX,
             ttl_ms: 0,
             scope: CacheScope::Public,
@@ -91,25 +95,29 @@ impl<'c> Catalog<'c> {
 
     /// With these tools.
     #[must_use]
-    pub const fn tools(self, tools: &'c [Tool<'c>]) -> Self {
+    pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
+        self.writers[0] = Some(|catalog, page, writer| write_value(writer, catalog.tools.get(page).unwrap_or_default()));
         Self { tools, ..self }
     }
 
     /// With these resources.
     #[must_use]
-    pub const fn resources(self, resources: &'c [Resource<'c>]) -> Self {
+    pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
+        self.writers[1] = Some(|catalog, page, writer| write_value(writer, catalog.resources.get(page).unwrap_or_default()));
         Self { resources, ..self }
     }
 
     /// With these resource templates.
     #[must_use]
-    pub const fn templates(self, templates: &'c [ResourceTemplate<'c>]) -> Self {
+    pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
+        self.writers[2] = Some(|catalog, page, writer| write_value(writer, catalog.templates.get(page).unwrap_or_default()));
         Self { templates, ..self }
     }
 
     /// With these prompts.
     #[must_use]
-    pub const fn prompts(self, prompts: &'c [Prompt<'c>]) -> Self {
+    pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
+        self.writers[3] = Some(|catalog, page, writer| write_value(writer, catalog.prompts.get(page).unwrap_or_default()));
         Self { prompts, ..self }
     }
 
@@ -176,27 +184,44 @@ impl<'c> Catalog<'c> {
         request: &Request<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<Target<'c>>, SendError> {
-        macro_rules! list {
-            ($entries:expr, $result:ident, $list:literal) => {{
-                let Some(page) = self.page($entries, $list, request.cursor()) else {
-                    let error = RpcError::invalid_params("Invalid cursor");
-                    return server.respond_error(request.handle, &error, tx).map(|_| None);
+        let (list, key, len) = match request.method {
+            Method::ToolsList => (0, "tools", self.tools.len()),
+            Method::ResourcesList => (1, "resources", self.resources.len()),
+            Method::ResourcesTemplatesList => (2, "resourceTemplates", self.templates.len()),
+            Method::PromptsList => (3, "prompts", self.prompts.len()),
+            _ => {
+                return match self.target(request) {
+                    Ok(target) => Ok(Some(target)),
+                    Err(error) => server.respond_error(request.handle, &error, tx).map(|_| None),
                 };
-                let mut result = $result::new(page.entries).ttl_ms(self.ttl_ms).cache_scope(self.scope);
-                result.next_cursor = page.next().map(Text::new);
-                server.respond(request.handle, &result, tx).map(|_| None)
-            }};
-        }
-        match request.method {
-            Method::ToolsList => list!(self.tools, ListToolsResult, 0),
-            Method::ResourcesList => list!(self.resources, ListResourcesResult, 1),
-            Method::ResourcesTemplatesList => list!(self.templates, ListResourceTemplatesResult, 2),
-            Method::PromptsList => list!(self.prompts, ListPromptsResult, 3),
-            _ => match self.target(request) {
-                Ok(target) => Ok(Some(target)),
-                Err(error) => server.respond_error(request.handle, &error, tx).map(|_| None),
-            },
-        }
+            }
+        };
+        let Some(start) = self.page(len, list, request.cursor()) else {
+            let error = RpcError::invalid_params("Invalid cursor");
+            return server.respond_error(request.handle, &error, tx).map(|_| None);
+        };
+        let end = len.min(start.saturating_add(self.page_size));
+        let write = |writer: &mut Writer<'_>| {
+            writer.member(key)?;
+            match self.writers.get(list) {
+                Some(Some(write)) => write(self, start..end, writer)?,
+                _ => writer.put(b"[]")?,
+            }
+            if end < len {
+                writer.member("nextCursor")?;
+                writer.put(b"\"")?;
+                writer.unsigned((list * LONGEST + end) as u64)?;
+                writer.put(b"\"")?;
+            }
+            if writer.revision().is_modern() {
+                writer.member("ttlMs")?;
+                writer.unsigned(self.ttl_ms)?;
+                writer.member("cacheScope")?;
+                writer.string(self.scope.as_str())?;
+            }
+            Ok(())
+        };
+        server.respond_with(request.handle, "complete", &|writer, extras| write_members(writer, extras, &write), tx).map(|_| None)
     }
 
     /// What a request is about, or the error that answers it.
@@ -255,32 +280,12 @@ impl<'c> Catalog<'c> {
         self.templates.iter().find(|t| t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri)))
     }
 
-    /// A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
-    fn page<'p, T>(&self, entries: &'p [T], list: usize, cursor: Option<JsonStr<'_>>) -> Option<Page<'p, T>> {
-        let start = match cursor {
-            None => 0,
-            Some(cursor) => {
-                let number: usize = cursor.as_plain().filter(|text| !text.starts_with(['+', '0']))?.parse().ok()?;
-                let start = number.checked_sub(list * LONGEST)?;
-                (start > 0 && start < entries.len() && start.is_multiple_of(self.page_size)).then_some(start)?
-            }
-        };
-        let rest = entries.get(start..)?;
-        let page = rest.get(..self.page_size).unwrap_or(rest);
-        let next = (page.len() < rest.len()).then(|| Decimal::new((list * LONGEST + start + page.len()) as u64, false));
-        Some(Page { entries: page, next })
-    }
-}
-
-/// A part of a list.
-struct Page<'p, T> {
-    entries: &'p [T],
-    next: Option<Decimal>,
-}
-
-impl<T> Page<'_, T> {
-    fn next(&self) -> Option<&str> {
-        self.next.as_ref().and_then(|digits| core::str::from_utf8(digits.as_bytes()).ok())
+    /// Where the page begins. A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
+    fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
+        let Some(cursor) = cursor else { return Some(0) };
+        let number: usize = cursor.as_plain().filter(|text| !text.starts_with(['+', '0']))?.parse().ok()?;
+        let start = number.checked_sub(list * LONGEST)?;
+        (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
     }
 }
 

@@ -25,8 +25,8 @@ impl Instant {
     /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an overflow.
     #[must_use]
     pub const fn saturating_add(self, duration: Duration) -> Self {
-        let ms = duration.as_nanos().div_ceil(1_000_000);
-        let ms = if ms > u64::MAX as u128 { u64::MAX } else { ms as u64 };
+        // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
+        let ms = duration.as_secs().saturating_mul(1000).saturating_add(duration.subsec_nanos().div_ceil(1_000_000) as u64);
         Self(self.0.saturating_add(ms))
     }
 

@@ -134,6 +134,7 @@ impl Tx<'_> {
         broken
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),

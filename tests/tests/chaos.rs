@@ -61,4 +61,4 @@ fn unhex(hex: &str) -> Vec<u8> {
 }
 
 /// Under four seconds in a debug build.
-const ROUNDS: u64 = 300;
+const ROUNDS: u64 = 600;

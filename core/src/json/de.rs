@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use serde::de::{self, DeserializeSeed, Unexpected, Visitor};
+use serde::de::{self, DeserializeSeed, Visitor};
 
 use super::marker::RAW;
 use super::number::{self, Number};
@@ -42,8 +42,26 @@ impl ReadError {
         }
     }
 
-    const fn wrong(expected: &'static str) -> Self {
+    pub(crate) const fn wrong(expected: &'static str) -> Self {
         Self::new(Kind::WrongType { expected })
+    }
+
+    pub(crate) const fn missing(field: &'static str) -> Self {
+        Self::new(Kind::MissingField(field))
+    }
+
+    pub(crate) const fn duplicate(field: &'static str) -> Self {
+        Self::new(Kind::DuplicateField(field))
+    }
+
+    /// As the error of a deserializer.
+    pub(crate) fn cast<E: de::Error>(self) -> E {
+        match self.kind {
+            Kind::MissingField(field) => E::missing_field(field),
+            Kind::DuplicateField(field) => E::duplicate_field(field),
+            Kind::WrongType { expected } => E::invalid_type(de::Unexpected::Other("another value"), &expected),
+            _ => E::custom(self),
+        }
     }
 }
 
@@ -191,12 +209,30 @@ macro_rules! integers {
     )*};
 }
 
-fn integer<T: TryFrom<i128>>(text: &str, expected: &dyn de::Expected) -> Result<T, ReadError> {
-    let value = number::integer(text).ok_or_else(|| match Number::of(text) {
-        Number::Float(n) if n.abs() < 1e18 => de::Error::invalid_type(Unexpected::Float(n), expected),
-        _ => ReadError::new(Kind::OutOfRange),
-    })?;
-    T::try_from(value).map_err(|_| ReadError::new(Kind::OutOfRange))
+fn integer<T: TryFrom<i64> + TryFrom<u64>>(text: &str, expected: &dyn de::Expected) -> Result<T, ReadError> {
+    let value = match number::integer(text) {
+        Some((false, value)) => T::try_from(value).ok(),
+        Some(value) => number::signed(value).and_then(|value| T::try_from(value).ok()),
+        None => return Err(no_integer(text, expected)),
+    };
+    value.ok_or(ReadError::new(Kind::OutOfRange))
+}
+
+fn wide_integer(text: &str, expected: &dyn de::Expected) -> Result<i128, ReadError> {
+    let (negative, value) = number::integer::<i128>(text).ok_or_else(|| no_integer(text, expected))?;
+    Ok(if negative { -value } else { value })
+}
+
+fn no_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
+    // The number is part of a message, which costs the parser of floats: only where there is a message.
+    #[cfg(feature = "alloc")]
+    if let Number::Float(n) = Number::of(text)
+        && n.abs() < 1e18
+    {
+        return de::Error::invalid_type(de::Unexpected::Float(n), expected);
+    }
+    let _ = expected;
+    if text.contains('.') { ReadError::wrong("an integer") } else { ReadError::new(Kind::OutOfRange) }
 }
 
 impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
@@ -233,13 +269,16 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     // These two have values that `number::integer` cannot return.
     fn deserialize_i128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let text = self.number("an integer")?;
-        let value = text.parse().or_else(|_| integer(text, &visitor))?;
+        let value = text.parse().or_else(|_| wide_integer(text, &visitor))?;
         visitor.visit_i128(value)
     }
 
     fn deserialize_u128<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         let text = self.number("an integer")?;
-        let value = text.parse().or_else(|_| integer(text, &visitor))?;
+        let value = match text.parse() {
+            Ok(value) => value,
+            Err(_) => wide_integer(text, &visitor)?.try_into().map_err(|_| ReadError::new(Kind::OutOfRange))?,
+        };
         visitor.visit_u128(value)
     }
 

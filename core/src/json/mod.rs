@@ -1,5 +1,6 @@
 //! JSON without an allocator: one scanner, values that borrow, a writer, and serde in both directions.
 
+mod base64;
 mod de;
 mod marker;
 mod number;
@@ -19,6 +20,6 @@ pub use string::JsonStr;
 pub(crate) use marker::{ABSENT, Blob};
 pub(crate) use number::{Decimal, integer};
 pub(crate) use scan::{Fault, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace};
-pub(crate) use ser::{Extras, Meta, ResultExtras, write_result, write_value};
+pub(crate) use ser::{Extras, Meta, ResultExtras, WriteResult, write_members, write_result, write_value};
 pub(crate) use string::same_text;
 pub(crate) use write::{WriteError, Writer};

@@ -7,14 +7,16 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
         // Small numbers, ids above all, need no 64-bit division, which a Cortex-M0 has to call a function for.
         let mut rest = value;
         while rest > u64::from(u32::MAX) {
-            decimal.push((rest % 10) as u8);
-            rest /= 10;
+            let digit;
+            (rest, digit) = divide_by_ten(rest);
+            decimal.push(digit);
         }
         let mut rest = rest as u32;
         loop {
@@ -45,36 +47,82 @@ impl Decimal {
     }
 }
 
-/// A number's text as an integer: `None` when it has a fraction other than zero or does not fit. `1e2` and `4.0` are integers.
-pub(crate) fn integer(text: &str) -> Option<i128> {
+/// Quotient and remainder.
+#[inline]
+fn divide_by_ten(value: u64) -> (u64, u8) {
+    if cfg!(target_pointer_width = "64") {
+        return (value / 10, (value % 10) as u8);
+    }
+    let mut bytes = value.to_be_bytes();
+    let mut rest = 0;
+    for byte in &mut bytes {
+        rest = rest << 8 | u32::from(*byte);
+        *byte = (rest / 10) as u8;
+        rest %= 10;
+    }
+    (u64::from_be_bytes(bytes), rest as u8)
+}
+
+/// A number's text as an integer, sign and magnitude: `None` when it has a fraction other than zero or does not fit. `1e2` and `4.0` are integers.
+pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
+    let (negative, text) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let mut value = M::default();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        for digit in text.bytes() {
+            value = value.push(digit)?;
+        }
+        return Some((negative, value));
+    }
+    // Written with a point or an exponent, which hardly anybody does for an integer.
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         // One that does not fit is as good as the largest that does.
         Some((mantissa, exponent)) => (mantissa, exponent.parse().unwrap_or(if exponent.starts_with('-') { i32::MIN } else { i32::MAX })),
         None => (text, 0),
     };
-    let (negative, mantissa) = match mantissa.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, mantissa),
-    };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let mut value: i128 = 0;
+    let whole = mantissa.bytes().position(|byte| byte == b'.').unwrap_or(mantissa.len());
     // Digits that count as whole once the exponent has moved the point.
-    let wanted = i32::try_from(whole.len()).ok()?.saturating_add(exponent);
+    let wanted = i32::try_from(whole).ok()?.saturating_add(exponent);
     let mut seen = 0;
-    for digit in whole.bytes().chain(fraction.bytes()) {
-        let digit = i128::from(digit.wrapping_sub(b'0'));
+    for digit in mantissa.bytes().filter(|byte| *byte != b'.') {
         if seen < wanted {
-            value = value.checked_mul(10)?.checked_add(digit)?;
-        } else if digit != 0 {
+            value = value.push(digit)?;
+        } else if digit != b'0' {
             return None;
         }
         seen += 1;
     }
-    while seen < wanted && value != 0 {
-        value = value.checked_mul(10)?;
+    while seen < wanted && value != M::default() {
+        value = value.push(b'0')?;
         seen += 1;
     }
-    Some(if negative { -value } else { value })
+    Some((negative, value))
+}
+
+/// What the digits of an integer are collected in.
+pub(crate) trait Magnitude: Copy + Default + PartialEq {
+    /// Ten times itself, and the digit; `None` when that does not fit.
+    fn push(self, digit: u8) -> Option<Self>;
+}
+
+macro_rules! magnitudes {
+    ($($type:ty),*) => {$(
+        impl Magnitude for $type {
+            fn push(self, digit: u8) -> Option<Self> {
+                // Not `checked_mul`, which takes a small processor a long way round.
+                if self > <$type>::MAX / 10 { None } else { (self * 10).checked_add(<$type>::from(digit.wrapping_sub(b'0'))) }
+            }
+        }
+    )*};
+}
+
+magnitudes! { u64, i128 }
+
+/// A sign and a magnitude as a number of 64 bits.
+pub(crate) fn signed((negative, value): (bool, u64)) -> Option<i64> {
+    if negative { 0i64.checked_sub_unsigned(value) } else { value.try_into().ok() }
 }
 
 /// A number as serde's data model knows it.

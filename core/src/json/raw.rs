@@ -117,13 +117,13 @@ impl<'f> RawJson<'f> {
     /// The integer that it is. `4.0` and `1e2` are integers; what does not fit is none.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
-        self.integer().and_then(|n| n.try_into().ok())
+        self.integer().and_then(number::signed)
     }
 
     /// The same for unsigned integers.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
-        self.integer().and_then(|n| n.try_into().ok())
+        self.integer().and_then(|(negative, value)| (!negative || value == 0).then_some(value))
     }
 
     /// The number that it is, as near as a `f64` comes to it; what is beyond the largest is none.
@@ -132,7 +132,7 @@ impl<'f> RawJson<'f> {
         self.is_number().then(|| self.0.parse().ok()).flatten().filter(|n: &f64| n.is_finite())
     }
 
-    fn integer(self) -> Option<i128> {
+    fn integer(self) -> Option<(bool, u64)> {
         self.is_number().then(|| number::integer(self.0)).flatten()
     }
 

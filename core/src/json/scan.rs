@@ -135,7 +135,8 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
 }
 
 /// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte is known.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
     match first {
         b'"' => skip_string(text, at),
@@ -145,7 +146,8 @@ pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Resul
 }
 
 /// The next byte that is not whitespace, and where it is. Zero at the end.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
     let first = byte(text, at);
     // Most frames have no whitespace.
@@ -157,7 +159,8 @@ pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
 }
 
 /// Where the next byte is that is not whitespace.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
     if byte(text, at) > b' ' { at } else { skip_spaces(text, at) }
 }
@@ -172,7 +175,8 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
 }
 
 /// The end of the string whose opening quote is at `at`.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> {
     let end = skip_clean(text, at + 1);
     if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
@@ -198,7 +202,8 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault>
 ///
 /// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A small machine, to which a word is four bytes that it has to
 /// load one by one, looks at bytes.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     match word(text, at) {
         Some(word) => match special_bytes(word) {
@@ -210,7 +215,8 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
 }
 
 /// Whether nothing in a string is special.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
     // What is shorter than a word is two halves, which overlap.
     if cfg!(target_pointer_width = "64")

@@ -26,6 +26,20 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) })
 }
 
+/// Writes an object whose members `write` writes, and adds those of `extras`.
+pub(crate) fn write_members(
+    writer: &mut Writer<'_>,
+    extras: Extras<'_>,
+    write: &dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    let object = ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }.object()?;
+    write(object.writer)?;
+    object.finish()
+}
+
+/// How a result is written.
+pub(crate) type WriteResult<'x> = &'x dyn Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError>;
+
 /// What is added to an object while it is written.
 #[derive(Clone, Copy)]
 pub(crate) enum Extras<'e> {
@@ -73,7 +87,8 @@ enum Mode {
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     /// Writes what precedes the value. Only a string or an integer may be a key.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
         if self.extras.is_some() {
             return Err(WriteError::Value);
@@ -81,7 +96,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         Self::open(self.writer, self.slot)
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn open(writer: &'w mut Writer<'b>, slot: Slot) -> Result<&'w mut Writer<'b>, WriteError> {
         match slot {
             Slot::Alone => {}
@@ -113,7 +129,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         write(writer)
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn object(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = Self::open(self.writer, self.slot)?;
         writer.open(b'{')?;
@@ -126,7 +143,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         })
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn array(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = self.begin()?;
         writer.open(b'[')?;
@@ -367,7 +385,8 @@ struct Seen {
 
 impl<'s> Compound<'_, '_, 's> {
     /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that is to be completed with.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn note(&mut self, key: &str) -> Option<Extras<'s>> {
         if matches!(self.extras, Extras::Nothing) { None } else { self.note_one_of_ours(key) }
     }
@@ -389,7 +408,8 @@ impl<'s> Compound<'_, '_, 's> {
         None
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn finish(mut self) -> Result<(), WriteError> {
         if !matches!(self.extras, Extras::Nothing) {
             self.complete()?;

@@ -3,9 +3,7 @@
 //! A frame may be longer than the buffer. It is then formatted again for each piece, and only what lies in the window is copied: what
 //! lies before has been sent, what lies behind does not fit yet.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
+use super::base64::encode;
 use super::number::Decimal;
 use super::scan::{is_clean, skip_clean};
 use crate::lifecycle::Revision;
@@ -49,7 +47,8 @@ impl<'b> Writer<'b> {
     }
 
     /// Text that needs no escaping.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         if let Some(room) = self.room(bytes.len()) {
             room.copy_from_slice(bytes);
@@ -91,7 +90,8 @@ impl<'b> Writer<'b> {
     }
 
     /// Opens an object or array.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn open(&mut self, bracket: u8) -> Result<(), WriteError> {
         self.is_first = true;
         self.put(&[bracket])
@@ -105,7 +105,8 @@ impl<'b> Writer<'b> {
     }
 
     /// The comma before an element or a key, where one is due.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn separate(&mut self) -> Result<(), WriteError> {
         if core::mem::take(&mut self.is_first) { Ok(()) } else { self.put(b",") }
     }
@@ -141,6 +142,7 @@ impl<'b> Writer<'b> {
     }
 
     /// A string, quoted and escaped.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn string(&mut self, text: &str) -> Result<(), WriteError> {
         if is_clean(text.as_bytes()) {
             return self.put_between(b"\"", text.as_bytes(), b"\"");
@@ -207,7 +209,8 @@ impl<'b> Writer<'b> {
         let offset = self.at.wrapping_sub(self.from);
         if let Some(room) = self.out.get_mut(offset..).and_then(|out| out.get_mut(..encoded)) {
             self.at += encoded;
-            return STANDARD.encode_slice(bytes, room).map(|_| ()).map_err(|_| WriteError::Value);
+            encode(bytes, room);
+            return Ok(());
         }
         let end = self.at + encoded;
         let sent = self.from.saturating_sub(self.at).min(encoded) / 4;
@@ -217,8 +220,8 @@ impl<'b> Writer<'b> {
                 break;
             }
             let mut text = [0; 64];
-            let len = STANDARD.encode_slice(chunk, &mut text).map_err(|_| WriteError::Value)?;
-            self.put(text.get(..len).unwrap_or_default())?;
+            encode(chunk, &mut text);
+            self.put(text.get(..chunk.len().div_ceil(3) * 4).unwrap_or_default())?;
         }
         self.at = end;
         Ok(())

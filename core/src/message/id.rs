@@ -2,7 +2,7 @@
 
 use heapless::String;
 
-use crate::json::{JsonStr, RawJson, integer};
+use crate::json::{Decimal, JsonStr, RawJson, integer};
 
 /// A request id or progress token as it came: a string or an integer, as JSON text.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ impl<'f> Id<'f> {
     pub(crate) fn parse(text: &'f str) -> Option<Self> {
         let valid = match text.as_bytes().first()? {
             b'"' => true,
-            b'-' | b'0'..=b'9' => is_plain_integer(text) || integer(text).is_some(),
+            b'-' | b'0'..=b'9' => is_plain_integer(text) || integer::<u64>(text).is_some(),
             _ => false,
         };
         valid.then_some(Self(text))
@@ -33,7 +33,7 @@ impl<'f> Id<'f> {
 
     /// Its value, when it is a number of our own making.
     pub(crate) fn as_u32(self) -> Option<u32> {
-        if self.0.starts_with('"') { None } else { integer(self.0).and_then(|n| n.try_into().ok()) }
+        if self.0.starts_with('"') { None } else { integer::<u64>(self.0).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() }) }
     }
 
     /// Whether it is too long to be kept.
@@ -48,13 +48,8 @@ impl<'f> Id<'f> {
                 Some(plain) => fnv(fnv(BASIS, b"\""), plain.as_bytes()),
                 None => string.chars().fold(fnv(BASIS, b"\""), |hash, c| fnv(hash, c.encode_utf8(&mut [0; 4]).as_bytes())),
             }
-        } else if is_plain_integer(self.0) {
-            fnv(BASIS, self.0.as_bytes())
         } else {
-            // Written with an exponent or a fraction of zero, which nobody does.
-            let value = integer(self.0).unwrap_or(0);
-            let digits = crate::json::Decimal::new(value.unsigned_abs() as u64, value < 0);
-            fnv(BASIS, digits.as_bytes())
+            digits(self.0, |digits| fnv(BASIS, digits))
         };
         hash.max(1)
     }
@@ -67,7 +62,7 @@ impl<'f> Id<'f> {
         let (a, b) = (RawJson::scanned(self.0), RawJson::scanned(other));
         match (a.as_string(), b.as_string()) {
             (Some(a), Some(b)) => a == b,
-            (None, None) => integer(self.0).is_some_and(|a| integer(other) == Some(a)),
+            (None, None) => digits(self.0, |a| digits(other, |b| a == b)),
             _ => false,
         }
     }
@@ -114,7 +109,17 @@ fn is_plain_integer(text: &str) -> bool {
         [b'-', digits @ ..] => digits,
         digits => digits,
     };
-    digits.len() <= 19 && digits.iter().all(u8::is_ascii_digit)
+    text.len() <= MAX_ID && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// Hands over an integer in its only spelling.
+fn digits<R>(text: &str, take: impl FnOnce(&[u8]) -> R) -> R {
+    if is_plain_integer(text) {
+        return take(text.as_bytes());
+    }
+    // Written with an exponent or a fraction of zero, which nobody does.
+    let (negative, value) = integer(text).unwrap_or_default();
+    take(Decimal::new(value, negative && value > 0).as_bytes())
 }
 
 fn fnv(hash: u32, bytes: &[u8]) -> u32 {

@@ -44,13 +44,15 @@ impl Span {
         self.end as usize
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
 
     /// What is there.
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn of(self, text: &str) -> Option<&str> {
         if self.is_empty() { None } else { text.get(self.start as usize..self.end as usize) }
     }

@@ -1,12 +1,10 @@
 //! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
 
-use serde::Serialize;
-
 use super::event::ServerEvent;
 use super::receive::Refusal;
 use super::{Scope, Server};
 use crate::error::SendError;
-use crate::json::{Extras, Meta, RawJson, ResultExtras, WriteError, Writer, write_result, write_value};
+use crate::json::{Extras, Meta, RawJson, ResultExtras, WriteError, WriteResult, Writer, write_result, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -17,6 +15,7 @@ use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// Legacy, basic/lifecycle: the offered version where it is spoken, else the newest legacy one.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn initialize<'f>(
         &mut self,
         id: Id<'f>,
@@ -59,15 +58,16 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// 2026-07-28, server/discover.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn discover<'f>(&mut self, id: Id<'f>, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
         let config = self.config;
-        let result = DiscoverResult::new(config.revisions.into(), self.capabilities())
+        let result = DiscoverResult::new(config.revisions, self.capabilities())
             .with_instructions(config.instructions)
             .ttl_ms(config.discover_ttl_ms)
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            self.write_result(writer, "complete", &result)?;
+            self.write_result(writer, "complete", &|writer, extras| write_result(writer, &result, extras))?;
             writer.put(b"}")
         })?;
         Ok(None)
@@ -80,13 +80,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Writes a result, with what those of its revision get beside what the application put into them.
-    #[inline]
-    pub(super) fn write_result<T: Serialize + ?Sized>(&self, writer: &mut Writer<'_>, result_type: &str, result: &T) -> Result<(), WriteError> {
+    pub(super) fn write_result(&self, writer: &mut Writer<'_>, result_type: &str, write: WriteResult<'_>) -> Result<(), WriteError> {
         let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
         let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: &write_info });
         let extras = ResultExtras { result_type, meta };
         let extras = if writer.revision().is_modern() { Extras::Result(&extras) } else { Extras::Nothing };
-        write_result(writer, result, extras)
+        write(writer, extras)
     }
 
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {

@@ -55,6 +55,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured: what was asked for, as far as the capability was
     /// declared and the table has room.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn listen<'f>(
         &mut self,
         id: Id<'f>,
@@ -117,6 +118,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn open_listen(&mut self, id: Id<'_>, wanted: Wanted, uris: RawJson<'_>) -> Option<Slot> {
         let open = self.requests.slots().filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request)).count();
         // One place stays for requests, unless there is only one.
@@ -145,6 +147,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Some(slot)
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn subscribe<'f>(
         &mut self,
         id: Id<'f>,
@@ -162,6 +165,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Some(ServerEvent::Subscribed { uri }))
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn unsubscribe<'f>(
         &mut self,
         id: Id<'f>,

@@ -125,6 +125,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Everything that is checked before a request is looked at closely, in the order of the specification's checks.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn admit<'f>(
         &self,
         id: Id<'f>,
@@ -164,6 +165,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn admit_modern<'f>(
         &self,
         method: Method<'f>,
@@ -198,6 +200,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn admit_legacy<'f>(&self, method: Method<'f>, in_batch: bool) -> Result<ClientCapability, Refusal<'f>> {
         match (method, self.scope) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
@@ -232,6 +235,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         matches!(method, Method::Other(name) if self.config.methods.iter().any(|own| name == *own))
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn notification<'f>(
         &mut self,
         method: JsonStr<'f>,
@@ -251,6 +255,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// What is unknown, answered already or malformed is ignored, as all revisions want it.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
         let id = params.get("requestId").and_then(|id| Id::parse(id.as_str()));
         let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else { return Ok(None) };
@@ -267,6 +272,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason }))
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn response<'f>(
         &mut self,
         now: Instant,
@@ -293,6 +299,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn fault<'f>(
         &mut self,
         violation: Violation,
@@ -308,6 +315,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         self.refuse(id, self.fallback_revision(), violation.into(), tx)
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn refuse<'f>(
         &mut self,
         id: Option<Id<'_>>,
@@ -326,6 +334,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         })
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn set_level<'f>(
         &mut self,
         id: Id<'f>,

@@ -9,7 +9,7 @@ use super::pending::{Pending, Role};
 use super::{RequestHandle, Server, sound};
 use crate::error::SendError;
 use crate::inflight::Slot;
-use crate::json::{RawJson, WriteError, Writer, write_value};
+use crate::json::{RawJson, WriteError, WriteResult, Writer, write_result, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
@@ -42,7 +42,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        self.respond_as(request, "complete", result, tx)
+        self.respond_with(request, "complete", &|writer, extras| write_result(writer, result, extras), tx)
     }
 
     /// Answers with a result that is JSON already.
@@ -54,7 +54,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !result.is_object() {
             return Err(SendError::Value);
         }
-        self.respond_as(request, "complete", &result, tx)
+        self.respond(request, &result, tx)
     }
 
     /// Answers `tools/call` with data for programs, and with the same as text for models and for clients that know no structured content.
@@ -85,7 +85,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
             return self.respond(request, &Failure(why), tx);
         }
-        self.answer(request, tx, |_, id, writer| {
+        self.answer(request, tx, &|_, id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32602,\"message\":\"")?;
             writer.display(why)?;
             writer.put(b"\"}}")
@@ -106,7 +106,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if error.code == ErrorCode::UrlElicitationRequired && self.requests.get(request.0).is_some_and(cannot_show_pages) {
             return Err(SendError::NotAllowed);
         }
-        self.answer(request, tx, |_, id, writer| write_error(writer, Some(id), error))
+        self.answer(request, tx, &|_, id, writer| write_error(writer, Some(id), error))
     }
 
     /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in 2026-07-28, [`SendError::NotAllowed`]).
@@ -128,7 +128,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pages.is_empty() || !pages.iter().all(|page| page.is_valid(Revision::V2025_11_25)) {
             return Err(SendError::Value);
         }
-        self.answer(request, tx, |_, id, writer| {
+        self.answer(request, tx, &|_, id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32042,\"message\":")?;
             writer.string(message)?;
             writer.put(b",\"data\":{\"elicitations\":")?;
@@ -158,7 +158,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !sound::input(input) {
             return Err(SendError::Value);
         }
-        self.respond_as(request, "input_required", input, tx)
+        self.respond_with(request, "input_required", &|writer, extras| write_result(writer, input, extras), tx)
     }
 
     /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open.
@@ -176,16 +176,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.answer_as(instead(request.0), request, tx, |_, id, writer| write_error(writer, Some(id), error))
     }
 
-    fn respond_as<T: Serialize + ?Sized>(
+    /// Answers with a result. One function for results of all types: what is made anew for each is only how it is written.
+    pub(crate) fn respond_with(
         &mut self,
         request: RequestHandle,
         result_type: &str,
-        result: &T,
+        write: WriteResult<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        self.answer(request, tx, |server, id, writer| {
+        self.answer(request, tx, &|server, id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
-            server.write_result(writer, result_type, result)?;
+            server.write_result(writer, result_type, write)?;
             writer.put(b"}")
         })
     }
@@ -194,7 +195,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-        write: impl Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
+        write: &dyn Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
     ) -> Result<Answered, SendError> {
         self.answer_as(key(request.0), request, tx, write)
     }

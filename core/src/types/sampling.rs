@@ -1,8 +1,7 @@
 //! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
 
 use super::macros::{names, payload};
-use super::older::OrElse;
-use super::sampling_content::{AsOneBlock, OneBlockEach};
+use super::value::Value;
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
 use crate::lifecycle::ClientCapability;
 
@@ -13,7 +12,7 @@ payload! {
     pub struct CreateMessageParams<'a> {
         new {
             /// The conversation.
-            "messages" messages: list(SamplingMessage<'a>), via Messages;
+            "messages" messages: list(SamplingMessage<'a>), via messages;
             /// How long the answer may be.
             "maxTokens" max_tokens: of(u64);
         }
@@ -42,12 +41,8 @@ payload! {
     }
 }
 
-struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
-
-impl serde::Serialize for Messages<'_, '_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrElse("$mcp?DE", self.0, &OneBlockEach(self.0)).serialize(serializer)
-    }
+fn messages<'x, 'a>(messages: &'x List<'a, SamplingMessage<'a>>) -> Value<'x> {
+    Value::Versions("DE", messages)
 }
 
 impl CreateMessageParams<'_> {
@@ -72,7 +67,7 @@ payload! {
             /// Who says it.
             "role" role: of(Role);
             /// What is said.
-            "content" content: of(SamplingContents<'a>), via Contents;
+            "content" content: of(SamplingContents<'a>), via contents;
         }
         with {
             /// From 2025-11-25 on.
@@ -81,12 +76,8 @@ payload! {
     }
 }
 
-struct Contents<'x, 'a>(&'x SamplingContents<'a>);
-
-impl serde::Serialize for Contents<'_, '_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrElse("$mcp?DE", self.0, &AsOneBlock(self.0)).serialize(serializer)
-    }
+fn contents<'x>(contents: &'x SamplingContents<'_>) -> Value<'x> {
+    Value::Versions("DE", contents)
 }
 
 impl<'a> SamplingMessage<'a> {
@@ -177,7 +168,7 @@ payload! {
             /// The model.
             "role" role: of(Role);
             /// What it said.
-            "content" content: of(SamplingContents<'a>), via Contents;
+            "content" content: of(SamplingContents<'a>), via contents;
             /// Its name.
             "model" model: text;
         }

@@ -55,6 +55,7 @@ impl Application {
         match event {
             ServerEvent::Request(request) => {
                 assert!(server.is_open(request.handle));
+                assert!(id.is_none() || !self.jobs.iter().any(|job| job.id == id), "two requests with the id {id:?} are open");
                 self.jobs.push(Job { handle: request.handle, id });
             }
             ServerEvent::Listening { request } => self.listening.push(*request),
@@ -98,13 +99,13 @@ impl World<'_> {
         let what = self.script.below(16);
         self.show(format_args!("   {what} at {}", self.now));
         match what {
-            0..4 => self.answer(),
-            4 => self.progress(),
+            0..2 => self.answer(),
+            2..5 => self.progress(),
             5 => self.log(),
             6 | 7 => self.publish(),
             8 | 9 => self.ask(),
             10 => self.give_up_a_call(),
-            11 => self.cancel(None),
+            11 if self.script.once_in(3) => self.cancel(None),
             12 => self.end_listen(),
             13 => self.input_required(),
             14 => self.notify(),
@@ -164,7 +165,7 @@ impl World<'_> {
         let Some(Job { handle, .. }) = self.job() else { return };
         let writer = Writer::Job(handle);
         let text = "a \"text\"\n".repeat(self.script.below(64));
-        let answered = match self.script.below(6) {
+        let answered = match self.script.below(7) {
             0 => self.send(writer, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
             1 => self.send(writer, |server, tx| server.respond(handle, &TextResult::error(&text), tx)),
             2 => {
@@ -180,7 +181,13 @@ impl World<'_> {
                 let error = RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
                 self.send(writer, |server, tx| server.respond_error(handle, &error, tx))
             }
-            _ => return self.abandon(handle, &text),
+            5 => return self.abandon(handle, &text),
+            _ => {
+                self.by_hand = true;
+                let answered = self.feed(handle, &text);
+                self.by_hand = false;
+                answered
+            }
         };
         match answered {
             Ok(answered) => _ = self.answered(handle, answered),
@@ -210,6 +217,41 @@ impl World<'_> {
             }
         }
         panic!("a call is repeated for ever");
+    }
+
+    /// An answer piece by piece; whether its source holds out is another matter.
+    fn feed(&mut self, handle: RequestHandle, text: &str) -> Result<Answered, SendError> {
+        let writer = Writer::Job(handle);
+        if self.send(writer, |server, tx| server.begin_answer(handle, tx))? == Answered::Gone {
+            return Ok(Answered::Gone);
+        }
+        let json = format!("\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]", text.escape_default());
+        let mut rest = &json.as_bytes()[..];
+        while !rest.is_empty() {
+            let piece = &rest[..rest.len().min(1 + self.script.below(200))];
+            match self.attempt(|server, tx| server.feed(handle, piece, tx)) {
+                Ok(n) => rest = &rest[n..],
+                Err(error) => {
+                    assert_eq!(error, SendError::Full);
+                    self.drain();
+                }
+            }
+            if self.script.once_in(8) {
+                self.break_in(writer);
+            }
+        }
+        let fails = self.script.once_in(4);
+        let error = RpcError::internal("the source failed");
+        self.ledger.broken = fails;
+        loop {
+            let answered = self.send(writer, |server, tx| {
+                if fails { server.abandon(handle, &error, tx) } else { server.end_answer(handle, tx) }
+            });
+            match answered {
+                Err(SendError::Full) => self.drain(),
+                answered => return answered,
+            }
+        }
     }
 
     /// The books after an answer.

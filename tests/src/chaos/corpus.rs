@@ -21,8 +21,17 @@ pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     bytes
 }
 
+/// How a conversation begins, mostly: with a handshake.
+pub(super) fn opening(script: &mut Script<'_>) -> String {
+    match script.below(6) {
+        0 => String::new(),
+        n => format!("{}\n{}\n", TEMPLATES[n % 4].replace('#', "0"), TEMPLATES[5]),
+    }
+}
+
 fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
-    let template = *script.pick(&TEMPLATES);
+    // Half of them are calls, of which much follows.
+    let template = if script.once_in(2) { *script.pick(&CALLS) } else { *script.pick(&TEMPLATES) };
     let id = *script.pick(&IDS);
     let other = *script.pick(&IDS);
     let answered = if asked.is_empty() { "1" } else { script.pick(asked) };
@@ -75,6 +84,13 @@ const META: &str = concat!(
     r#""_meta":{"progressToken":%,"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
     r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"sampling":{}},"io.modelcontextprotocol/logLevel":"info"}"#,
 );
+
+const CALLS: [&str; 4] = [
+    r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"t","arguments":{"text":"x"},"_meta":{"progressToken":%}}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"tools/call","params":{"name":"t","arguments":{"text":"y"},META}}"#,
+    r#"{"jsonrpc":"2.0","id":#,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["m://1","m://2"]},META}}"#,
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":#}}"#,
+];
 
 /// `#` is the id of the message, `%` another one, `@` the id of a request of the server's.
 const TEMPLATES: [&str; 46] = [

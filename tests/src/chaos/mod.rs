@@ -20,6 +20,7 @@ pub fn server_survives(data: &[u8]) {
     let mut script = script::Script::new(data);
     let mut rx = world::rx(&mut script);
     let mut world = world::World::new(script);
+    world.open(&mut rx);
     while !world.script.is_over() {
         world.step(&mut rx);
     }

@@ -32,6 +32,8 @@ pub(super) struct World<'d> {
     ending: bool,
     /// The next event is one of a batch.
     in_batch: bool,
+    /// An answer is fed piece by piece: calls end in the middle of its line.
+    pub(super) by_hand: bool,
     /// Bytes that arrived, of a line whose end has not.
     line: Vec<u8>,
     lines: VecDeque<Heard>,
@@ -51,9 +53,9 @@ pub(super) enum Writer {
 }
 
 pub(super) fn rx(script: &mut Script<'_>) -> RxBuffer<Vec<u8>> {
-    match script.below(8) {
-        0 => RxBuffer::with_limit(Vec::new(), 16 << 10),
-        n => RxBuffer::new(vec![0; [2000, 4096, 600, 300, 100, 33, 8][n - 1]]),
+    match script.below(16) {
+        0..4 => RxBuffer::with_limit(Vec::new(), 16 << 10),
+        n => RxBuffer::new(vec![0; [4096, 4096, 4096, 2000, 2000, 2000, 600, 600, 300, 100, 33, 8][n - 4]]),
     }
 }
 
@@ -80,6 +82,7 @@ impl<'d> World<'d> {
             intruding: false,
             ending: false,
             in_batch: false,
+            by_hand: false,
             line: Vec::new(),
             lines: VecDeque::new(),
             frame: None,
@@ -95,6 +98,12 @@ impl<'d> World<'d> {
 
     pub(super) fn instant(&self) -> Instant {
         Instant::from_millis(self.now)
+    }
+
+    /// Somebody connects.
+    pub(super) fn open(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
+        let opening = corpus::opening(&mut self.script);
+        self.arrive(rx, opening.as_bytes());
     }
 
     /// One thing happens.
@@ -193,7 +202,7 @@ impl<'d> World<'d> {
         let more = self.in_batch || self.ledger.broken;
         assert!(lines <= 1 || more, "a call wrote {lines} frames");
         match &result {
-            Ok(_) => assert!(written.is_empty() || written.ends_with(b"\n"), "an end is missing"),
+            Ok(_) => assert!(self.by_hand || written.is_empty() || written.ends_with(b"\n"), "an end is missing"),
             Err(SendError::More) => assert!(!written.is_empty() && !written.ends_with(b"\n"), "More, and nothing more"),
             // The value turned out to be none when its beginning was on its way.
             Err(SendError::Value) if !self.ledger.is_whole() => self.ledger.broken = written == b"\n",
@@ -228,19 +237,23 @@ impl<'d> World<'d> {
                     begun |= result.is_err_and(|error| error == SendError::More);
                     assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
                     if begun && self.script.once_in(4) {
-                        self.intruding = true;
-                        self.intrude(writer);
-                        self.intruding = false;
+                        self.break_in(writer);
                     }
                     self.drain();
                 }
                 other => {
-                    assert!(self.ledger.is_whole(), "the call is over, the line is not");
+                    assert!(self.by_hand || self.ledger.is_whole(), "the call is over, the line is not");
                     return other;
                 }
             }
         }
         panic!("a call is repeated for ever");
+    }
+
+    pub(super) fn break_in(&mut self, writer: Writer) {
+        self.intruding = true;
+        self.intrude(writer);
+        self.intruding = false;
     }
 
     /// The transport takes some of what is pending, one byte at least.
@@ -362,7 +375,7 @@ impl<'d> World<'d> {
             let id = heard.id.clone();
             let line = std::mem::take(&mut heard.line);
             self.application.event(&mut self.ledger, &self.server, &event, id);
-            if let ServerEvent::Request(request) = event && self.script.once_in(3) {
+            if let ServerEvent::Request(request) = event && self.script.once_in(5) {
                 self.echo(&request);
             }
             if let Some((heard, ..)) = &mut self.frame {
@@ -416,8 +429,10 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
     .and(Can::LOGGING);
 const FULL: ServerConfig = ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 
-static CONFIGS: [ServerConfig; 6] = [
+static CONFIGS: [ServerConfig; 8] = [
     FULL,
+    FULL,
+    FULL.request_timeout(Duration::from_secs(50)),
     FULL.request_timeout(Duration::from_secs(5)).call_timeout(Duration::from_secs(2)).progress_interval(Duration::from_millis(5)),
     FULL.ping_interval(Duration::from_secs(3)).call_timeout(Duration::from_secs(9)).instructions("\u{1F980} \"do\"\n"),
     FULL.revisions(Revisions::MODERN).name_in_results(false).discover_cache(9, CacheScope::Private),

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+"""Validates what a server sent against the official JSON schemas of the protocol's revisions.
+
+    validate.py SCHEMA_DIRECTORY RECORDING...
+
+A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}.
+Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is found out.
+A result is checked as the result of the method that its id belongs to, a notification or request by its method.
+"""
+
+import collections
+import json
+import pathlib
+import re
+import sys
+
+import jsonschema
+
+REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+MODERN = REVISIONS[-1]
+
+RESULTS = {
+    "initialize": "InitializeResult", "ping": "EmptyResult", "shutdown": "EmptyResult", "server/discover": "DiscoverResult",
+    "tools/list": "ListToolsResult", "tools/call": "CallToolResult", "resources/list": "ListResourcesResult",
+    "resources/templates/list": "ListResourceTemplatesResult", "resources/read": "ReadResourceResult",
+    "resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult", "prompts/list": "ListPromptsResult",
+    "prompts/get": "GetPromptResult", "completion/complete": "CompleteResult", "logging/setLevel": "EmptyResult",
+    "subscriptions/listen": "SubscriptionsListenResult",
+}
+OTHERS = {
+    "notifications/cancelled": "CancelledNotification", "notifications/progress": "ProgressNotification",
+    "notifications/message": "LoggingMessageNotification",
+    "notifications/tools/list_changed": "ToolListChangedNotification",
+    "notifications/prompts/list_changed": "PromptListChangedNotification",
+    "notifications/resources/list_changed": "ResourceListChangedNotification",
+    "notifications/resources/updated": "ResourceUpdatedNotification",
+    "notifications/elicitation/complete": "ElicitationCompleteNotification",
+    "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+    "sampling/createMessage": "CreateMessageRequest", "roots/list": "ListRootsRequest", "elicitation/create": "ElicitRequest",
+    "ping": "PingRequest",
+}
+
+
+class Schemas:
+    def __init__(self, directory: pathlib.Path):
+        self.schemas = {r: json.loads((directory / f"{r}.json").read_text("utf-8")) for r in REVISIONS}
+        self.validators: dict[tuple[str, str], jsonschema.protocols.Validator] = {}
+
+    def fault(self, revision: str, name: str, value: object) -> str | None:
+        """Why a value is not of this type."""
+        schema = self.schemas[revision]
+        group = "$defs" if "$defs" in schema else "definitions"
+        if name not in schema[group]:
+            return f"{revision} has no {name}"
+        if (revision, name) not in self.validators:
+            whole = {"$schema": schema["$schema"], group: schema[group], "$ref": f"#/{group}/{name}"}
+            self.validators[revision, name] = jsonschema.validators.validator_for(whole)(whole)
+        error = jsonschema.exceptions.best_match(self.validators[revision, name].iter_errors(value))
+        return None if error is None else f"not a {name}: {error.message[:200]} at {error.json_path}"
+
+
+class Session:
+    """What must be known of a conversation to tell what an answer answers."""
+
+    def __init__(self) -> None:
+        self.methods: dict[str, set[tuple[str, bool]]] = collections.defaultdict(set)
+        self.revision: str | None = None
+        # Whether the client's bytes came in other pieces than lines, so that not every request can be found.
+        self.is_raw = False
+        # The transcripts' own handshake.
+        self.methods['"open"'].add(("initialize", False))
+
+    def from_client(self, line: str) -> None:
+        # Not parsed: a transcript's line may have abbreviations, and broken ones are sent on purpose.
+        self.is_raw |= line.startswith("\\")
+        modern = "io.modelcontextprotocol/protocolVersion" in line or "${meta" in line
+        for method in re.findall(r'"method"\s*:\s*"((?:[^"\\]|\\.)*)"', line):
+            for id in re.findall(r'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+]+)', line):
+                self.methods[key(id)].add((method.replace("\\/", "/"), modern))
+
+    def revision_of(self, message: dict) -> str:
+        if "result" in message and "protocolVersion" in message["result"] and "serverInfo" in message["result"]:
+            self.revision = message["result"]["protocolVersion"]
+        asked = self.methods.get(key(json.dumps(message.get("id"))), set()) if "method" not in message else set()
+        if any(modern for _, modern in asked) or self.revision is None:
+            return MODERN
+        if "subscriptionId" in json.dumps(message.get("params", {}).get("_meta", {})):
+            return MODERN
+        return self.revision
+
+
+def key(id: str) -> str:
+    try:
+        return json.dumps(json.loads(id))
+    except ValueError:
+        return id
+
+
+def fault(schemas: Schemas, session: Session, message: object, revision: str, bare_results: bool = False) -> str | None:
+    if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        return "not a JSON-RPC message"
+    if "error" in message:
+        name = "JSONRPCErrorResponse" if revision >= "2025-11-25" else "JSONRPCError"
+        if name == "JSONRPCError" and message.get("id", 0) is None:
+            # JSON-RPC 2.0 wants null where the id could not be read; those schemas forgot it.
+            message = {**message, "id": 0}
+        return schemas.fault(revision, name, message)
+    if "method" in message:
+        name = OTHERS.get(message["method"])
+        if name is None:
+            # One of the application's own: a request or notification like any other.
+            return schemas.fault(revision, "JSONRPCRequest" if "id" in message else "JSONRPCNotification", message)
+        return schemas.fault(revision, name, message)
+    envelope = schemas.fault(revision, "JSONRPCResultResponse" if revision >= "2025-11-25" else "JSONRPCResponse", message)
+    if envelope is not None:
+        return envelope
+    methods = {method for method, _ in session.methods.get(key(json.dumps(message["id"])), set())}
+    if not methods:
+        return None if session.is_raw else "an answer to nothing"
+    names = [RESULTS.get(method, "Result") for method in methods]
+    if bare_results and not set(message["result"]) - {"resultType", "_meta"}:
+        # In most transcripts it does not matter what a tool says, so it says nothing.
+        names.append("Result")
+    if revision == MODERN and message["result"].get("resultType") == "input_required":
+        names = ["InputRequiredResult"]
+    faults = [schemas.fault(revision, name, message["result"]) for name in names]
+    return None if None in faults else faults[0]
+
+
+def self_test(schemas: Schemas) -> None:
+    """It must be able to fail."""
+    session = Session()
+    session.from_client('{"id":1,"method":"tools/list"}')
+    good = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "x", "inputSchema": {"type": "object"}}]}}
+    bad = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "x"}]}}
+    for revision in REVISIONS[:4]:
+        assert fault(schemas, session, good, revision) is None, revision
+        assert fault(schemas, session, bad, revision) is not None, revision
+    assert "resultType" in (fault(schemas, session, good, MODERN) or ""), "a modern result needs resultType"
+    assert fault(schemas, session, {**good, "id": 2}, REVISIONS[0]) == "an answer to nothing"
+
+
+def main() -> int:
+    schemas = Schemas(pathlib.Path(sys.argv[1]))
+    self_test(schemas)
+    passed = failed = 0
+    for path in sys.argv[2:]:
+        sessions: dict[str, Session] = collections.defaultdict(Session)
+        for record in map(json.loads, open(path, encoding="utf-8")):
+            session = sessions[record.get("session", "")]
+            if record.get("from") == "client" or record.get("dir") == "c2s":
+                session.from_client(record["line"])
+            elif record.get("from") == "server" or record.get("dir") == "s2c":
+                message = json.loads(record["line"])
+                revision = record.get("revision") or session.revision_of(message)
+                found = fault(schemas, session, message, revision, bare_results="revision" in record)
+                passed += found is None
+                failed += found is not None
+                if found is not None and failed <= 40:
+                    print(f"{record.get('session', path)} ({revision}): {found}\n    {record['line'].strip()[:300]}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
