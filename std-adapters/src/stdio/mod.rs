@@ -15,8 +15,24 @@
 //! }
 //! ```
 //!
-//! Reading stands still while the output blocks, so a client must read while it writes, as all SDKs do. The session ends with the input: what has been
-//! answered is written out, what is still being worked on is dropped, as the specification wants of a server on stdio.
+//! # Connection
+//!
+//! There is none to set up: the first line may be a modern request, `server/discover`, or `initialize`. Both eras may share the stream.
+//!
+//! # Framing
+//!
+//! One JSON-RPC message a line, in UTF-8; `\r\n` ends a line too, and blank lines are skipped. A line longer than [`MAX_LINE`] is refused, noise is answered with
+//! a parse error, and the next line is read as if nothing had been. Nothing else is ever written to the output. Reading stands still while the output
+//! blocks, so a client must read while it writes, as all SDKs do.
+//!
+//! # Cancellation
+//!
+//! By `notifications/cancelled` with the id of the request, in both eras. Deadlines are kept while no input comes.
+//!
+//! # End
+//!
+//! The end of the input ends the session: what has been answered is written out, what is still being worked on is dropped, as the specification wants of a
+//! server on stdio. A client that stops reading is an end too, and no error.
 
 mod error;
 mod input;
