@@ -283,7 +283,15 @@ impl<'c> Catalog<'c> {
     /// Where the page begins. A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
-        let number: usize = cursor.as_plain().filter(|text| !text.starts_with(['+', '0']))?.parse().ok()?;
+        let digits = cursor.as_plain()?.as_bytes();
+        let number = digits.iter().try_fold(0, |number: usize, digit| {
+            // No cursor is as large as that.
+            let is_digit = digit.is_ascii_digit() && number < 10 * LONGEST;
+            is_digit.then(|| number * 10 + usize::from(digit.wrapping_sub(b'0')))
+        })?;
+        if digits.first() == Some(&b'0') {
+            return None;
+        }
         let start = number.checked_sub(list * LONGEST)?;
         (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
     }

@@ -160,6 +160,9 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 /// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector code; then words.
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
+    if cfg!(not(target_pointer_width = "64")) {
+        return bytes.iter().position(|b| *b == b'\n');
+    }
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<64>() {
         if block.iter().fold(false, |hit, b| hit | (*b == b'\n')) {

@@ -70,10 +70,24 @@ pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usi
 
 /// Moves the bytes `from..end` down to `to`. In a shape whose checks the compiler can see to hold.
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
-    if let Some(part) = bytes.get_mut(to..end)
-        && from - to <= part.len()
+    let Some(mut part) = bytes.get_mut(to..end) else { return };
+    let by = from - to;
+    if cfg!(target_pointer_width = "64") {
+        if by <= part.len() {
+            part.copy_within(by.., 0);
+        }
+        return;
+    }
+    // Piece by piece, none of which overlaps where it goes: what moves those that do takes a small processor a kilobyte of code.
+    while by > 0
+        && let Some((to, from)) = part.split_at_mut_checked(by)
+        && !from.is_empty()
     {
-        part.copy_within(from - to.., 0);
+        let len = by.min(from.len());
+        if let (Some(to), Some(from)) = (to.get_mut(..len), from.get(..len)) {
+            to.copy_from_slice(from);
+        }
+        part = from;
     }
 }
 

@@ -84,7 +84,7 @@ impl Tx<'_> {
 
     /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces; returns how much that was.
     pub(crate) fn feed(&mut self, key: FrameKey, json: &[u8]) -> Result<usize, SendError> {
-        if !self.open.is_some_and(|open| open.key == key && open.by_hand && open.sent == 0) {
+        if !self.open.is_some_and(|open| open.key == key && open.way == Way::ByHand && open.sent == 0) {
             return Err(SendError::NotAllowed);
         }
         if self.storage.bytes().len() - self.tail < json.len() {
@@ -138,7 +138,7 @@ impl Tx<'_> {
     fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
-            Some(open) if open.by_hand == (piece == Piece::End) => open.sent,
+            Some(open) if open.way == piece.way() => open.sent,
             None if piece != Piece::End => 0,
             _ => return Err(SendError::NotAllowed),
         };
@@ -156,7 +156,7 @@ impl Tx<'_> {
                 Err(WriteError::Value) => return Err(SendError::Value),
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
-                    self.open = (piece == Piece::Begin).then_some(Open { key, sent: 0, by_hand: true });
+                    self.open = (piece == Piece::Begin).then_some(Open { key, sent: 0, way: Way::ByHand });
                     return Ok(());
                 }
                 // It does not fit. Make room and format again: in the steady state that never happens.
@@ -179,7 +179,7 @@ impl Tx<'_> {
                 return Err(SendError::TooLarge);
             }
             self.tail = len;
-            self.open = Some(Open { key, sent: sent + len, by_hand: piece == Piece::End });
+            self.open = Some(Open { key, sent: sent + len, way: piece.way() });
             return Err(SendError::More);
         }
     }
@@ -230,7 +230,22 @@ struct Open {
     key: FrameKey,
     /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed by hand.
     sent: usize,
-    by_hand: bool,
+    way: Way,
+}
+
+/// How an open frame is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    // None is zero: a buffer in a `static` is no part of a firmware's image.
+    FromValues = 1,
+    ByHand = 2,
+}
+
+impl Piece {
+    /// How what is open must have been begun for this to go on with it.
+    fn way(self) -> Way {
+        if self == Self::End { Way::ByHand } else { Way::FromValues }
+    }
 }
 
 /// What is written.

@@ -9,7 +9,8 @@ fn main() -> std::io::Result<()> {
     for (name, text) in transcript::texts() {
         let lets: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("config: let ")?.split_once('=')).collect();
         for line in text.lines().filter_map(|line| line.strip_prefix('<')) {
-            let expand = |line: String, (name, value): &(&str, &str)| line.replace(&format!("${{{}}}", name.trim()), value.trim());
+            let expand =
+                |line: String, (name, value): &(&str, &str)| line.replace(&format!("${{{}}}", name.trim()), value.trim());
             let line = lets.iter().fold(line.to_owned(), expand);
             writeln!(out, "{}", serde_json::json!({"session": name, "from": "client", "line": line}))?;
         }

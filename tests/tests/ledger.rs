@@ -406,12 +406,8 @@ mod the_checks_themselves {
     #[test]
     fn tests_are_found() {
         let mut tests = Tests::default();
-        tests.add_functions(
-            "#[test]\nfn one() {}\nfn helper() {}\n    #[test] // why\n    #[should_panic]\n    fn two() {\n",
-        );
-        tests.add_functions(
-            "#[test] fn three() {}\n#[ignore = \"slow\"]\n#[test]\nfn four() {}\n// #[test]\nfn five() {}\n",
-        );
+        tests.add_functions("#[test]\nfn one() {}\nfn helper() {}\n    #[test] // why\n    #[should_panic]\n    fn two() {\n");
+        tests.add_functions("#[test] fn three() {}\n#[ignore = \"slow\"]\n#[test]\nfn four() {}\n// #[test]\nfn five() {}\n");
         tests.add_functions("/* #[test]\nfn six() {}\n*/\n#[test]\n// fn {other}\npub fn seven<T>() {}\n#[test]\n");
         let found: Vec<(&str, bool)> = tests.0.iter().map(|(name, runs)| (name.as_str(), *runs)).collect();
         assert_eq!(found, [("four", false), ("one", true), ("seven", true), ("three", true), ("two", true)]);
@@ -436,8 +432,7 @@ mod the_checks_themselves {
         let rows = read(&text).rows;
         let same = "id\nRPC-01\tMUST\tA-E\tCS\ttext\tother\nRPC-02\tMUST\tA-E\tCS\ttext\tother\n";
         assert!(differences(&rows, same).is_empty());
-        let found =
-            differences(&rows, "id\nRPC-01\tMAY\tA-E\tCS\ttext\ts\nRPC-03\tMUST\tA-E\tCS\ttext\ts\n").join("; ");
+        let found = differences(&rows, "id\nRPC-01\tMAY\tA-E\tCS\ttext\ts\nRPC-03\tMUST\tA-E\tCS\ttext\ts\n").join("; ");
         for part in ["RPC-01: level is \"MUST\"", "RPC-03: is missing", "RPC-02: is no requirement"] {
             assert!(found.contains(part), "{part} in {found}");
         }

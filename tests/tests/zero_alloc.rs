@@ -56,8 +56,33 @@ const CONVERSATION: &[&str] = &[
 
 /// The ids that must have been answered, each once. 20 stands there twice and 21.5 is no id; the call of 9 was answered by the client.
 const ANSWERED: &[&str] = &[
-    "\"p\"", "1", "2", "3", "4", "5", "6", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20", "22", "\"large\"", "30",
-    "31", "32", "33", "34",
+    "\"p\"",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "8",
+    "9",
+    "10",
+    "11",
+    "12",
+    "13",
+    "14",
+    "15",
+    "16",
+    "17",
+    "18",
+    "19",
+    "20",
+    "22",
+    "\"large\"",
+    "30",
+    "31",
+    "32",
+    "33",
+    "34",
 ];
 
 const BATCH: &str = r#"[{"jsonrpc":"2.0","id":40,"method":"ping"},{"jsonrpc":"2.0","id":41,"method":"tools/list"},{"jsonrpc":"2.0","method":"notifications/x"}]"#;
@@ -65,7 +90,12 @@ const BATCH: &str = r#"[{"jsonrpc":"2.0","id":40,"method":"ping"},{"jsonrpc":"2.
 macro_rules! modern {
     ($id:literal, $method:literal, $params:literal) => {
         concat!(
-            r#"{"jsonrpc":"2.0","id":"#, $id, r#","method":""#, $method, r#"","params":{"#, $params,
+            r#"{"jsonrpc":"2.0","id":"#,
+            $id,
+            r#","method":""#,
+            $method,
+            r#"","params":{"#,
+            $params,
             r#""_meta":{"progressToken":1e2,"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
             r#""io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},"io.modelcontextprotocol/logLevel":"debug"}}}"#,
         )
@@ -77,8 +107,16 @@ const MODERN: &[&str] = &[
     modern!("2", "tools/list", ""),
     modern!("3", "tools/call", r#""name":"echo","arguments":{"text":"hello"},"#),
     modern!("4", "tools/call", r#""name":"ask","#),
-    modern!("5", "tools/call", r#""name":"ask","inputResponses":{"q":{"action":"accept","content":{"name":"n"}}},"requestState":"s","#),
-    modern!("6", "subscriptions/listen", r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["memory://blob"]},"#),
+    modern!(
+        "5",
+        "tools/call",
+        r#""name":"ask","inputResponses":{"q":{"action":"accept","content":{"name":"n"}}},"requestState":"s","#
+    ),
+    modern!(
+        "6",
+        "subscriptions/listen",
+        r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["memory://blob"]},"#
+    ),
     "!publish",
     modern!("7", "tools/call", r#""name":"slow","#),
     "!progress",

@@ -77,19 +77,17 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
         return Some((negative, value));
     }
     // Written with a point or an exponent, which hardly anybody does for an integer.
-    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
-        // One that does not fit is as good as the largest that does.
-        Some((mantissa, exponent)) => (mantissa, exponent.parse().unwrap_or(if exponent.starts_with('-') { i32::MIN } else { i32::MAX })),
-        None => (text, 0),
-    };
-    let whole = mantissa.bytes().position(|byte| byte == b'.').unwrap_or(mantissa.len());
+    let mut parts = text.as_bytes().split(|byte| matches!(byte, b'e' | b'E'));
+    let mantissa = parts.next().unwrap_or_default();
+    let exponent = parts.next().map_or(0, exponent);
+    let whole = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
     // Digits that count as whole once the exponent has moved the point.
     let wanted = i32::try_from(whole).ok()?.saturating_add(exponent);
     let mut seen = 0;
-    for digit in mantissa.bytes().filter(|byte| *byte != b'.') {
+    for digit in mantissa.iter().filter(|byte| **byte != b'.') {
         if seen < wanted {
-            value = value.push(digit)?;
-        } else if digit != b'0' {
+            value = value.push(*digit)?;
+        } else if *digit != b'0' {
             return None;
         }
         seen += 1;
@@ -99,6 +97,17 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
         seen += 1;
     }
     Some((negative, value))
+}
+
+/// One that is larger than any number of digits can make up for is as good as any other such.
+fn exponent(text: &[u8]) -> i32 {
+    let (negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let value = digits.iter().fold(0i32, |value, digit| (value * 10 + i32::from(digit.wrapping_sub(b'0'))).min(100_000_000));
+    if negative { -value } else { value }
 }
 
 /// What the digits of an integer are collected in.

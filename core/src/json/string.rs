@@ -154,11 +154,11 @@ impl Iterator for Chars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
-        let c = self.0.next()?;
+        let c = next_char(&mut self.0)?;
         if c != '\\' {
             return Some(c);
         }
-        Some(match self.0.next()? {
+        Some(match next_char(&mut self.0)? {
             'b' => '\u{8}',
             'f' => '\u{c}',
             'n' => '\n',
@@ -177,7 +177,7 @@ impl Chars<'_> {
             return char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
         }
         let mut ahead = self.0.clone();
-        if ahead.next() == Some('\\') && ahead.next() == Some('u') {
+        if next_char(&mut ahead) == Some('\\') && next_char(&mut ahead) == Some('u') {
             let low = hex4(&mut ahead);
             if (0xdc00..0xe000).contains(&low) {
                 self.0 = ahead;
@@ -189,5 +189,11 @@ impl Chars<'_> {
 }
 
 fn hex4(chars: &mut core::str::Chars<'_>) -> u32 {
-    (0..4).fold(0, |value, _| value << 4 | chars.next().and_then(|c| c.to_digit(16)).unwrap_or(0))
+    (0..4).fold(0, |value, _| value << 4 | next_char(chars).and_then(|c| c.to_digit(16)).unwrap_or(0))
+}
+
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+fn next_char(chars: &mut core::str::Chars<'_>) -> Option<char> {
+    chars.next()
 }

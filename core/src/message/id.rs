@@ -49,7 +49,7 @@ impl<'f> Id<'f> {
                 None => string.chars().fold(fnv(BASIS, b"\""), |hash, c| fnv(hash, c.encode_utf8(&mut [0; 4]).as_bytes())),
             }
         } else {
-            digits(self.0, |digits| fnv(BASIS, digits))
+            fnv(BASIS, canonical(self.0, &mut None))
         };
         hash.max(1)
     }
@@ -62,7 +62,7 @@ impl<'f> Id<'f> {
         let (a, b) = (RawJson::scanned(self.0), RawJson::scanned(other));
         match (a.as_string(), b.as_string()) {
             (Some(a), Some(b)) => a == b,
-            (None, None) => digits(self.0, |a| digits(other, |b| a == b)),
+            (None, None) => canonical(self.0, &mut None) == canonical(other, &mut None),
             _ => false,
         }
     }
@@ -112,14 +112,14 @@ fn is_plain_integer(text: &str) -> bool {
     text.len() <= MAX_ID && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Hands over an integer in its only spelling.
-fn digits<R>(text: &str, take: impl FnOnce(&[u8]) -> R) -> R {
+/// An integer in its only spelling.
+fn canonical<'t>(text: &'t str, digits: &'t mut Option<Decimal>) -> &'t [u8] {
     if is_plain_integer(text) {
-        return take(text.as_bytes());
+        return text.as_bytes();
     }
     // Written with an exponent or a fraction of zero, which nobody does.
     let (negative, value) = integer(text).unwrap_or_default();
-    take(Decimal::new(value, negative && value > 0).as_bytes())
+    digits.insert(Decimal::new(value, negative && value > 0)).as_bytes()
 }
 
 fn fnv(hash: u32, bytes: &[u8]) -> u32 {

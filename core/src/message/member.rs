@@ -92,7 +92,11 @@ impl Level {
     pub(super) fn member(self, name: &[u8]) -> Member {
         macro_rules! among {
             ($($known:literal $member:ident),*) => {
-                $(if name == $known { Member::$member } else)* { Member::Other }
+                if cfg!(target_pointer_width = "64") {
+                    $(if name == $known { Member::$member } else)* { Member::Other }
+                } else {
+                    search(name, &[$(($known, Member::$member)),*])
+                }
             };
         }
         match self {
@@ -112,4 +116,9 @@ impl Level {
             ),
         }
     }
+}
+
+/// The same as comparisons one by one, for machines on which a loop is much smaller.
+fn search(name: &[u8], members: &[(&[u8], Member)]) -> Member {
+    members.iter().find(|(known, _)| *known == name).map_or(Member::Other, |(_, member)| *member)
 }

@@ -217,7 +217,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let Some(pending) = self.requests.get_mut(parent) else { return };
         pending.asking += 1;
         if let Some(deadline) = deadline {
-            pending.time_left = Some(deadline.saturating_duration_since(now));
+            pending.time_left = Some(deadline.as_millis().saturating_sub(now.as_millis()));
             self.requests.set_deadline(parent, None);
         }
     }
@@ -229,7 +229,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return;
         }
         if let Some(left) = pending.time_left.take() {
-            self.requests.set_deadline(parent, Some(now.saturating_add(left)));
+            self.requests.set_deadline(parent, Some(Instant::from_millis(now.as_millis().saturating_add(left))));
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What is kept of a request, the peer's or ours, while it waits for its answer.
 
-use core::time::Duration;
-
 use super::notify::Amount;
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientCapability, Revision};
@@ -25,7 +23,8 @@ pub(super) struct Pending {
     pub(super) progress: Option<(Amount, Instant)>,
     /// Requests of ours on its behalf; its time stands still while there are any.
     pub(super) asking: u16,
-    pub(super) time_left: Option<Duration>,
+    /// Milliseconds.
+    pub(super) time_left: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

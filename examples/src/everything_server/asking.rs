@@ -7,13 +7,12 @@
 //! - From 2026-07-28 on the questions *are* the answer to the request. The client sends the request once more, with its answers, and
 //!   carries what we want to remember.
 
-
 use mcp_sansio::types::{GetPromptResult, PromptMessage, TextResult};
 use mcp_sansio::{Call, ClientCapability, PeerError, RawJson, Request, RequestHandle, RpcError};
 
-use super::{Result, Session};
 use super::attempt::{Answers, Attempt, Fault, Script, Subject, Verdict};
 use super::seal::Seal;
+use super::{Result, Session};
 
 /// All that wait for answers of legacy clients.
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! `completion/complete`.
 
-
 use mcp_sansio::types::{CompleteParams, CompleteResult, Completion, Text};
 use mcp_sansio::{Request, RpcError};
 

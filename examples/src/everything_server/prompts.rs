@@ -1,6 +1,5 @@
 //! `prompts/get`.
 
-
 use mcp_sansio::types::{
     ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
 };
@@ -11,12 +10,7 @@ use super::{Everything, Result, Session, media, questions};
 
 impl Everything {
     /// Answers with the prompt's messages, at once or when the client has answered.
-    pub(super) fn get_prompt(
-        &mut self,
-        name: &'static str,
-        request: &Request<'_>,
-        session: &mut Session<'_, '_>,
-    ) -> Result<()> {
+    pub(super) fn get_prompt(&mut self, name: &'static str, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
         if let Some(script) = questions::of_prompt(name) {
             return self.conversations.start(script, Subject::Prompt(name), request, session);
         }

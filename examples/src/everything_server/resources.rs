@@ -1,6 +1,5 @@
 //! `resources/read`.
 
-
 use mcp_sansio::types::{ReadResourceResult, ResourceContents, ResourceData, Text};
 use mcp_sansio::{Request, RpcError, Target};
 
@@ -23,12 +22,7 @@ impl Watched {
 }
 
 /// Answers with the contents of a resource, or of a URI that fits the template.
-pub(super) fn read(
-    watched: &Watched,
-    target: &Target<'_>,
-    request: &Request<'_>,
-    session: &mut Session<'_, '_>,
-) -> Result<()> {
+pub(super) fn read(watched: &Watched, target: &Target<'_>, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
     let Some(uri) = request.uri() else {
         return session.respond_error(request.handle, &RpcError::invalid_params("uri must be a string")).map(|_| ());
     };

@@ -12,12 +12,7 @@ use super::{Everything, Result, Session, media, questions};
 
 impl Everything {
     /// Answers with the tool's result, at once or later.
-    pub(super) fn call_tool(
-        &mut self,
-        name: &'static str,
-        request: &Request<'_>,
-        session: &mut Session<'_, '_>,
-    ) -> Result<()> {
+    pub(super) fn call_tool(&mut self, name: &'static str, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
         if let Some(script) = questions::of_tool(name) {
             return self.conversations.start(script, Subject::Tool(name), request, session);
         }

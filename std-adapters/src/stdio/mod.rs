@@ -39,9 +39,9 @@ mod input;
 mod session;
 
 pub use error::Error;
-pub use input::{Input, Threaded};
 #[cfg(unix)]
 pub use input::Polled;
+pub use input::{Input, Threaded};
 pub use session::Session;
 
 use std::io::{self, Write};

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
-    Answered, Call, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server,
-    ServerEvent, Target, Tx, TxBuffer,
+    Answered, Call, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle,
+    RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
 };
 use serde::Serialize;
 

@@ -7,8 +7,8 @@ use mcp_sansio::types::{
     StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson, Request, RequestHandle, RpcError, SendError,
-    ServerEvent, Tx,
+    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson, Request, RequestHandle, RpcError,
+    SendError, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -149,7 +149,8 @@ impl World<'_> {
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.raw(), text: &text };
-        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &result, tx)) else {
+        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &result, tx))
+        else {
             return;
         };
         if self.answered(request.handle, answered) {
@@ -226,7 +227,7 @@ impl World<'_> {
             return Ok(Answered::Gone);
         }
         let json = format!("\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]", text.escape_default());
-        let mut rest = &json.as_bytes()[..];
+        let mut rest = json.as_bytes();
         while !rest.is_empty() {
             let piece = &rest[..rest.len().min(1 + self.script.below(200))];
             match self.attempt(|server, tx| server.feed(handle, piece, tx)) {
@@ -244,9 +245,13 @@ impl World<'_> {
         let error = RpcError::internal("the source failed");
         self.ledger.broken = fails;
         loop {
-            let answered = self.send(writer, |server, tx| {
-                if fails { server.abandon(handle, &error, tx) } else { server.end_answer(handle, tx) }
-            });
+            let answered =
+                self.send(
+                    writer,
+                    |server, tx| {
+                        if fails { server.abandon(handle, &error, tx) } else { server.end_answer(handle, tx) }
+                    },
+                );
             match answered {
                 Err(SendError::Full) => self.drain(),
                 answered => return answered,
@@ -298,7 +303,8 @@ impl World<'_> {
 
     fn log(&mut self) {
         let text = "log ".repeat(self.script.below(64));
-        let message = LogMessage::new(*self.script.pick(&[LoggingLevel::Info, LoggingLevel::Debug, LoggingLevel::Emergency]), &text);
+        let message =
+            LogMessage::new(*self.script.pick(&[LoggingLevel::Info, LoggingLevel::Debug, LoggingLevel::Emergency]), &text);
         let sent = match self.job().filter(|_| self.script.once_in(2)) {
             Some(job) => self.send(Writer::Other, |server, tx| server.log(job.handle, &message, tx)),
             None => self.send(Writer::Other, |server, tx| server.log_unrelated(&message, tx)),
@@ -307,7 +313,8 @@ impl World<'_> {
     }
 
     fn publish(&mut self) {
-        let changes = [Change::tools(), Change::prompts(), Change::resources(), Change::resource("m://1"), Change::resource("m://3")];
+        let changes =
+            [Change::tools(), Change::prompts(), Change::resources(), Change::resource("m://1"), Change::resource("m://3")];
         let mut change = *self.script.pick(&changes);
         for _ in 0..=8 {
             match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
@@ -335,7 +342,11 @@ impl World<'_> {
             1 => self.request(ClientRequest::elicitation(&form)),
             2 => self.request(ClientRequest::roots()),
             3 => self.request(ClientRequest::ping()),
-            _ => self.request(ClientRequest::new("own/question", Some(&Echo { params: RawJson::NULL, text: "?" }), ClientCapability::NONE)),
+            _ => self.request(ClientRequest::new(
+                "own/question",
+                Some(&Echo { params: RawJson::NULL, text: "?" }),
+                ClientCapability::NONE,
+            )),
         }
     }
 
@@ -413,7 +424,8 @@ impl World<'_> {
     /// Answers everything, gives everything up.
     pub(super) fn finish_jobs(&mut self) {
         while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
-            let answered = self.send(Writer::Job(handle), |server, tx| server.respond(handle, &TextResult::new("at last"), tx)).unwrap();
+            let answered =
+                self.send(Writer::Job(handle), |server, tx| server.respond(handle, &TextResult::new("at last"), tx)).unwrap();
             self.answered(handle, answered);
         }
         while !self.application.listening.is_empty() {

@@ -29,6 +29,16 @@ pub(super) fn opening(script: &mut Script<'_>) -> String {
     }
 }
 
+/// What may come at a bad moment: a cancellation, an answer, or anything.
+pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
+    let id = *script.pick(&IDS[..6]);
+    match (script.below(3), asked.first()) {
+        (0, _) => CALLS[3].replace('#', id).into_bytes(),
+        (1, Some(asked)) => format!(r#"{{"jsonrpc":"2.0","id":{asked},"result":{{}}}}"#).into_bytes(),
+        _ => bytes(script, asked),
+    }
+}
+
 fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     // Half of them are calls, of which much follows.
     let template = if script.once_in(2) { *script.pick(&CALLS) } else { *script.pick(&TEMPLATES) };
@@ -76,8 +86,20 @@ fn mutate(script: &mut Script<'_>, bytes: &mut Vec<u8>) {
 
 /// One id in several spellings, and ids that are none.
 const IDS: [&str; 14] = [
-    "1", "2", "3", "4", "5", "\"a\"", "\"\\u0061\"", "1.0", "10e-1", "-7", "9007199254740993", "\"123e4567-e89b-12d3-a456-426614174000\"",
-    "\"an id that is longer than all that are accepted\"", "null",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "\"a\"",
+    "\"\\u0061\"",
+    "1.0",
+    "10e-1",
+    "-7",
+    "9007199254740993",
+    "\"123e4567-e89b-12d3-a456-426614174000\"",
+    "\"an id that is longer than all that are accepted\"",
+    "null",
 ];
 
 const META: &str = concat!(

@@ -128,7 +128,8 @@ impl Ledger {
                 assert!(method.get().starts_with('"'), "{}", text());
                 if method.get() == "\"notifications/cancelled\"" {
                     let params: Value = from_str(message.params.expect("no params").get()).unwrap();
-                    self.asked.retain(|asked| *asked != params["requestId"].to_string());
+                    let id = params["requestId"].to_string();
+                    self.asked.retain(|asked| *asked != id);
                 }
                 if let Some(id) = message.id {
                     assert!(!self.asked.iter().any(|asked| asked == id.get()), "asked twice: {}", text());

@@ -232,7 +232,9 @@ impl<'d> World<'d> {
         for _ in 0..20_000 {
             let result = self.attempt(&mut call);
             match result {
-                Err(SendError::Full) if !begun && !self.ending && writer != Writer::LongLine && self.script.once_in(3) => return Err(SendError::Full),
+                Err(SendError::Full) if !begun && !self.ending && writer != Writer::LongLine && self.script.once_in(3) => {
+                    return Err(SendError::Full);
+                }
                 Err(SendError::Full | SendError::More) => {
                     begun |= result.is_err_and(|error| error == SendError::More);
                     assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
@@ -360,14 +362,21 @@ impl<'d> World<'d> {
             *counted += self.ledger.answers - answers;
             let Some(event) = event? else {
                 if heard.requests > *counted {
-                    panic!("{} of {} requests were answered: {:?}", counted, heard.requests, String::from_utf8_lossy(&heard.line));
+                    panic!(
+                        "{} of {} requests were answered: {:?}",
+                        counted,
+                        heard.requests,
+                        String::from_utf8_lossy(&heard.line)
+                    );
                 }
                 self.frame = None;
                 return Ok(());
             };
             match event {
                 // Not answered, as they must not be or cannot be.
-                ServerEvent::Violation(Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed) => *counted += heard.requests,
+                ServerEvent::Violation(Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed) => {
+                    *counted += heard.requests
+                }
                 ServerEvent::Violation(Violation::IdInUse) => self.ledger.forgive(heard.id.as_ref()),
                 ServerEvent::Request(_) | ServerEvent::Listening { .. } => *counted += 1,
                 _ => {}
@@ -375,7 +384,9 @@ impl<'d> World<'d> {
             let id = heard.id.clone();
             let line = std::mem::take(&mut heard.line);
             self.application.event(&mut self.ledger, &self.server, &event, id);
-            if let ServerEvent::Request(request) = event && self.script.once_in(5) {
+            if let ServerEvent::Request(request) = event
+                && self.script.once_in(5)
+            {
                 self.echo(&request);
             }
             if let Some((heard, ..)) = &mut self.frame {
@@ -387,7 +398,7 @@ impl<'d> World<'d> {
 
     /// A line out of turn, while another frame is being written. What needs an answer is not taken.
     pub(super) fn overhear(&mut self) {
-        let line = corpus::bytes(&mut self.script, &self.ledger.asked);
+        let line = corpus::interruption(&mut self.script, &self.ledger.asked);
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
         let mut messages = Messages::new(Frame::Complete(line));
         self.show(format_args!("<- (in between) {}", String::from_utf8_lossy(line)));

@@ -2,15 +2,15 @@
 
 use core::time::Duration;
 
-use mcp_sansio::types::{
-    CompleteResult, Completion, ContentBlock, CreateMessageParams, ElicitParams, Field, GetPromptResult, Implementation, InputRequest,
-    InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema, Resource,
-    ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
-};
 use mcp_sansio::types::{CallToolResult, CreateMessageResult};
+use mcp_sansio::types::{
+    CompleteResult, Completion, ContentBlock, CreateMessageParams, ElicitParams, Field, GetPromptResult, Implementation,
+    InputRequest, InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
+    Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
+};
 use mcp_sansio::{
-    Answered, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle, RpcError, RxBuffer,
-    SendError, Server, ServerCapability as Can, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Answered, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle, RpcError,
+    RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 use serde::Deserialize;
 
@@ -28,7 +28,8 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
 
 static CATALOG: Catalog = Catalog::new()
     .tools(&[
-        Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#)).description("Says \"it\""),
+        Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#))
+            .description("Says \"it\""),
         Tool::new("image", ANYTHING),
         Tool::new("fail", ANYTHING),
         Tool::new("slow", ANYTHING),

@@ -326,7 +326,7 @@ impl Board {
             if job.due > now {
                 continue;
             }
-            job.due = now.saturating_add(Duration::from_millis((job.period / 2).into()));
+            job.due = Instant::from_millis(now.as_millis() + u64::from(job.period / 2));
             board::set_lamp(job.changes & 1 == 0);
             let request = job.request;
             let progress = Progress::of(u32::from(job.times) - u32::from(job.changes / 2)).total(u32::from(job.times));

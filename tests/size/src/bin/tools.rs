@@ -173,7 +173,7 @@ impl Board {
             if job.due > now {
                 continue;
             }
-            job.due = now.saturating_add(Duration::from_millis((job.period / 2).into()));
+            job.due = Instant::from_millis(now.as_millis() + u64::from(job.period / 2));
             board::set_lamp(job.changes & 1 == 0);
             match job.changes.checked_sub(1) {
                 Some(left) => job.changes = left,
