@@ -1,6 +1,7 @@
 //! What a server offers, as constant data: it answers the lists and hands over only the calls.
 
-pub(crate) mod schema;
+pub(crate) mod check;
+mod schema;
 
 use core::ops::Range;
 
@@ -139,7 +140,7 @@ impl<'c> Catalog<'c> {
     /// # Errors
     /// The first fault. Worth a test, or a line at start-up.
     pub fn check(&self) -> Result<(), CatalogFault<'c>> {
-        super::catalog_check::check(self.tools, self.resources, self.templates, self.prompts)
+        check::check(self.tools, self.resources, self.templates, self.prompts)
     }
 
     /// Whether the arguments fit the tool's input schema, as far as its first level shows it: `type`, `enum`, `const`, ranges, lengths, `required` and

@@ -12,7 +12,8 @@ pub enum SendError {
     More,
     /// It does not fit even an empty buffer. Only for what may be dropped: progress and log messages.
     TooLarge,
-    /// The value cannot be written as JSON, or is not an object where the protocol wants one. A bug in the value's `Serialize`.
+    /// The value cannot be written as JSON, is not an object where the protocol wants one, or asks what no client could answer (a nested
+    /// form, a page without a URL). A bug in the value.
     Value,
     /// The protocol does not allow it now: the peer did not declare the capability, its revision does not know the method, or the
     /// session is not open yet.
@@ -33,7 +34,9 @@ impl core::fmt::Display for SendError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Full => "the output buffer is full: drain it and call again",
-            Self::More => "the beginning of a long frame is in the output buffer: drain it and call again with the same arguments",
+            Self::More => {
+                "the beginning of a long frame is in the output buffer: drain it and call again with the same arguments"
+            }
             Self::TooLarge => "the message does not fit the output buffer: shorten it or enlarge the buffer",
             Self::Value => "the value cannot be written: its Serialize failed, or it is not a JSON object",
             Self::NotAllowed => "the peer's revision, capabilities or session state do not allow this message",

@@ -7,7 +7,6 @@
 extern crate alloc;
 
 mod catalog;
-mod catalog_check;
 mod error;
 mod inflight;
 mod json;
@@ -32,7 +31,8 @@ pub use message::{Arguments, MAX_ID, Messages, Params, Position};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer};
 pub use server::{
-    Amount, Answered, Call, Change, ClientRequest, LogMessage, Progress, Request, RequestHandle, Server, ServerConfig, ServerEvent,
+    Amount, Answered, Call, Change, ClientRequest, LogMessage, Progress, Request, RequestHandle, Server, ServerConfig,
+    ServerEvent,
 };
 pub use storage::Storage;
 pub use time::Instant;

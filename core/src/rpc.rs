@@ -215,7 +215,11 @@ pub(crate) fn write_notification_head(writer: &mut Writer<'_>, method: &str) -> 
 }
 
 /// A notification.
-pub(crate) fn write_notification<P: Serialize + ?Sized>(writer: &mut Writer<'_>, method: &str, params: &P) -> Result<(), WriteError> {
+pub(crate) fn write_notification<P: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    method: &str,
+    params: &P,
+) -> Result<(), WriteError> {
     write_notification_head(writer, method)?;
     write_value(writer, params)?;
     writer.put(b"}")

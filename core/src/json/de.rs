@@ -22,7 +22,9 @@ pub struct ReadError {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    WrongType { expected: &'static str },
+    WrongType {
+        expected: &'static str,
+    },
     MissingField(&'static str),
     #[cfg(not(feature = "alloc"))]
     UnknownField,
@@ -42,26 +44,8 @@ impl ReadError {
         }
     }
 
-    pub(crate) const fn wrong(expected: &'static str) -> Self {
+    const fn wrong(expected: &'static str) -> Self {
         Self::new(Kind::WrongType { expected })
-    }
-
-    pub(crate) const fn missing(field: &'static str) -> Self {
-        Self::new(Kind::MissingField(field))
-    }
-
-    pub(crate) const fn duplicate(field: &'static str) -> Self {
-        Self::new(Kind::DuplicateField(field))
-    }
-
-    /// As the error of a deserializer.
-    pub(crate) fn cast<E: de::Error>(self) -> E {
-        match self.kind {
-            Kind::MissingField(field) => E::missing_field(field),
-            Kind::DuplicateField(field) => E::duplicate_field(field),
-            Kind::WrongType { expected } => E::invalid_type(de::Unexpected::Other("another value"), &expected),
-            _ => E::custom(self),
-        }
     }
 }
 
@@ -79,7 +63,9 @@ impl fmt::Display for ReadError {
             Kind::DuplicateField(field) => write!(f, "duplicate field `{field}`"),
             Kind::OutOfRange => f.write_str("number out of range"),
             #[cfg(not(feature = "alloc"))]
-            Kind::EscapedTooLong => f.write_str("a string with escapes is too long to be decoded without an allocator: take a JsonStr"),
+            Kind::EscapedTooLong => {
+                f.write_str("a string with escapes is too long to be decoded without an allocator: take a JsonStr")
+            }
             Kind::Other => f.write_str("the value does not fit the type"),
         }
     }

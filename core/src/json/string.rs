@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::marker::RAW;
-use super::scan::{skip_string, skip_clean};
+use super::scan::{skip_clean, skip_string};
 
 /// A JSON string, quotes included and escapes untouched: no copy, no allocation.
 ///

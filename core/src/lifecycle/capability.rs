@@ -127,8 +127,7 @@ impl ClientCapability {
             group(writer, b"\"sampling\":{", members)?;
         }
         if self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL) {
-            let members: &[(Self, &[u8])] =
-                &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
+            let members: &[(Self, &[u8])] = &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
             group(writer, b"\"elicitation\":{", members)?;
         }
         writer.put(b"}")

@@ -96,7 +96,9 @@ impl<'f> Method<'f> {
             Self::Initialize | Self::Ping | Self::Shutdown => (R::V2024_11_05, R::V2025_11_25, C::NONE),
             Self::ServerDiscover => (R::V2026_07_28, R::V2026_07_28, C::NONE),
             Self::ToolsList | Self::ToolsCall => (R::V2024_11_05, R::V2026_07_28, C::TOOLS),
-            Self::ResourcesList | Self::ResourcesTemplatesList | Self::ResourcesRead => (R::V2024_11_05, R::V2026_07_28, C::RESOURCES),
+            Self::ResourcesList | Self::ResourcesTemplatesList | Self::ResourcesRead => {
+                (R::V2024_11_05, R::V2026_07_28, C::RESOURCES)
+            }
             Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => (R::V2024_11_05, R::V2025_11_25, C::RESOURCES_SUBSCRIBE),
             Self::PromptsList | Self::PromptsGet => (R::V2024_11_05, R::V2026_07_28, C::PROMPTS),
             Self::CompletionComplete => (R::V2024_11_05, R::V2026_07_28, C::COMPLETIONS),

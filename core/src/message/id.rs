@@ -33,7 +33,11 @@ impl<'f> Id<'f> {
 
     /// Its value, when it is a number of our own making.
     pub(crate) fn as_u32(self) -> Option<u32> {
-        if self.0.starts_with('"') { None } else { integer::<u64>(self.0).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() }) }
+        if self.0.starts_with('"') {
+            None
+        } else {
+            integer::<u64>(self.0).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
+        }
     }
 
     /// Whether it is too long to be kept.

@@ -80,7 +80,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Writes a result, with what those of its revision get beside what the application put into them.
-    pub(super) fn write_result(&self, writer: &mut Writer<'_>, result_type: &str, write: WriteResult<'_>) -> Result<(), WriteError> {
+    pub(super) fn write_result(
+        &self,
+        writer: &mut Writer<'_>,
+        result_type: &str,
+        write: WriteResult<'_>,
+    ) -> Result<(), WriteError> {
         let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
         let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: &write_info });
         let extras = ResultExtras { result_type, meta };

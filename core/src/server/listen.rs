@@ -189,11 +189,8 @@ impl Wanted {
     pub(super) const PROMPTS: Self = Self(2);
     pub(super) const RESOURCES: Self = Self(4);
     pub(super) const UPDATES: Self = Self(8);
-    const FLAGS: [(Self, &'static str); 3] = [
-        (Self::TOOLS, "toolsListChanged"),
-        (Self::PROMPTS, "promptsListChanged"),
-        (Self::RESOURCES, "resourcesListChanged"),
-    ];
+    const FLAGS: [(Self, &'static str); 3] =
+        [(Self::TOOLS, "toolsListChanged"), (Self::PROMPTS, "promptsListChanged"), (Self::RESOURCES, "resourcesListChanged")];
 
     pub(super) const fn contains(self, bit: Self) -> bool {
         self.0 & bit.0 != 0
@@ -297,4 +294,3 @@ fn write_subscription_id_text(writer: &mut Writer<'_>, id: &str) -> Result<(), W
 fn separate(writer: &mut Writer<'_>, first: &mut bool) -> Result<(), WriteError> {
     if core::mem::take(first) { Ok(()) } else { writer.put(b",") }
 }
-

@@ -133,8 +133,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         params: &Params<'f>,
         in_batch: bool,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
-        let modern = params.has(Member::ProtocolVersion)
-            || self.scope.is_none() && params.has(Member::ClientCapabilities);
+        let modern = params.has(Member::ProtocolVersion) || self.scope.is_none() && params.has(Member::ClientCapabilities);
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First of all, since no refusal may be written with an id that another request uses.
@@ -172,8 +171,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         params: &Params<'f>,
         in_batch: bool,
     ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
-        let (Some(version), Some(declared)) =
-            (params.member(Member::ProtocolVersion), params.member(Member::ClientCapabilities))
+        let (Some(version), Some(declared)) = (params.member(Member::ProtocolVersion), params.member(Member::ClientCapabilities))
         else {
             return Err(Violation::InvalidMeta.into());
         };
@@ -394,7 +392,8 @@ impl From<Violation> for Refusal<'_> {
 fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool) -> Result<(), &'static str> {
     let uri = |key| params.get(key).and_then(RawJson::as_string).is_some_and(is_uri);
     let optional_string = |key| params.get(key).is_none_or(|value| value.as_string().is_some());
-    let optional_objects = |key| params.get(key).is_none_or(|map| map.is_object() && map.members().all(|(_, value)| value.is_object()));
+    let optional_objects =
+        |key| params.get(key).is_none_or(|map| map.is_object() && map.members().all(|(_, value)| value.is_object()));
     match method {
         Method::ToolsCall | Method::PromptsGet if params.name().is_none() => Err("params.name must be a string"),
         Method::ToolsCall if !params.arguments().raw().is_object() => Err("params.arguments must be an object"),

@@ -2,12 +2,11 @@
 
 use core::fmt;
 
-use super::Text;
-use super::macros::with_serde;
-use super::value::{Payload, Value};
-use crate::json::{RawJson, ReadError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::Text;
 
 /// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded when it is asked for.
 #[derive(Clone, Copy)]
@@ -132,20 +131,20 @@ impl fmt::Debug for Blob<'_> {
     }
 }
 
-impl<'a> Payload<'a> for Blob<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for Blob<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Form::Bytes(bytes) => Value::Bytes(bytes),
-            Form::Base64(text) => Value::Text(text),
+            Form::Bytes(bytes) => crate::json::Blob(bytes).serialize(serializer),
+            Form::Base64(text) => text.serialize(serializer),
         }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        Text::read(raw).map(Self::from_base64)
     }
 }
 
-with_serde! { Blob<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::deserialize(deserializer).map(Self::from_base64)
+    }
+}
 
 impl fmt::Display for BlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

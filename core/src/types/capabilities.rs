@@ -2,9 +2,12 @@
 
 use core::fmt;
 
-use super::macros::with_serde;
-use super::value::{Flags, Object, Payload, Value};
-use crate::json::{RawJson, ReadError};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::macros::wrong;
+use super::older::{Absent, Known, OrElse};
+use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 
 macro_rules! capabilities {
@@ -99,20 +102,21 @@ macro_rules! capabilities {
             }
         }
 
-        impl<'a> Payload<'a> for $name<'a> {
-            fn value(&self) -> Value<'_> {
+        impl Serialize for $name<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match &self.0 {
-                    Form::Own(own) => Value::Object(own),
-                    Form::Json(raw) => Value::Raw(*raw),
+                    Form::Own(own) => own.serialize(serializer),
+                    Form::Json(raw) => raw.serialize(serializer),
                 }
-            }
-
-            fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-                if raw.is_object() { Ok(Self(Form::Json(raw))) } else { Err(ReadError::wrong("an object")) }
             }
         }
 
-        with_serde! { $name<'a> }
+        impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let raw = RawJson::deserialize(deserializer)?;
+                if raw.is_object() { Ok(Self(Form::Json(raw))) } else { Err(wrong(&"an object")) }
+            }
+        }
 
         impl From<$bits> for $name<'_> {
             fn from(bits: $bits) -> Self {
@@ -190,108 +194,102 @@ struct Own<'a, B> {
     tasks: Option<RawJson<'a>>,
 }
 
-/// A member that is there when its bit is: an object with flags.
-struct Group {
-    bit: u16,
-    flags: Flags,
-}
-
-const fn group(bit: u16, first: u16, names: &'static str, objects: bool) -> Group {
-    Group { bit, flags: Flags { names, first, objects } }
-}
-
-fn value(group: &'static Group, bits: u16) -> Value<'static> {
-    if bits & group.bit != 0 { Value::Flags(&group.flags, bits) } else { Value::Absent }
-}
-
-/// The place of each capability in the masks of this module.
-const SERVER: [ServerCapability; 9] = {
-    use ServerCapability as C;
-    [
-        C::TOOLS,
-        C::TOOLS_LIST_CHANGED,
-        C::RESOURCES,
-        C::RESOURCES_SUBSCRIBE,
-        C::RESOURCES_LIST_CHANGED,
-        C::PROMPTS,
-        C::PROMPTS_LIST_CHANGED,
-        C::COMPLETIONS,
-        C::LOGGING,
-    ]
-};
-
-static SERVER_GROUPS: [Group; 5] = [
-    group(1, 1 << 1, "listChanged", false),
-    group(1 << 2, 1 << 3, "subscribe listChanged", false),
-    group(1 << 5, 1 << 6, "listChanged", false),
-    group(1 << 7, 0, "", false),
-    group(1 << 8, 0, "", false),
-];
-
-impl Object for Own<'_, ServerCapability> {
-    fn keys(&self) -> &'static str {
-        "tools resources prompts completions:BE logging experimental tasks:DD extensions:EE"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match SERVER_GROUPS.get(index) {
-            Some(group) => value(group, mask(SERVER.iter().map(|bit| self.bits.contains(*bit)))),
-            None => self.rest(index.wrapping_sub(SERVER_GROUPS.len())),
+impl<B: Copy> Own<'_, B> {
+    fn rest<S: serde::ser::SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error> {
+        if let Some(experimental) = &self.experimental {
+            object.serialize_field("experimental", experimental)?;
         }
-    }
-}
-
-/// The place of each capability in the masks of this module.
-const CLIENT: [ClientCapability; 7] = {
-    use ClientCapability as C;
-    [
-        C::ROOTS,
-        C::ROOTS_LIST_CHANGED,
-        C::SAMPLING,
-        C::SAMPLING_TOOLS,
-        C::SAMPLING_CONTEXT,
-        C::ELICITATION_FORM,
-        C::ELICITATION_URL,
-    ]
-};
-const FORM: u16 = 1 << 5;
-const MODES: &str = "form:DE url:DE";
-
-static CLIENT_GROUPS: [Group; 4] = [
-    // Gone in 2026-07-28, as there is no notification any more.
-    group(1, 1 << 1, "listChanged:AD", false),
-    group(1 << 2, 1 << 3, "tools:DE context:DE", true),
-    group(FORM, FORM, MODES, true),
-    group(1 << 6, FORM, MODES, true),
-];
-
-impl Object for Own<'_, ClientCapability> {
-    fn keys(&self) -> &'static str {
-        // 2025-06-18 knows forms only, and no modes: it must not hear of one who has nothing but pages.
-        "roots sampling elicitation:CE elicitation:DE experimental tasks:DD extensions:EE"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        let bits = mask(CLIENT.iter().map(|bit| self.bits.contains(*bit)));
-        match CLIENT_GROUPS.get(index) {
-            Some(_) if index == 3 && bits & FORM != 0 => Value::Absent,
-            Some(group) => value(group, bits),
-            None => self.rest(index.wrapping_sub(CLIENT_GROUPS.len())),
+        if let Some(tasks) = &self.tasks {
+            object.serialize_field("tasks", &Known("$mcp:DD", tasks))?;
         }
+        if let Some(extensions) = &self.extensions {
+            object.serialize_field("extensions", &Known("$mcp:EE", extensions))?;
+        }
+        Ok(())
     }
 }
 
-fn mask(bits: impl Iterator<Item = bool>) -> u16 {
-    bits.enumerate().fold(0, |mask, (place, set)| mask | u16::from(set) << place)
+/// An object whose members are only there when they are true, or empty objects.
+struct Flags<'x>(&'x [(&'static str, Flag)]);
+
+#[derive(Clone, Copy)]
+enum Flag {
+    Off,
+    True,
+    Object,
 }
 
-impl<B> Own<'_, B> {
-    fn rest(&self, index: usize) -> Value<'_> {
-        let value = match index {
-            0 => self.experimental,
-            1 => self.tasks,
-            _ => self.extensions,
-        };
-        value.map_or(Value::Absent, Value::Raw)
+const fn flag(on: bool, flag: Flag) -> Flag {
+    if on { flag } else { Flag::Off }
+}
+
+impl Serialize for Flags<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Capability", 1)?;
+        for (name, flag) in self.0 {
+            match flag {
+                Flag::Off => {}
+                Flag::True => object.serialize_field(name, &true)?,
+                Flag::Object => object.serialize_field(name, &Flags(&[]))?,
+            }
+        }
+        object.end()
+    }
+}
+
+impl Serialize for Own<'_, ServerCapability> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use ServerCapability as C;
+        let has = |bit| self.bits.contains(bit);
+        let mut object = serializer.serialize_struct("ServerCapabilities", 1)?;
+        if has(C::TOOLS) {
+            object.serialize_field("tools", &Flags(&[("listChanged", flag(has(C::TOOLS_LIST_CHANGED), Flag::True))]))?;
+        }
+        if has(C::RESOURCES) {
+            let subscribe = ("subscribe", flag(has(C::RESOURCES_SUBSCRIBE), Flag::True));
+            let list_changed = ("listChanged", flag(has(C::RESOURCES_LIST_CHANGED), Flag::True));
+            object.serialize_field("resources", &Flags(&[subscribe, list_changed]))?;
+        }
+        if has(C::PROMPTS) {
+            object.serialize_field("prompts", &Flags(&[("listChanged", flag(has(C::PROMPTS_LIST_CHANGED), Flag::True))]))?;
+        }
+        if has(C::COMPLETIONS) {
+            object.serialize_field("completions", &Known("$mcp:BE", &Flags(&[])))?;
+        }
+        if has(C::LOGGING) {
+            object.serialize_field("logging", &Flags(&[]))?;
+        }
+        self.rest(&mut object)?;
+        object.end()
+    }
+}
+
+impl Serialize for Own<'_, ClientCapability> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use ClientCapability as C;
+        let has = |bit| self.bits.contains(bit);
+        let mut object = serializer.serialize_struct("ClientCapabilities", 1)?;
+        if has(C::ROOTS) {
+            let list_changed = Flags(&[("listChanged", flag(has(C::ROOTS_LIST_CHANGED), Flag::True))]);
+            // Gone in 2026-07-28, as there is no notification any more.
+            object.serialize_field("roots", &OrElse("$mcp?AD", &list_changed, &Flags(&[])))?;
+        }
+        if has(C::SAMPLING) {
+            let tools = ("tools", flag(has(C::SAMPLING_TOOLS), Flag::Object));
+            let context = ("context", flag(has(C::SAMPLING_CONTEXT), Flag::Object));
+            object.serialize_field("sampling", &OrElse("$mcp?DE", &Flags(&[tools, context]), &Flags(&[])))?;
+        }
+        let (form, url) = (has(C::ELICITATION_FORM), has(C::ELICITATION_URL));
+        if form || url {
+            let modes = Flags(&[("form", flag(form, Flag::Object)), ("url", flag(url, Flag::Object))]);
+            // 2025-06-18 knows forms only, and no modes.
+            if form {
+                object.serialize_field("elicitation", &Known("$mcp:CE", &OrElse("$mcp?DE", &modes, &Flags(&[]))))?;
+            } else {
+                object.serialize_field("elicitation", &OrElse("$mcp?DE", &modes, &Absent))?;
+            }
+        }
+        self.rest(&mut object)?;
+        object.end()
     }
 }

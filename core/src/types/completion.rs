@@ -1,10 +1,11 @@
 //! Completions of what a person types into an argument.
 
-use super::macros::{payload, with_serde};
-use super::read::{self, How, Slot};
-use super::value::{Array, Flow, Object, Payload, Put, Value};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::payload;
 use super::{List, Text};
-use crate::json::{RawJson, ReadError};
+use crate::json::RawJson;
 
 payload! {
     /// What `completion/complete` asks for. Schema type `CompleteRequestParams`.
@@ -36,28 +37,30 @@ pub enum CompletionRef<'a> {
     Other(RawJson<'a>),
 }
 
-impl<'a> Payload<'a> for CompletionRef<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for CompletionRef<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Prompt(reference) => reference.value(),
-            Self::Resource(reference) => reference.value(),
-            Self::Other(reference) => Value::Raw(*reference),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let kind = raw.get("type").and_then(RawJson::as_string).ok_or(ReadError::missing("type"))?;
-        if kind == "ref/prompt" {
-            PromptReference::read(raw).map(Self::Prompt)
-        } else if kind == "ref/resource" {
-            ResourceTemplateReference::read(raw).map(Self::Resource)
-        } else {
-            Ok(Self::Other(raw))
+            Self::Prompt(reference) => reference.serialize(serializer),
+            Self::Resource(reference) => reference.serialize(serializer),
+            Self::Other(reference) => reference.serialize(serializer),
         }
     }
 }
 
-with_serde! { CompletionRef<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for CompletionRef<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        let read = if kind == "ref/prompt" {
+            raw.to().map(Self::Prompt)
+        } else if kind == "ref/resource" {
+            raw.to().map(Self::Resource)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}
 
 payload! {
     /// A prompt by its name. Schema type `PromptReference`.
@@ -167,48 +170,44 @@ impl<'a> Completion<'a> {
     }
 }
 
-impl Object for Completion<'_> {
-    fn keys(&self) -> &'static str {
-        "values total hasMore"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
+impl Serialize for Completion<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct First<'x, 'a>(&'x List<'a, Text<'a>>);
+        impl Serialize for First<'_, '_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                // What is not a string is left out, too.
+                serializer.collect_seq(self.0.iter().flatten().take(MAX_VALUES))
+            }
+        }
         let count = self.values.len();
         let cut = count > MAX_VALUES;
-        match index {
-            0 if cut => Value::Array(self),
-            0 => self.values.value(),
-            1 => self.total.or(cut.then_some(count as u64)).map_or(Value::Absent, Value::Unsigned),
-            _ => if cut { Some(true) } else { self.has_more }.map_or(Value::Absent, Value::Bool),
+        let mut object = serializer.serialize_struct("Completion", 3)?;
+        object.serialize_field("values", &First(&self.values))?;
+        if let Some(total) = self.total.or(cut.then_some(count as u64)) {
+            object.serialize_field("total", &total)?;
+        }
+        if let Some(has_more) = if cut { Some(true) } else { self.has_more } {
+            object.serialize_field("hasMore", &has_more)?;
+        }
+        object.end()
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Completion<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Members { values, total, has_more } = Members::deserialize(deserializer)?;
+        Ok(Self { values, total, has_more })
+    }
+}
+
+payload! {
+    struct Members<'a> {
+        new {
+            "values" values: list(Text<'a>);
+        }
+        with {
+            "total" total: of(u64);
+            "hasMore" has_more: of(bool);
         }
     }
 }
-
-/// The first values, as many as one answer may hold.
-impl Array for Completion<'_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        self.values.iter().take(MAX_VALUES).try_for_each(|text| put(text.map_or(Value::Invalid, Value::Text)))
-    }
-}
-
-impl<'a> Payload<'a> for Completion<'a> {
-    fn value(&self) -> Value<'_> {
-        Value::Object(self)
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let (mut values, mut total, mut has_more): (Option<List<'a, Text<'a>>>, Option<u64>, Option<bool>) = (None, None, None);
-        read::object(
-            raw,
-            None,
-            &mut [
-                Slot::new("values", How::Given, &mut values),
-                Slot::new("total", How::Optional, &mut total),
-                Slot::new("hasMore", How::Optional, &mut has_more),
-            ],
-        )?;
-        Ok(Self { values: values.ok_or(ReadError::missing("values"))?, total, has_more })
-    }
-}
-
-with_serde! { Completion<'a> }

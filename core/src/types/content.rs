@@ -2,10 +2,12 @@
 
 use core::fmt;
 
-use super::macros::{names, payload, with_serde};
-use super::value::{Flow, Notice, Payload, Put, Value, Versions};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{names, payload};
+use super::older::{Notice, OrElse};
 use super::{Blob, Icon, Number, ResourceContents, Text};
-use crate::json::{RawJson, ReadError};
+use crate::json::RawJson;
 
 /// A block of content. Schema type `ContentBlock`.
 ///
@@ -82,37 +84,42 @@ impl<'a> From<Text<'a>> for TextContent<'a> {
     }
 }
 
-impl<'a> Payload<'a> for ContentBlock<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for ContentBlock<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Text(content) => content.value(),
-            Self::Image(content) => content.value(),
-            Self::Audio(content) => Value::Versions("BE", content),
-            Self::ResourceLink(link) => Value::Versions("CE", link),
-            Self::Resource(content) => content.value(),
-            Self::Other(content) => Value::Raw(*content),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let kind = raw.get("type").and_then(RawJson::as_string).ok_or(ReadError::missing("type"))?;
-        if kind == "text" {
-            TextContent::read(raw).map(Self::Text)
-        } else if kind == "image" {
-            ImageContent::read(raw).map(Self::Image)
-        } else if kind == "audio" {
-            AudioContent::read(raw).map(Self::Audio)
-        } else if kind == "resource_link" {
-            ResourceLink::read(raw).map(Self::ResourceLink)
-        } else if kind == "resource" {
-            EmbeddedResource::read(raw).map(Self::Resource)
-        } else {
-            Ok(Self::Other(raw))
+            Self::Text(content) => content.serialize(serializer),
+            Self::Image(content) => content.serialize(serializer),
+            Self::Audio(content) => content.or_notice(serializer),
+            Self::ResourceLink(link) => {
+                let notice = Notice { text: link, annotations: link.annotations.as_ref() };
+                OrElse("$mcp?CE", link, &notice).serialize(serializer)
+            }
+            Self::Resource(content) => content.serialize(serializer),
+            Self::Other(content) => content.serialize(serializer),
         }
     }
 }
 
-with_serde! { ContentBlock<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for ContentBlock<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        let read = if kind == "text" {
+            raw.to().map(Self::Text)
+        } else if kind == "image" {
+            raw.to().map(Self::Image)
+        } else if kind == "audio" {
+            raw.to().map(Self::Audio)
+        } else if kind == "resource_link" {
+            raw.to().map(Self::ResourceLink)
+        } else if kind == "resource" {
+            raw.to().map(Self::Resource)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}
 
 payload! {
     /// Text. Schema type `TextContent`.
@@ -169,13 +176,10 @@ payload! {
     }
 }
 
-impl Versions for AudioContent<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        put(Value::Object(&Notice { text: self, annotations: self.annotations.as_ref() }))
+impl AudioContent<'_> {
+    /// As it is, or for 2024-11-05 a text block that says what is missing.
+    pub(super) fn or_notice<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrElse("$mcp?BE", self, &Notice { text: self, annotations: self.annotations.as_ref() }).serialize(serializer)
     }
 }
 
@@ -231,16 +235,6 @@ payload! {
             /// Anything else.
             "_meta" meta: object;
         }
-    }
-}
-
-impl Versions for ResourceLink<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        put(Value::Object(&Notice { text: self, annotations: self.annotations.as_ref() }))
     }
 }
 

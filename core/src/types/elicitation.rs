@@ -1,9 +1,10 @@
 //! Elicitation: a server asks the person, by a form or by a page in the web.
 
-use super::macros::{names, payload, with_serde};
-use super::value::{Payload, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{names, payload};
 use super::{RequestedSchema, TaskMetadata};
-use crate::json::{RawJson, ReadError};
+use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision};
 
 /// What `elicitation/create` asks for. From 2025-06-18 on, schema type `ElicitRequestParams`.
@@ -39,23 +40,25 @@ impl<'a> ElicitParams<'a> {
     }
 }
 
-/// Read without a `mode`, it is a form.
-impl<'a> Payload<'a> for ElicitParams<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for ElicitParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Form(form) => form.value(),
-            Self::Url(url) => url.value(),
+            Self::Form(form) => form.serialize(serializer),
+            Self::Url(url) => url.serialize(serializer),
         }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let is_url = raw.get("mode").and_then(RawJson::as_string).is_some_and(|mode| mode == "url");
-        // Any other mode than `form` is refused there.
-        if is_url { ElicitUrl::read(raw).map(Self::Url) } else { ElicitForm::read(raw).map(Self::Form) }
     }
 }
 
-with_serde! { ElicitParams<'a> }
+/// Without a `mode` it is a form.
+impl<'de: 'a, 'a> Deserialize<'de> for ElicitParams<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let is_url = raw.get("mode").and_then(RawJson::as_string).is_some_and(|mode| mode == "url");
+        // Any other mode than `form` is refused there.
+        let read = if is_url { raw.to().map(Self::Url) } else { raw.to().map(Self::Form) };
+        read.map_err(de::Error::custom)
+    }
+}
 
 payload! {
     /// A form for the person. From 2025-06-18 on, schema type `ElicitRequestFormParams`.

@@ -2,8 +2,11 @@
 
 use core::fmt;
 
-use super::macros::{names, payload, with_serde};
-use super::value::{Array, Entries, Flow, Object, Payload, Put, PutEntry, Value};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{names, payload, wrong};
+use super::older::OrElse;
 use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 
@@ -77,13 +80,6 @@ impl<'a> RequestedSchema<'a> {
         }
     }
 
-    const fn own(&self) -> &'a [Field<'a>] {
-        match self.0 {
-            Form::Own(fields) => fields,
-            Form::Json(_) => &[],
-        }
-    }
-
     /// The fields.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
@@ -117,7 +113,7 @@ impl<'a> Iterator for Fields<'a> {
             .schema
             .get("required")
             .is_some_and(|required| required.elements().filter_map(RawJson::as_string).any(|required| required == name));
-        Some(FieldSchema::read(schema).map(|schema| Field { name: Text::from_json(name), schema, required }))
+        Some(schema.to().map(|schema| Field { name: Text::from_json(name), schema, required }))
     }
 }
 
@@ -130,50 +126,40 @@ impl fmt::Debug for RequestedSchema<'_> {
     }
 }
 
-/// Fields, written as a schema.
-impl Object for RequestedSchema<'_> {
-    fn keys(&self) -> &'static str {
-        "type properties required"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match index {
-            0 => Value::Text(Text::new("object")),
-            1 => Value::Map(self),
-            _ if self.own().iter().any(|field| field.required) => Value::Array(self),
-            _ => Value::Absent,
+impl Serialize for RequestedSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Properties<'a>(&'a [Field<'a>]);
+        impl Serialize for Properties<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_map(self.0.iter().map(|field| (field.name, field.schema)))
+            }
         }
-    }
-}
-
-/// The properties.
-impl Entries for RequestedSchema<'_> {
-    fn entries(&self, put: PutEntry<'_>) -> Flow {
-        self.own().iter().try_for_each(|field| put(field.name, field.schema.value()))
-    }
-}
-
-/// The names of those that are required.
-impl Array for RequestedSchema<'_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        self.own().iter().filter(|field| field.required).try_for_each(|field| put(Value::Text(field.name)))
-    }
-}
-
-impl<'a> Payload<'a> for RequestedSchema<'a> {
-    fn value(&self) -> Value<'_> {
+        struct Required<'a>(&'a [Field<'a>]);
+        impl Serialize for Required<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_seq(self.0.iter().filter(|field| field.required).map(|field| field.name))
+            }
+        }
         match self.0 {
-            Form::Own(_) => Value::Object(self),
-            Form::Json(raw) => Value::Raw(raw),
+            Form::Json(raw) => raw.serialize(serializer),
+            Form::Own(fields) => {
+                let mut object = serializer.serialize_struct("RequestedSchema", 3)?;
+                object.serialize_field("type", "object")?;
+                object.serialize_field("properties", &Properties(fields))?;
+                if fields.iter().any(|field| field.required) {
+                    object.serialize_field("required", &Required(fields))?;
+                }
+                object.end()
+            }
         }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        Self::from_json(raw).ok_or(ReadError::wrong("an object"))
     }
 }
 
-with_serde! { RequestedSchema<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an object"))
+    }
+}
 
 /// What may be filled into a field. Schema type `PrimitiveSchemaDefinition`.
 #[derive(Clone, Copy, Debug)]
@@ -193,37 +179,39 @@ pub enum FieldSchema<'a> {
     Other(RawJson<'a>),
 }
 
-impl<'a> Payload<'a> for FieldSchema<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for FieldSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::String(schema) => schema.value(),
-            Self::Number(schema) => schema.value(),
-            Self::Boolean(schema) => schema.value(),
-            Self::Select(schema) => schema.value(),
-            Self::SelectMany(schema) => Value::Versions("DE", schema),
-            Self::Other(schema) => Value::Raw(*schema),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Ok(Self::Other(raw)) };
-        if kind == "string" && (raw.get("enum").is_some() || raw.get("oneOf").is_some()) {
-            SelectSchema::read(raw).map(Self::Select)
-        } else if kind == "string" {
-            StringSchema::read(raw).map(Self::String)
-        } else if kind == "number" || kind == "integer" {
-            NumberSchema::read(raw).map(Self::Number)
-        } else if kind == "boolean" {
-            BooleanSchema::read(raw).map(Self::Boolean)
-        } else if kind == "array" && raw.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some()) {
-            SelectManySchema::read(raw).map(Self::SelectMany)
-        } else {
-            Ok(Self::Other(raw))
+            Self::String(schema) => schema.serialize(serializer),
+            Self::Number(schema) => schema.serialize(serializer),
+            Self::Boolean(schema) => schema.serialize(serializer),
+            Self::Select(schema) => schema.serialize(serializer),
+            Self::SelectMany(schema) => OrElse("$mcp?DE", schema, &schema.as_select()).serialize(serializer),
+            Self::Other(schema) => schema.serialize(serializer),
         }
     }
 }
 
-with_serde! { FieldSchema<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Ok(Self::Other(raw)) };
+        let read = if kind == "string" && (raw.get("enum").is_some() || raw.get("oneOf").is_some()) {
+            raw.to().map(Self::Select)
+        } else if kind == "string" {
+            raw.to().map(Self::String)
+        } else if kind == "number" || kind == "integer" {
+            raw.to().map(Self::Number)
+        } else if kind == "boolean" {
+            raw.to().map(Self::Boolean)
+        } else if kind == "array" && raw.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some()) {
+            raw.to().map(Self::SelectMany)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}
 
 payload! {
     /// A text. Schema type `StringSchema`.

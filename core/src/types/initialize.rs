@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::macros::{payload, with_serde};
-use super::value::{Array, Flow, Payload, Put, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::macros::payload;
 use super::{CacheScope, ClientCapabilities, Implementation, List, ServerCapabilities, Text};
-use crate::json::{RawJson, ReadError};
 use crate::lifecycle::{Revision, Revisions};
 
 payload! {
@@ -143,24 +143,17 @@ impl fmt::Debug for SupportedVersions<'_> {
     }
 }
 
-impl Array for SupportedVersions<'_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        let Form::Own(revisions) = self.0 else { return Flow::Continue(()) };
-        revisions.iter().try_for_each(|revision| put(Value::Text(Text::new(revision.as_str()))))
-    }
-}
-
-impl<'a> Payload<'a> for SupportedVersions<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for SupportedVersions<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Form::Own(_) => Value::Array(self),
-            Form::Read(list) => list.value(),
+            Form::Own(revisions) => revisions.serialize(serializer),
+            Form::Read(list) => list.serialize(serializer),
         }
     }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        List::read(raw).map(|list| Self(Form::Read(list)))
-    }
 }
 
-with_serde! { SupportedVersions<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        List::deserialize(deserializer).map(|list| Self(Form::Read(list)))
+    }
+}

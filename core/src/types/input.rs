@@ -1,9 +1,11 @@
 //! Questions of a server that travel in results and are answered in the next attempt (2026-07-28, basic/patterns/mrtr).
 
-use super::macros::{payload, with_serde};
-use super::value::{Object, Payload, Value};
-use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map, Text};
-use crate::json::{RawJson, ReadError};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::{payload, wrong};
+use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map};
+use crate::json::RawJson;
 use crate::lifecycle::ClientCapability;
 
 /// Questions, each with a key of the server's choice. 2026-07-28, schema type `InputRequests`.
@@ -77,45 +79,44 @@ impl InputRequest<'_> {
     }
 }
 
-impl Object for InputRequest<'_> {
-    fn keys(&self) -> &'static str {
-        "method params"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        let (method, params) = match self {
-            Self::Elicit(params) => ("elicitation/create", params.value()),
-            Self::CreateMessage(params) => ("sampling/createMessage", params.value()),
-            Self::ListRoots | Self::Other(_) => ("roots/list", Value::Absent),
-        };
-        if index == 0 { Value::Text(Text::new(method)) } else { params }
+impl Serialize for InputRequest<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Self::Other(raw) = self {
+            return raw.serialize(serializer);
+        }
+        let mut object = serializer.serialize_struct("InputRequest", 2)?;
+        match self {
+            Self::Elicit(params) => {
+                object.serialize_field("method", "elicitation/create")?;
+                object.serialize_field("params", params)?;
+            }
+            Self::CreateMessage(params) => {
+                object.serialize_field("method", "sampling/createMessage")?;
+                object.serialize_field("params", params)?;
+            }
+            Self::ListRoots | Self::Other(_) => object.serialize_field("method", "roots/list")?,
+        }
+        object.end()
     }
 }
 
-impl<'a> Payload<'a> for InputRequest<'a> {
-    fn value(&self) -> Value<'_> {
-        match self {
-            Self::Other(raw) => Value::Raw(*raw),
-            _ => Value::Object(self),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let method = raw.get("method").and_then(RawJson::as_string).ok_or(ReadError::missing("method"))?;
-        let params = || raw.get("params").ok_or(ReadError::missing("params"));
-        if method == "elicitation/create" {
-            ElicitParams::read(params()?).map(Self::Elicit)
+impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        let Some(method) = raw.get("method").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("method")) };
+        let params = || raw.get("params").ok_or_else(|| de::Error::missing_field("params"));
+        let read = if method == "elicitation/create" {
+            params()?.to().map(Self::Elicit)
         } else if method == "sampling/createMessage" {
-            CreateMessageParams::read(params()?).map(Self::CreateMessage)
+            params()?.to().map(Self::CreateMessage)
         } else if method == "roots/list" {
             Ok(Self::ListRoots)
         } else {
             Ok(Self::Other(raw))
-        }
+        };
+        read.map_err(de::Error::custom)
     }
 }
-
-with_serde! { InputRequest<'a> }
 
 /// An answer: it does not say to what, its key does. 2026-07-28, schema type `InputResponse`.
 #[derive(Clone, Copy, Debug)]
@@ -131,30 +132,32 @@ pub enum InputResponse<'a> {
     Other(RawJson<'a>),
 }
 
-impl<'a> Payload<'a> for InputResponse<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for InputResponse<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Elicit(result) => result.value(),
-            Self::CreateMessage(result) => result.value(),
-            Self::ListRoots(result) => result.value(),
-            Self::Other(raw) => Value::Raw(*raw),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        if !raw.is_object() {
-            return Err(ReadError::wrong("an object"));
-        }
-        if raw.get("action").is_some() {
-            ElicitResult::read(raw).map(Self::Elicit)
-        } else if raw.get("roots").is_some() {
-            ListRootsResult::read(raw).map(Self::ListRoots)
-        } else if raw.get("model").is_some() {
-            CreateMessageResult::read(raw).map(Self::CreateMessage)
-        } else {
-            Ok(Self::Other(raw))
+            Self::Elicit(result) => result.serialize(serializer),
+            Self::CreateMessage(result) => result.serialize(serializer),
+            Self::ListRoots(result) => result.serialize(serializer),
+            Self::Other(raw) => raw.serialize(serializer),
         }
     }
 }
 
-with_serde! { InputResponse<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        if !raw.is_object() {
+            return Err(wrong(&"an object"));
+        }
+        let read = if raw.get("action").is_some() {
+            raw.to().map(Self::Elicit)
+        } else if raw.get("roots").is_some() {
+            raw.to().map(Self::ListRoots)
+        } else if raw.get("model").is_some() {
+            raw.to().map(Self::CreateMessage)
+        } else {
+            Ok(Self::Other(raw))
+        };
+        read.map_err(de::Error::custom)
+    }
+}

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Text;
-use super::value::{self, Array, Flow, Payload, PutEntry, Value};
+use super::macros::wrong;
 use crate::json::{Elements, Members, RawJson, ReadError};
 
 /// A list: a slice of the application's, or an array of a message, whose elements are read when they are asked for.
@@ -65,7 +65,7 @@ impl<'a, T> List<'a, T> {
     #[must_use]
     pub fn iter(&self) -> ListIter<'a, T>
     where
-        T: Payload<'a>,
+        T: Copy + Deserialize<'a>,
     {
         ListIter(match self.0 {
             Items::Slice(items) => Rest::Slice(items.iter()),
@@ -77,7 +77,7 @@ impl<'a, T> List<'a, T> {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Result<T, ReadError>>
     where
-        T: Payload<'a>,
+        T: Copy + Deserialize<'a>,
     {
         self.iter().nth(index)
     }
@@ -117,7 +117,7 @@ impl<'a, T, const N: usize> From<&'a [T; N]> for List<'a, T> {
     }
 }
 
-impl<'a, T: Payload<'a>> IntoIterator for List<'a, T> {
+impl<'a, T: Copy + Deserialize<'a>> IntoIterator for List<'a, T> {
     type Item = Result<T, ReadError>;
     type IntoIter = ListIter<'a, T>;
 
@@ -135,38 +135,18 @@ impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
     }
 }
 
-impl<'a, T: Payload<'a>> Payload<'a> for List<'a, T> {
-    fn value(&self) -> Value<'_> {
-        match self.0 {
-            Items::Slice(_) => Value::Array(self),
-            Items::Json(array) => Value::Raw(array),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        Self::from_json(raw).ok_or(ReadError::wrong("an array"))
-    }
-}
-
-impl<'a, T: Payload<'a>> Array for List<'a, T> {
-    fn element(&self, index: usize) -> Value<'_> {
-        match self.0 {
-            Items::Slice(items) => items.get(index).map_or(Value::Absent, Payload::value),
-            // It is written as it is.
-            Items::Json(_) => Value::Absent,
-        }
-    }
-}
-
-impl<'a, T: Payload<'a>> Serialize for List<'a, T> {
+impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().serialize(serializer)
+        match self.0 {
+            Items::Slice(items) => serializer.collect_seq(items),
+            Items::Json(array) => array.serialize(serializer),
+        }
     }
 }
 
-impl<'de: 'a, 'a, T: Payload<'a>> Deserialize<'de> for List<'a, T> {
+impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(RawJson::deserialize(deserializer)?).map_err(ReadError::cast)
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an array"))
     }
 }
 
@@ -180,13 +160,13 @@ enum Rest<'a, T> {
     Json(Elements<'a>),
 }
 
-impl<'a, T: Payload<'a>> Iterator for ListIter<'a, T> {
+impl<'a, T: Copy + Deserialize<'a>> Iterator for ListIter<'a, T> {
     type Item = Result<T, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Rest::Slice(items) => items.next().map(|item| Ok(*item)),
-            Rest::Json(elements) => elements.next().map(T::read),
+            Rest::Json(elements) => elements.next().map(RawJson::to),
         }
     }
 }
@@ -234,7 +214,7 @@ impl<'a, T> Map<'a, T> {
     #[must_use]
     pub fn iter(&self) -> MapIter<'a, T>
     where
-        T: Payload<'a>,
+        T: Copy + Deserialize<'a>,
     {
         MapIter(match self.0 {
             Entries::Slice(entries) => Left::Slice(entries.iter()),
@@ -246,11 +226,11 @@ impl<'a, T> Map<'a, T> {
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Result<T, ReadError>>
     where
-        T: Payload<'a>,
+        T: Copy + Deserialize<'a>,
     {
         match self.0 {
             Entries::Slice(entries) => entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Ok(*value)),
-            Entries::Json(object) => object.get(key).map(T::read),
+            Entries::Json(object) => object.get(key).map(RawJson::to),
         }
     }
 }
@@ -280,37 +260,18 @@ impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
     }
 }
 
-impl<'a, T: Payload<'a>> Payload<'a> for Map<'a, T> {
-    fn value(&self) -> Value<'_> {
-        match self.0 {
-            Entries::Slice(_) => Value::Map(self),
-            Entries::Json(object) => Value::Raw(object),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        Self::from_json(raw).ok_or(ReadError::wrong("an object"))
-    }
-}
-
-impl<'a, T: Payload<'a>> value::Entries for Map<'a, T> {
-    fn entries(&self, put: PutEntry<'_>) -> Flow {
-        match self.0 {
-            Entries::Slice(entries) => entries.iter().try_for_each(|(key, value)| put(Text::new(key), value.value())),
-            Entries::Json(object) => object.members().try_for_each(|(key, value)| put(Text::from_json(key), Value::Raw(value))),
-        }
-    }
-}
-
-impl<'a, T: Payload<'a>> Serialize for Map<'a, T> {
+impl<T: Serialize> Serialize for Map<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().serialize(serializer)
+        match self.0 {
+            Entries::Slice(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+            Entries::Json(object) => object.serialize(serializer),
+        }
     }
 }
 
-impl<'de: 'a, 'a, T: Payload<'a>> Deserialize<'de> for Map<'a, T> {
+impl<'de: 'a, 'a, T> Deserialize<'de> for Map<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::read(RawJson::deserialize(deserializer)?).map_err(ReadError::cast)
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an object"))
     }
 }
 
@@ -324,13 +285,13 @@ enum Left<'a, T> {
     Json(Members<'a>),
 }
 
-impl<'a, T: Payload<'a>> Iterator for MapIter<'a, T> {
+impl<'a, T: Copy + Deserialize<'a>> Iterator for MapIter<'a, T> {
     type Item = (Text<'a>, Result<T, ReadError>);
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Left::Slice(entries) => entries.next().map(|(key, value)| (Text::new(key), Ok(*value))),
-            Left::Json(members) => members.next().map(|(key, value)| (Text::from_json(key), T::read(value))),
+            Left::Json(members) => members.next().map(|(key, value)| (Text::from_json(key), value.to())),
         }
     }
 }

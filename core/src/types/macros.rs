@@ -15,7 +15,11 @@
 //! | `of(T)` | `T` | the same |
 //!
 //! Behind it: `= value` is what `new` sets an optional field to and what is read where a required one is missing; `in CE` names the revisions
-//! that know the field; `via f` names a function from a reference to the `Value` that is written.
+//! that know the field; `via W` wraps a reference to the value while it is written.
+
+use serde::de::{self, Deserialize, MapAccess, Unexpected};
+
+use crate::json::{JsonStr, RawJson};
 
 macro_rules! payload {
     (
@@ -62,65 +66,57 @@ macro_rules! payload {
             )*)?
         }
 
-        impl $(<$lt>)? super::value::Object for $name $(<$lt>)? {
-            fn keys(&self) -> &'static str {
-                concat!(
-                    $($tkey, " ",)?
-                    $($rkey, $(":", stringify!($rgate),)? " ",)*
-                    $($($okey, $(":", stringify!($ogate),)? " ",)*)?
-                )
-            }
-
-            #[allow(unused_assignments, unused_imports, unused_mut, unused_variables)]
-            fn field(&self, index: usize) -> super::value::Value<'_> {
-                use super::value::Payload as _;
-                // Counting down, since a macro cannot number its fields. The compiler makes one jump of it.
-                let mut left = index;
-                $(
-                    if left == 0 {
-                        return super::value::Value::Text(super::Text::new($tag));
-                    }
-                    left = left.wrapping_sub(1);
-                )?
-                $(
-                    if left == 0 {
-                        return payload!(@written &self.$rname $(, $rvia)?);
-                    }
-                    left = left.wrapping_sub(1);
-                )*
-                $($(
-                    if left == 0 {
-                        return match &self.$oname {
-                            Some(value) => payload!(@written value $(, $ovia)?),
-                            None => super::value::Value::Absent,
-                        };
-                    }
-                    left = left.wrapping_sub(1);
-                )*)?
-                super::value::Value::Absent
+        impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                use serde::ser::SerializeStruct as _;
+                // The count is not one of the fields: it only says that there may be some.
+                let mut object = serializer.serialize_struct(stringify!($name), 1)?;
+                $(object.serialize_field($tkey, $tag)?;)?
+                $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
+                $($(if let Some(value) = &self.$oname {
+                    object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
+                })*)?
+                object.end()
             }
         }
 
-        impl<'a> super::value::Payload<'a> for $name $(<$lt>)? {
-            fn value(&self) -> super::value::Value<'_> {
-                super::value::Value::Object(self)
-            }
+        impl<'de $(: $lt, $lt)?> serde::Deserialize<'de> for $name $(<$lt>)? {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Visitor $(<$lt>)? (core::marker::PhantomData<$name $(<$lt>)?>);
+                impl<'de $(: $lt, $lt)?> serde::de::Visitor<'de> for Visitor $(<$lt>)? {
+                    type Value = $name $(<$lt>)?;
 
-            fn read(raw: crate::json::RawJson<'a>) -> Result<Self, crate::json::ReadError> {
-                $(let mut $rname: Option<payload!(@type $rkind $(($rty))?)> = None;)*
-                $($(let mut $oname: Option<payload!(@type $okind $(($oty))?)> = None;)*)?
-                super::read::object(raw, payload!(@tag $($tkey, $tag)?), &mut [
-                    $(super::read::Slot::new($rkey, payload!(@how $rkind required), &mut $rname),)*
-                    $($(super::read::Slot::new($okey, payload!(@how $okind optional), payload!(@slot $okind $oname)),)*)?
-                ])?;
-                Ok(Self {
-                    $($rname: payload!(@required $rname, $rkey $(, $rdefault)?),)*
-                    $($($oname,)*)?
-                })
+                    fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                        f.write_str(concat!("an object (", stringify!($name), ")"))
+                    }
+
+                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                        $(let mut $rname = None;)*
+                        $($(let mut $oname = None;)*)?
+                        while let Some(key) = map.next_key::<crate::json::JsonStr<'de>>()? {
+                            $(if key == $tkey {
+                                super::macros::expect(&mut map, $tag)?;
+                                continue;
+                            })?
+                            $(if key == $rkey {
+                                payload!(@read $rkind required &mut $rname, &mut map, $rkey);
+                                continue;
+                            })*
+                            $($(if key == $okey {
+                                payload!(@read $okind optional &mut $oname, &mut map, $okey);
+                                continue;
+                            })*)?
+                            map.next_value::<serde::de::IgnoredAny>()?;
+                        }
+                        Ok($name {
+                            $($rname: payload!(@required $rname, $rkey $(, $rdefault)?),)*
+                            $($($oname,)*)?
+                        })
+                    }
+                }
+                deserializer.deserialize_map(Visitor(core::marker::PhantomData))
             }
         }
-
-        super::macros::with_serde! { $name $(<$lt>)? }
     };
 
     (@type text) => { super::Text<'a> };
@@ -147,25 +143,24 @@ macro_rules! payload {
     (@initial) => { None };
     (@initial $value:expr) => { Some($value) };
 
-    (@written $value:expr) => { $value.value() };
-    (@written $value:expr, $via:path) => { $via($value) };
+    (@written $value:expr) => { *$value };
+    (@written $value:expr, in $gate:ident) => { super::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
+    (@written $value:expr, via $via:path) => { $via($value) };
+    (@written $value:expr, in $gate:ident, via $via:path) => {
+        super::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+    };
 
-    (@tag) => { None };
-    (@tag $key:literal, $tag:literal) => { Some(($key, $tag)) };
-
-    (@how object required) => { super::read::How::Object };
-    (@how object optional) => { super::read::How::OptionalObject };
-    (@how any $how:ident) => { super::read::How::Given };
-    (@how $kind:ident required) => { super::read::How::Given };
-    (@how $kind:ident optional) => { super::read::How::Optional };
-
-    (@slot millis $slot:ident) => { &mut super::read::Millis(&mut $slot) };
-    (@slot $kind:ident $slot:ident) => { &mut $slot };
+    (@read object required $slot:expr, $map:expr, $key:expr) => { super::macros::object($slot, $map, $key)? };
+    (@read object optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional_object($slot, $map, $key)? };
+    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::millis($slot, $map, $key)? };
+    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
+    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
+    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional($slot, $map, $key)? };
 
     (@required $slot:ident, $key:literal) => {
         match $slot {
             Some(value) => value,
-            None => return Err(crate::json::ReadError::missing($key)),
+            None => return Err(serde::de::Error::missing_field($key)),
         }
     };
     (@required $slot:ident, $key:literal, $default:expr) => { $slot.unwrap_or($default) };
@@ -205,36 +200,88 @@ macro_rules! names {
             }
         }
 
-        impl<'a> super::value::Payload<'a> for $name {
-            fn value(&self) -> super::value::Value<'_> {
-                super::value::Value::Text(super::Text::new(self.as_str()))
-            }
-
-            fn read(raw: crate::json::RawJson<'a>) -> Result<Self, crate::json::ReadError> {
-                let wrong = crate::json::ReadError::wrong(concat!("a ", stringify!($name)));
-                raw.as_string().and_then(Self::from_json).ok_or(wrong)
-            }
-        }
-
-        super::macros::with_serde! { $name }
-    };
-}
-
-/// serde's traits for a `Payload`.
-macro_rules! with_serde {
-    ($name:ident $(<$lt:lifetime>)?) => {
-        impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
+        impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                super::value::Payload::value(self).serialize(serializer)
+                serializer.serialize_str(self.as_str())
             }
         }
 
-        impl<'de $(: $lt, $lt)?> serde::Deserialize<'de> for $name $(<$lt>)? {
+        impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                super::value::Payload::read(crate::json::RawJson::deserialize(deserializer)?).map_err(crate::json::ReadError::cast)
+                let name = crate::json::JsonStr::deserialize(deserializer)?;
+                Self::from_json(name).ok_or_else(|| {
+                    serde::de::Error::invalid_value(serde::de::Unexpected::Other("another string"), &concat!("a ", stringify!($name)))
+                })
             }
         }
     };
 }
 
-pub(super) use {names, payload, with_serde};
+pub(super) use {names, payload};
+
+pub(super) fn required<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+where
+    T: Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    *slot = Some(map.next_value()?);
+    Ok(())
+}
+
+pub(super) fn optional<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+where
+    T: Deserialize<'de>,
+    A: MapAccess<'de>,
+{
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    *slot = map.next_value()?;
+    Ok(())
+}
+
+pub(super) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
+    slot: &mut Option<RawJson<'a>>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error> {
+    required(slot, map, key)?;
+    if slot.is_some_and(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
+}
+
+pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
+    slot: &mut Option<RawJson<'a>>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error> {
+    optional(slot, map, key)?;
+    if slot.is_none_or(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
+}
+
+/// Milliseconds. A negative number counts as 0, and so does a fraction.
+pub(super) fn millis<'de, A: MapAccess<'de>>(slot: &mut Option<u64>, map: &mut A, key: &'static str) -> Result<(), A::Error> {
+    if slot.is_some() {
+        return Err(de::Error::duplicate_field(key));
+    }
+    let value = map.next_value::<RawJson<'de>>()?;
+    if value.is_null() {
+        return Ok(());
+    }
+    if !value.is_number() {
+        return Err(wrong(&"a number"));
+    }
+    *slot = Some(value.as_u64().unwrap_or(0));
+    Ok(())
+}
+
+/// The member that says which type it is.
+pub(super) fn expect<'de, A: MapAccess<'de>>(map: &mut A, tag: &'static str) -> Result<(), A::Error> {
+    if map.next_value::<JsonStr<'de>>()? == tag { Ok(()) } else { Err(wrong(&tag)) }
+}
+
+pub(super) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
+    E::invalid_type(Unexpected::Other("another value"), expected)
+}

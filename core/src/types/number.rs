@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use super::macros::with_serde;
-use super::value::{ALL, Flow, Payload, Put, Value, Versions};
-use crate::json::{RawJson, ReadError};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::macros::wrong;
+use crate::json::RawJson;
 
 /// A number: an integer or a decimal fraction of the application's, or the digits of a message.
 ///
@@ -138,28 +139,18 @@ impl fmt::Display for Number<'_> {
     }
 }
 
-impl<'a> Payload<'a> for Number<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for Number<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Form::Decimal { .. } => Value::Versions(ALL, self),
-            Form::Json(number) => Value::Raw(number),
+            Form::Decimal { digits, places: 0 } => serializer.serialize_i64(digits),
+            Form::Decimal { .. } => RawJson::scanned(self.text(&mut [0; LONGEST])).serialize(serializer),
+            Form::Json(number) => number.serialize(serializer),
         }
     }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        Self::from_json(raw).ok_or(ReadError::wrong("a number"))
-    }
 }
 
-/// Not for revisions: the digits exist only while they are written.
-impl Versions for Number<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(Value::Raw(RawJson::scanned(self.text(&mut [0; LONGEST]))))
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        self.newer(put)
+impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"a number"))
     }
 }
-
-with_serde! { Number<'a> }

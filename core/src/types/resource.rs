@@ -1,10 +1,10 @@
 //! Resources: data that a server lends, each under a URI.
 
-use super::macros::{payload, with_serde};
-use super::read::{self, How, Slot};
-use super::value::{Object, Payload, Value};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::payload;
 use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
-use crate::json::{RawJson, ReadError};
+use crate::json::RawJson;
 
 payload! {
     /// A resource that can be read. Schema type `Resource`.
@@ -119,55 +119,43 @@ impl<'a> ResourceContents<'a> {
     }
 }
 
-impl Object for ResourceContents<'_> {
-    fn keys(&self) -> &'static str {
-        "uri mimeType text blob _meta:CE annotations:CE"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match (index, &self.data) {
-            (0, _) => Value::Text(self.uri),
-            (1, _) => self.mime_type.map_or(Value::Absent, Value::Text),
-            (2, ResourceData::Text(text)) => Value::Text(*text),
-            (3, ResourceData::Blob(blob)) => blob.value(),
-            (4, _) => self.meta.map_or(Value::Absent, Value::Raw),
-            (5, _) => self.annotations.map_or(Value::Absent, Value::Raw),
-            _ => Value::Absent,
-        }
+impl Serialize for ResourceContents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (text, blob) = match self.data {
+            ResourceData::Text(text) => (Some(text), None),
+            ResourceData::Blob(blob) => (None, Some(blob)),
+        };
+        let Self { uri, mime_type, meta, annotations, .. } = *self;
+        Members { uri, mime_type, text, blob, meta, annotations }.serialize(serializer)
     }
 }
 
-impl<'a> Payload<'a> for ResourceContents<'a> {
-    fn value(&self) -> Value<'_> {
-        Value::Object(self)
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let [mut uri, mut mime_type, mut text]: [Option<Text<'a>>; 3] = [None; 3];
-        let [mut meta, mut annotations]: [Option<RawJson<'a>>; 2] = [None; 2];
-        let mut blob: Option<Blob<'a>> = None;
-        read::object(
-            raw,
-            None,
-            &mut [
-                Slot::new("uri", How::Given, &mut uri),
-                Slot::new("mimeType", How::Optional, &mut mime_type),
-                Slot::new("text", How::Optional, &mut text),
-                Slot::new("blob", How::Optional, &mut blob),
-                Slot::new("_meta", How::OptionalObject, &mut meta),
-                Slot::new("annotations", How::OptionalObject, &mut annotations),
-            ],
-        )?;
+impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Members { uri, mime_type, text, blob, meta, annotations } = Members::deserialize(deserializer)?;
         let data = match (text, blob) {
             (Some(text), _) => ResourceData::Text(text),
             (None, Some(blob)) => ResourceData::Blob(blob),
-            (None, None) => return Err(ReadError::missing("text")),
+            (None, None) => return Err(de::Error::missing_field("text")),
         };
-        Ok(Self { uri: uri.ok_or(ReadError::missing("uri"))?, data, mime_type, meta, annotations })
+        Ok(Self { uri, data, mime_type, meta, annotations })
     }
 }
 
-with_serde! { ResourceContents<'a> }
+payload! {
+    struct Members<'a> {
+        new {
+            "uri" uri: text;
+        }
+        with {
+            "mimeType" mime_type: text;
+            "text" text: text;
+            "blob" blob: of(Blob<'a>);
+            "_meta" meta: object, in CE;
+            "annotations" annotations: object, in CE;
+        }
+    }
+}
 
 payload! {
     /// The answer to `resources/list`. Schema type `ListResourcesResult`.

@@ -1,7 +1,8 @@
 //! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
 
 use super::macros::{names, payload};
-use super::value::Value;
+use super::older::OrElse;
+use super::sampling_content::{AsOneBlock, OneBlockEach};
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
 use crate::lifecycle::ClientCapability;
 
@@ -12,7 +13,7 @@ payload! {
     pub struct CreateMessageParams<'a> {
         new {
             /// The conversation.
-            "messages" messages: list(SamplingMessage<'a>), via messages;
+            "messages" messages: list(SamplingMessage<'a>), via Messages;
             /// How long the answer may be.
             "maxTokens" max_tokens: of(u64);
         }
@@ -41,8 +42,12 @@ payload! {
     }
 }
 
-fn messages<'x, 'a>(messages: &'x List<'a, SamplingMessage<'a>>) -> Value<'x> {
-    Value::Versions("DE", messages)
+struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
+
+impl serde::Serialize for Messages<'_, '_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrElse("$mcp?DE", self.0, &OneBlockEach(self.0)).serialize(serializer)
+    }
 }
 
 impl CreateMessageParams<'_> {
@@ -67,7 +72,7 @@ payload! {
             /// Who says it.
             "role" role: of(Role);
             /// What is said.
-            "content" content: of(SamplingContents<'a>), via contents;
+            "content" content: of(SamplingContents<'a>), via Contents;
         }
         with {
             /// From 2025-11-25 on.
@@ -76,8 +81,12 @@ payload! {
     }
 }
 
-fn contents<'x>(contents: &'x SamplingContents<'_>) -> Value<'x> {
-    Value::Versions("DE", contents)
+struct Contents<'x, 'a>(&'x SamplingContents<'a>);
+
+impl serde::Serialize for Contents<'_, '_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        OrElse("$mcp?DE", self.0, &AsOneBlock(self.0)).serialize(serializer)
+    }
 }
 
 impl<'a> SamplingMessage<'a> {
@@ -168,7 +177,7 @@ payload! {
             /// The model.
             "role" role: of(Role);
             /// What it said.
-            "content" content: of(SamplingContents<'a>), via contents;
+            "content" content: of(SamplingContents<'a>), via Contents;
             /// Its name.
             "model" model: text;
         }

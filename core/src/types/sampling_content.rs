@@ -2,10 +2,13 @@
 
 use core::fmt;
 
-use super::macros::{payload, with_serde};
-use super::tool::object_before_2026;
-use super::value::{Array, Flow, Notice, Payload, Put, Value, Versions};
-use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, SamplingMessage, Text, TextContent};
+use serde::ser::SerializeSeq as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::payload;
+use super::older::{Notice, OrElse};
+use super::tool::StructuredContent;
+use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Role, SamplingMessage, Text, TextContent};
 use crate::json::{RawJson, ReadError};
 
 /// A block of what is said in a conversation with a model. Schema type `SamplingMessageContentBlock`.
@@ -29,39 +32,47 @@ pub enum SamplingContent<'a> {
     Other(RawJson<'a>),
 }
 
-impl<'a> Payload<'a> for SamplingContent<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for SamplingContent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Text(content) => content.value(),
-            Self::Image(content) => content.value(),
-            Self::Audio(content) => Value::Versions("BE", content),
-            Self::ToolUse(content) => Value::Versions("DE", content),
-            Self::ToolResult(content) => Value::Versions("DE", content),
-            Self::Other(content) => Value::Raw(*content),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let kind = raw.get("type").and_then(RawJson::as_string).ok_or(ReadError::missing("type"))?;
-        if kind == "text" {
-            TextContent::read(raw).map(Self::Text)
-        } else if kind == "image" {
-            ImageContent::read(raw).map(Self::Image)
-        } else if kind == "audio" {
-            AudioContent::read(raw).map(Self::Audio)
-        } else if kind == "tool_use" {
-            ToolUseContent::read(raw).map(Self::ToolUse)
-        } else if kind == "tool_result" {
-            ToolResultContent::read(raw).map(Self::ToolResult)
-        } else {
-            Ok(Self::Other(raw))
+            Self::Text(content) => content.serialize(serializer),
+            Self::Image(content) => content.serialize(serializer),
+            Self::Audio(content) => content.or_notice(serializer),
+            Self::ToolUse(content) => {
+                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
+            }
+            Self::ToolResult(content) => {
+                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
+            }
+            Self::Other(content) => content.serialize(serializer),
         }
     }
 }
 
-with_serde! { SamplingContent<'a> }
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
 
 impl<'a> SamplingContent<'a> {
+    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        if kind == "text" {
+            raw.to().map(Self::Text)
+        } else if kind == "image" {
+            raw.to().map(Self::Image)
+        } else if kind == "audio" {
+            raw.to().map(Self::Audio)
+        } else if kind == "tool_use" {
+            raw.to().map(Self::ToolUse)
+        } else if kind == "tool_result" {
+            raw.to().map(Self::ToolResult)
+        } else {
+            Ok(Self::Other(raw))
+        }
+    }
+
     /// The text, when it is text.
     #[must_use]
     pub fn as_text(&self) -> Option<Text<'a>> {
@@ -113,16 +124,6 @@ payload! {
     }
 }
 
-impl Versions for ToolUseContent<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        put(Value::Object(&Notice { text: self, annotations: None }))
-    }
-}
-
 /// What is said in its place where it is not known.
 impl fmt::Display for ToolUseContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,22 +147,12 @@ payload! {
         }
         with {
             /// For programs. In 2025-11-25 only an object. `null` is a value.
-            "structuredContent" structured_content: any, via object_before_2026;
+            "structuredContent" structured_content: any, via StructuredContent;
             /// The tool failed.
             "isError" is_error: of(bool);
             /// To be kept when the conversation goes on.
             "_meta" meta: object;
         }
-    }
-}
-
-impl Versions for ToolResultContent<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        put(Value::Object(&Notice { text: self, annotations: None }))
     }
 }
 
@@ -243,43 +234,40 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-impl<'a> Payload<'a> for SamplingContents<'a> {
-    fn value(&self) -> Value<'_> {
+impl Serialize for SamplingContents<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::One(block) => block.value(),
-            Self::Many(blocks) => blocks.value(),
-        }
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        match List::from_json(raw) {
-            Some(blocks) => Ok(Self::Many(blocks)),
-            None => SamplingContent::read(raw).map(Self::One),
+            Self::One(block) => block.serialize(serializer),
+            Self::Many(blocks) => blocks.serialize(serializer),
         }
     }
 }
 
-with_serde! { SamplingContents<'a> }
-
-impl Versions for SamplingContents<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingContents<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
+        match List::from_json(raw) {
+            Some(blocks) => Ok(Self::Many(blocks)),
+            None => SamplingContent::read(raw).map(Self::One).map_err(de::Error::custom),
+        }
     }
+}
 
-    /// The block, if there is one; all as one text, if there are several.
-    fn older(&self, put: Put<'_>) -> Flow {
-        let mut blocks = self.iter();
+/// For revisions without lists of blocks: the block, if there is one; all as one text, if there are several.
+pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);
+
+impl Serialize for AsOneBlock<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut blocks = self.0.iter();
         match (blocks.next(), blocks.next()) {
-            (Some(Ok(block)), None) => put(block.value()),
-            _ => put(Value::Object(&Notice { text: &AsText(self), annotations: None })),
+            (Some(Ok(block)), None) => block.serialize(serializer),
+            _ => Notice { text: self, annotations: None }.serialize(serializer),
         }
     }
 }
 
 /// All blocks as text, each on lines of its own.
-struct AsText<'x, 'a>(&'x SamplingContents<'a>);
-
-impl fmt::Display for AsText<'_, '_> {
+impl fmt::Display for AsOneBlock<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, block) in self.0.iter().flatten().enumerate() {
             if index > 0 {
@@ -291,28 +279,34 @@ impl fmt::Display for AsText<'_, '_> {
     }
 }
 
-impl<'a> Versions for List<'a, SamplingMessage<'a>> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
+/// For revisions without lists of blocks: a message for each block.
+pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
 
-    fn older(&self, put: Put<'_>) -> Flow {
-        put(Value::Array(&OneBlockEach(self)))
+impl Serialize for OneBlockEach<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(None)?;
+        for message in self.0.iter() {
+            let message = message.map_err(|_| serde::ser::Error::custom("not a message"))?;
+            for block in message.content.iter() {
+                let block = block.map_err(|_| serde::ser::Error::custom("not a block of content"))?;
+                seq.serialize_element(&Spoken { role: message.role, content: block })?;
+            }
+        }
+        seq.end()
     }
 }
 
-/// A message for each block.
-struct OneBlockEach<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
+struct Spoken<'a> {
+    role: Role,
+    content: SamplingContent<'a>,
+}
 
-impl Array for OneBlockEach<'_, '_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        for message in self.0.iter() {
-            let Ok(message) = message else { return put(Value::Invalid) };
-            for block in message.content.iter() {
-                let Ok(content) = block else { return put(Value::Invalid) };
-                put(SamplingMessage::new(message.role, SamplingContents::One(content)).value())?;
-            }
-        }
-        Flow::Continue(())
+impl Serialize for Spoken<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut object = serializer.serialize_struct("SamplingMessage", 2)?;
+        object.serialize_field("role", &self.role)?;
+        object.serialize_field("content", &self.content)?;
+        object.end()
     }
 }

@@ -1,10 +1,12 @@
 //! Fields of a form with a choice.
 
-use super::macros::{payload, with_serde};
-use super::read::{self, How, Slot};
-use super::value::{Array, Flow, Object, Payload, Put, Value, Versions};
+use serde::ser::SerializeStruct as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::macros::payload;
+use super::older::Known;
 use super::{FieldSchema, List, Text};
-use crate::json::{RawJson, ReadError};
+use crate::json::RawJson;
 
 /// One of several texts. Schema types `UntitledSingleSelectEnumSchema`, `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in
 /// 2025-06-18 `EnumSchema`.
@@ -107,100 +109,71 @@ impl<'a> SelectSchema<'a> {
     }
 }
 
-impl Object for SelectSchema<'_> {
-    fn keys(&self) -> &'static str {
-        "type title description enum enumNames oneOf default:DE"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match (index, &self.options) {
-            (0, _) => Value::Text(Text::new("string")),
-            (1, _) => self.title.map_or(Value::Absent, Value::Text),
-            (2, _) => self.description.map_or(Value::Absent, Value::Text),
-            (3, Options::Plain(values) | Options::Legacy { values, .. }) => values.value(),
-            (4, Options::Legacy { names, .. }) => names.value(),
-            (5, Options::Titled(choices)) => choices.value(),
-            (6, _) => self.default.map_or(Value::Absent, Value::Text),
-            _ => Value::Absent,
+impl Serialize for SelectSchema<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("SelectSchema", 6)?;
+        object.serialize_field("type", "string")?;
+        if let Some(title) = &self.title {
+            object.serialize_field("title", title)?;
         }
-    }
-}
-
-/// With titles in a list of their own, as 2025-06-18 has them.
-struct Legacy<'x, 'a> {
-    schema: &'x SelectSchema<'a>,
-    values: Column<'x, 'a>,
-    names: Column<'x, 'a>,
-}
-
-impl Object for Legacy<'_, '_> {
-    fn keys(&self) -> &'static str {
-        self.schema.keys()
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match index {
-            3 => Value::Array(&self.values),
-            4 => Value::Array(&self.names),
-            5 => Value::Absent,
-            _ => self.schema.field(index),
+        if let Some(description) = &self.description {
+            object.serialize_field("description", description)?;
         }
+        match &self.options {
+            Options::Plain(values) => object.serialize_field("enum", values)?,
+            Options::Titled(choices) => {
+                object.serialize_field("oneOf", &Known("$mcp:DE", choices))?;
+                object.serialize_field("enum", &Known("$mcp:AC", &Column(choices, |choice| choice.value)))?;
+                object.serialize_field("enumNames", &Known("$mcp:AC", &Column(choices, |choice| choice.title)))?;
+            }
+            Options::Legacy { values, names } => {
+                object.serialize_field("enum", values)?;
+                object.serialize_field("enumNames", names)?;
+            }
+        }
+        if let Some(default) = &self.default {
+            object.serialize_field("default", &Known("$mcp:DE", default))?;
+        }
+        object.end()
     }
 }
 
 /// The texts alone, or the names alone.
 struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, fn(Choice<'a>) -> Text<'a>);
 
-impl Array for Column<'_, '_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        self.0.iter().try_for_each(|choice| put(choice.map_or(Value::Invalid, |choice| Value::Text((self.1)(choice)))))
+impl Serialize for Column<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().flatten().map(self.1))
     }
 }
 
-impl Versions for SelectSchema<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(Value::Object(self))
-    }
-
-    fn older(&self, put: Put<'_>) -> Flow {
-        let Options::Titled(choices) = &self.options else { return put(Value::Object(self)) };
-        let (values, names) = (Column(choices, |choice| choice.value), Column(choices, |choice| choice.title));
-        put(Value::Object(&Legacy { schema: self, values, names }))
-    }
-}
-
-impl<'a> Payload<'a> for SelectSchema<'a> {
-    fn value(&self) -> Value<'_> {
-        Value::Versions("DE", self)
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let [mut title, mut description, mut default]: [Option<Text<'a>>; 3] = [None; 3];
-        let [mut values, mut names]: [Option<List<'a, Text<'a>>>; 2] = [None; 2];
-        let mut choices: Option<List<'a, Choice<'a>>> = None;
-        read::object(
-            raw,
-            Some(("type", "string")),
-            &mut [
-                Slot::new("title", How::Optional, &mut title),
-                Slot::new("description", How::Optional, &mut description),
-                Slot::new("enum", How::Optional, &mut values),
-                Slot::new("enumNames", How::Optional, &mut names),
-                Slot::new("oneOf", How::Optional, &mut choices),
-                Slot::new("default", How::Optional, &mut default),
-            ],
-        )?;
+impl<'de: 'a, 'a> Deserialize<'de> for SelectSchema<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Members { title, description, values, names, choices, default } = Members::deserialize(deserializer)?;
         let options = match (values, names, choices) {
             (Some(values), Some(names), _) => Options::Legacy { values, names },
             (Some(values), None, _) => Options::Plain(values),
             (None, _, Some(choices)) => Options::Titled(choices),
-            (None, _, None) => return Err(ReadError::missing("enum")),
+            (None, _, None) => return Err(de::Error::missing_field("enum")),
         };
         Ok(Self { options, title, description, default })
     }
 }
 
-with_serde! { SelectSchema<'a> }
+payload! {
+    struct Members<'a> {
+        tag "type" = "string";
+        new {}
+        with {
+            "title" title: text;
+            "description" description: text;
+            "enum" values: list(Text<'a>);
+            "enumNames" names: list(Text<'a>);
+            "oneOf" choices: list(Choice<'a>);
+            "default" default: text;
+        }
+    }
+}
 
 payload! {
     /// Any of several texts. From 2025-11-25 on, schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
@@ -243,17 +216,10 @@ impl<'a> SelectManySchema<'a> {
     pub const fn schema(self) -> FieldSchema<'a> {
         FieldSchema::SelectMany(self)
     }
-}
 
-impl Versions for SelectManySchema<'_> {
-    fn newer(&self, put: Put<'_>) -> Flow {
-        put(self.value())
-    }
-
-    /// One of them.
-    fn older(&self, put: Put<'_>) -> Flow {
-        let one = SelectSchema { title: self.title, description: self.description, ..SelectSchema::of(self.items.0) };
-        put(one.value())
+    /// For 2025-06-18: one of them.
+    pub(super) fn as_select(&self) -> SelectSchema<'a> {
+        SelectSchema { title: self.title, description: self.description, ..SelectSchema::of(self.items.0) }
     }
 }
 
@@ -261,32 +227,29 @@ impl Versions for SelectManySchema<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Items<'a>(pub Options<'a>);
 
-impl Object for Items<'_> {
-    fn keys(&self) -> &'static str {
-        "type enum anyOf"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match (index, &self.0) {
-            (0, Options::Plain(_) | Options::Legacy { .. }) => Value::Text(Text::new("string")),
-            (1, Options::Plain(values) | Options::Legacy { values, .. }) => values.value(),
-            (2, Options::Titled(choices)) => choices.value(),
-            _ => Value::Absent,
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Items", 2)?;
+        match &self.0 {
+            Options::Plain(values) | Options::Legacy { values, .. } => {
+                object.serialize_field("type", "string")?;
+                object.serialize_field("enum", values)?;
+            }
+            Options::Titled(choices) => object.serialize_field("anyOf", choices)?,
         }
+        object.end()
     }
 }
 
-impl<'a> Payload<'a> for Items<'a> {
-    fn value(&self) -> Value<'_> {
-        Value::Object(self)
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
+impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = RawJson::deserialize(deserializer)?;
         if let Some(choices) = raw.get("anyOf").and_then(List::from_json) {
             return Ok(Self(Options::Titled(choices)));
         }
-        raw.get("enum").and_then(List::from_json).map(|values| Self(Options::Plain(values))).ok_or(ReadError::missing("enum"))
+        match raw.get("enum").and_then(List::from_json) {
+            Some(values) => Ok(Self(Options::Plain(values))),
+            None => Err(de::Error::missing_field("enum")),
+        }
     }
 }
-
-with_serde! { Items<'a> }

@@ -4,8 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::value::{Payload, Value};
-use crate::json::{JsonStr, RawJson, ReadError};
+use crate::json::JsonStr;
 
 /// A string: the application's own, or one of a message with its escapes untouched.
 ///
@@ -150,16 +149,6 @@ impl Serialize for Text<'_> {
             Form::Plain(text) => serializer.serialize_str(text),
             Form::Json(text) => text.serialize(serializer),
         }
-    }
-}
-
-impl<'a> Payload<'a> for Text<'a> {
-    fn value(&self) -> Value<'_> {
-        Value::Text(*self)
-    }
-
-    fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        raw.as_string().map(Self::from_json).ok_or(ReadError::wrong("a string"))
     }
 }
 

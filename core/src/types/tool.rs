@@ -3,8 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use super::macros::{names, payload};
-use super::value::{Array, Flow, Object, Put, Value};
-use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text};
+use super::older::{Absent, OrElse};
+use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata};
 use crate::json::RawJson;
 
 payload! {
@@ -24,7 +24,7 @@ payload! {
             /// Pictures of it. From 2025-11-25 on.
             "icons" icons: list(Icon<'a>), in DE;
             /// JSON Schema of the structured result. From 2025-06-18 on; before 2026-07-28 only one with `"type": "object"`.
-            "outputSchema" output_schema: object, in CE, via object_schema;
+            "outputSchema" output_schema: object, in CE, via ObjectSchema;
             /// What it does to the world. From 2025-03-26 on.
             "annotations" annotations: of(ToolAnnotations<'a>), in BE;
             /// How it can be run. 2025-11-25 only.
@@ -36,9 +36,13 @@ payload! {
 }
 
 /// A schema that before 2026-07-28 had to be one of an object, and is left out where it is not.
-fn object_schema<'x>(schema: &RawJson<'x>) -> Value<'x> {
-    let object = schema.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
-    if object { Value::Raw(*schema) } else { Value::Only("EE", *schema) }
+struct ObjectSchema<'x, 'a>(&'x RawJson<'a>);
+
+impl Serialize for ObjectSchema<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let known = self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
+        if known { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+    }
 }
 
 payload! {
@@ -135,7 +139,7 @@ payload! {
         }
         with {
             /// For programs: what the tool's output schema describes. From 2025-06-18 on; before 2026-07-28 only an object. `null` is a value.
-            "structuredContent" structured_content: any, in CE, via object_before_2026;
+            "structuredContent" structured_content: any, in CE, via StructuredContent;
             /// The tool failed; the content says how, for the model to do better.
             "isError" is_error: of(bool);
             /// Anything else.
@@ -153,15 +157,19 @@ impl<'a> CallToolResult<'a> {
 }
 
 /// A value that before 2026-07-28 had to be an object, and is left out where it is not.
-pub(super) fn object_before_2026<'x>(value: &RawJson<'x>) -> Value<'x> {
-    if value.is_object() { Value::Raw(*value) } else { Value::Only("EE", *value) }
+pub(super) struct StructuredContent<'x, 'a>(pub(super) &'x RawJson<'a>);
+
+impl Serialize for StructuredContent<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_object() { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+    }
 }
 
 /// The answer to `tools/call` in the simplest form: one text. It costs a small program less than a [`CallToolResult`].
 #[derive(Clone, Copy, Debug)]
 pub struct TextResult<'a> {
     /// For the model.
-    pub text: Text<'a>,
+    pub text: super::Text<'a>,
     /// Whether the tool failed.
     pub is_error: bool,
 }
@@ -170,58 +178,40 @@ impl<'a> TextResult<'a> {
     /// What the tool says.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
-        Self { text: Text::new(text), is_error: false }
+        Self { text: super::Text::new(text), is_error: false }
     }
 
     /// The tool failed: `text` says how.
     #[must_use]
     pub const fn error(text: &'a str) -> Self {
-        Self { text: Text::new(text), is_error: true }
+        Self { text: super::Text::new(text), is_error: true }
     }
 }
 
 /// For example, a string of the request.
-impl<'a> From<Text<'a>> for TextResult<'a> {
-    fn from(text: Text<'a>) -> Self {
+impl<'a> From<super::Text<'a>> for TextResult<'a> {
+    fn from(text: super::Text<'a>) -> Self {
         Self { text, is_error: false }
     }
 }
 
 impl Serialize for TextResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Value::Object(self).serialize(serializer)
-    }
-}
-
-impl Object for TextResult<'_> {
-    fn keys(&self) -> &'static str {
-        "content isError"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        match index {
-            0 => Value::Array(self),
-            _ if self.is_error => Value::Bool(true),
-            _ => Value::Absent,
+        use serde::ser::SerializeStruct as _;
+        struct Block<'x, 'a>(&'x super::Text<'a>);
+        impl Serialize for Block<'_, '_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut object = serializer.serialize_struct("TextContent", 2)?;
+                object.serialize_field("type", "text")?;
+                object.serialize_field("text", self.0)?;
+                object.end()
+            }
         }
-    }
-}
-
-impl Array for TextResult<'_> {
-    fn made(&self, put: Put<'_>) -> Flow {
-        // Not a `TextContent`, which could have so much more.
-        put(Value::Object(&OnlyText(self.text)))
-    }
-}
-
-struct OnlyText<'a>(Text<'a>);
-
-impl Object for OnlyText<'_> {
-    fn keys(&self) -> &'static str {
-        "type text"
-    }
-
-    fn field(&self, index: usize) -> Value<'_> {
-        Value::Text(if index == 0 { Text::new("text") } else { self.0 })
+        let mut object = serializer.serialize_struct("CallToolResult", 2)?;
+        object.serialize_field("content", &[Block(&self.text)])?;
+        if self.is_error {
+            object.serialize_field("isError", &true)?;
+        }
+        object.end()
     }
 }

@@ -1,0 +1,71 @@
+//! What older revisions get in the place of what they do not know.
+
+use core::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::Annotations;
+
+/// A value that only the revisions of a marker (`$mcp:CE`: from the third to the fifth) know.
+pub(super) struct Known<'x, T: ?Sized>(pub(super) &'static str, pub(super) &'x T);
+
+impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(self.0, self.1)
+    }
+}
+
+/// A value, and what revisions outside of the marker's range get in its place.
+pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(pub(super) &'static str, pub(super) &'x T, pub(super) &'x O);
+
+impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_newtype_struct(self.0, &Either(self.1, self.2))
+    }
+}
+
+struct Either<'x, T: ?Sized, O: ?Sized>(&'x T, &'x O);
+
+impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            self.0.serialize(serializer)
+        } else {
+            serializer.serialize_newtype_struct("$mcp:AE", self.1)
+        }
+    }
+}
+
+/// Nothing, not even a key.
+pub(super) struct Absent;
+
+impl Serialize for Absent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit_struct(crate::json::ABSENT)
+    }
+}
+
+/// Text for people, in the place of what a revision does not know: a text content block.
+pub(super) struct Notice<'x, 'a> {
+    pub(super) text: &'x dyn fmt::Display,
+    pub(super) annotations: Option<&'x Annotations<'a>>,
+}
+
+impl Serialize for Notice<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        struct Shown<'x>(&'x dyn fmt::Display);
+        impl Serialize for Shown<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self.0)
+            }
+        }
+        let mut object = serializer.serialize_struct("TextContent", 3)?;
+        object.serialize_field("type", "text")?;
+        object.serialize_field("text", &Shown(self.text))?;
+        if let Some(annotations) = self.annotations {
+            object.serialize_field("annotations", annotations)?;
+        }
+        object.end()
+    }
+}
