@@ -16,7 +16,7 @@ pub(crate) struct Table<T, const N: usize> {
     len: u16,
     serial: u32,
     /// No deadline is earlier. Put right when it fires.
-    earliest: Option<Instant>,
+    earliest: Instant,
 }
 
 /// Where an entry is. The serial tells it from an earlier tenant.
@@ -30,7 +30,8 @@ pub(crate) struct Slot {
 struct Place<T> {
     serial: u32,
     next_free: u16,
-    deadline: Option<Instant>,
+    /// At the far end of time where there is none.
+    deadline: Instant,
     entry: Option<T>,
 }
 
@@ -44,12 +45,12 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         const { assert!(N < NONE as usize, "a table holds fewer than 65,535 entries") };
         Self {
             hashes: [0; N],
-            places: [const { Place { serial: 0, next_free: NONE, deadline: None, entry: None } }; N],
+            places: [const { Place { serial: 0, next_free: NONE, deadline: Instant::NEVER, entry: None } }; N],
             free: NONE,
             untouched: 0,
             len: 0,
             serial: 0,
-            earliest: None,
+            earliest: Instant::NEVER,
         }
     }
 
@@ -73,13 +74,13 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         self.serial = self.serial.wrapping_add(1);
         place.serial = self.serial;
         place.next_free = NONE;
-        place.deadline = deadline;
+        place.deadline = deadline.unwrap_or(Instant::NEVER);
         let entry = place.entry.insert(entry);
         if let Some(stored) = self.hashes.get_mut(usize::from(index)) {
             *stored = hash;
         }
         self.len += 1;
-        lower_bound(&mut self.earliest, deadline);
+        self.earliest = self.earliest.min(place.deadline);
         Some((Slot { index, serial: self.serial }, entry))
     }
 
@@ -99,7 +100,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
             return None;
         }
         let entry = place.entry.take()?;
-        place.deadline = None;
+        place.deadline = Instant::NEVER;
         place.next_free = self.free;
         self.free = slot.index;
         if let Some(stored) = self.hashes.get_mut(usize::from(slot.index)) {
@@ -107,7 +108,7 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
         self.len -= 1;
         if self.len == 0 {
-            self.earliest = None;
+            self.earliest = Instant::NEVER;
         }
         Some(entry)
     }
@@ -147,42 +148,35 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     }
 
     pub(crate) fn deadline(&self, slot: Slot) -> Option<Instant> {
-        self.places.get(usize::from(slot.index)).filter(|place| place.serial == slot.serial)?.deadline
+        self.places.get(usize::from(slot.index)).filter(|place| place.serial == slot.serial)?.deadline.or_none()
     }
 
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline: Option<Instant>) {
         if let Some(place) = self.places.get_mut(usize::from(slot.index)).filter(|place| place.serial == slot.serial) {
-            place.deadline = deadline;
-            lower_bound(&mut self.earliest, deadline);
+            place.deadline = deadline.unwrap_or(Instant::NEVER);
+            self.earliest = self.earliest.min(place.deadline);
         }
     }
 
     /// When [`expired`](Self::expired) is worth a call: perhaps early, never late.
     pub(crate) fn earliest(&self) -> Option<Instant> {
-        self.earliest
+        self.earliest.or_none()
     }
 
     /// An entry whose deadline has passed. When there is none the bound is put right.
     pub(crate) fn expired(&mut self, now: Instant) -> Option<Slot> {
-        if self.earliest.is_none_or(|earliest| earliest > now) {
+        if self.earliest > now {
             return None;
         }
-        let mut earliest = None;
+        let mut earliest = Instant::NEVER;
         for (index, place) in self.places.iter().enumerate() {
-            let Some(deadline) = place.deadline else { continue };
-            if deadline <= now {
+            if place.deadline <= now && place.deadline != Instant::NEVER {
                 return Some(Slot { index: index as u16, serial: place.serial });
             }
-            earliest = Some(earliest.map_or(deadline, |other: Instant| other.min(deadline)));
+            earliest = earliest.min(place.deadline);
         }
         self.earliest = earliest;
         None
-    }
-}
-
-fn lower_bound(earliest: &mut Option<Instant>, deadline: Option<Instant>) {
-    if let Some(deadline) = deadline {
-        *earliest = Some(earliest.map_or(deadline, |other| other.min(deadline)));
     }
 }
 

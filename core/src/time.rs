@@ -16,6 +16,14 @@ impl Instant {
         Self(ms)
     }
 
+    /// The far end of time.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+
+    /// `None` at the far end of time.
+    pub(crate) fn or_none(self) -> Option<Self> {
+        (self != Self::NEVER).then_some(self)
+    }
+
     /// Milliseconds since the caller's epoch.
     #[must_use]
     pub const fn as_millis(self) -> u64 {

@@ -4,13 +4,13 @@ use crate::json::JsonStr;
 
 /// Whether `uri` is an expansion of `template`.
 pub(crate) fn matches(template: &str, uri: JsonStr<'_>) -> bool {
-    walk(template, uri, |_, _, _| {}).is_some()
+    walk(template, uri, &mut |_, _, _| {}).is_some()
 }
 
 /// What the variable `name` stands for in `uri`.
 pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Option<impl Iterator<Item = char> + use<'f>> {
     let mut found = None;
-    walk(template, uri, |variable, start, len| {
+    walk(template, uri, &mut |variable, start, len| {
         if variable == name {
             found = Some((start, len));
         }
@@ -21,8 +21,14 @@ pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Opti
 
 /// Whether the template has the variable `name`.
 pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
-    let expressions = template.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
-    expressions.into_iter().any(|(expression, _)| name == *expression.strip_prefix('+').unwrap_or(expression))
+    let mut rest = template;
+    while let Some((expression, after)) = split(rest, b'{').and_then(|(_, rest)| split(rest, b'}')) {
+        if name == *expression.strip_prefix('+').unwrap_or(expression) {
+            return true;
+        }
+        rest = after;
+    }
+    false
 }
 
 /// Whether a peer's text looks like a URI: a scheme, and no white space. More is not asked of it, since many write what RFC 3986 wants encoded.
@@ -60,13 +66,13 @@ pub(crate) fn literals(template: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Goes along template and URI; `None` where they part. A variable ends where the literal character behind it comes first, and takes at least one character.
-fn walk(template: &str, uri: JsonStr<'_>, mut bind: impl FnMut(&str, usize, usize)) -> Option<()> {
+fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usize)) -> Option<()> {
     let mut chars = uri.chars().peekable();
     let mut at = 0;
     let mut rest = template;
     loop {
-        let (literal, expression) = match rest.split_once('{') {
-            Some((literal, after)) => (literal, Some(after.split_once('}')?)),
+        let (literal, expression) = match split(rest, b'{') {
+            Some((literal, after)) => (literal, Some(split(after, b'}')?)),
             None => (rest, None),
         };
         for expected in literal.chars() {
@@ -82,7 +88,8 @@ fn walk(template: &str, uri: JsonStr<'_>, mut bind: impl FnMut(&str, usize, usiz
         };
         let stop = after.chars().next();
         let start = at;
-        while chars.next_if(|c| Some(*c) != stop && (reserved || !matches!(c, '/' | '?' | '#'))).is_some() {
+        while chars.peek().is_some_and(|c| Some(*c) != stop && (reserved || !matches!(c, '/' | '?' | '#'))) {
+            chars.next();
             at += 1;
         }
         if at == start {
@@ -92,4 +99,10 @@ fn walk(template: &str, uri: JsonStr<'_>, mut bind: impl FnMut(&str, usize, usiz
         rest = after;
     }
     chars.next().is_none().then_some(())
+}
+
+/// `split_once` that cannot panic, as the standard library's may as far as a linker knows.
+fn split(text: &str, at: u8) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| byte == at)?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
 }

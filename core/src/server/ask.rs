@@ -217,7 +217,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let Some(pending) = self.requests.get_mut(parent) else { return };
         pending.asking += 1;
         if let Some(deadline) = deadline {
-            pending.time_left = Some(deadline.as_millis().saturating_sub(now.as_millis()));
+            pending.time_left = deadline.as_millis().saturating_sub(now.as_millis());
             self.requests.set_deadline(parent, None);
         }
     }
@@ -228,7 +228,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pending.asking > 0 {
             return;
         }
-        if let Some(left) = pending.time_left.take() {
+        let left = core::mem::replace(&mut pending.time_left, u64::MAX);
+        if left != u64::MAX {
             self.requests.set_deadline(parent, Some(Instant::from_millis(now.as_millis().saturating_add(left))));
         }
     }

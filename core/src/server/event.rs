@@ -71,6 +71,8 @@ pub enum ServerEvent<'f> {
         /// Which.
         call: Call,
     },
+    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call, which writes at most one frame.
+    Pinged,
     /// A ping that the configuration asked for was not answered: the connection is as good as lost.
     Unresponsive,
     /// Any other notification of a legacy client, as `notifications/roots/list_changed`.

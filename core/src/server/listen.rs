@@ -1,6 +1,7 @@
 //! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
 
 use super::event::ServerEvent;
+use super::notify::Amount;
 use super::pending::{Pending, Role};
 use super::receive::Refusal;
 use super::respond::key;
@@ -11,6 +12,7 @@ use crate::json::{RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{Id, IdText, Params, hash_text};
 use crate::rpc::{write_notification_head, write_response_head};
+use crate::time::Instant;
 use crate::tx::Tx;
 use crate::types::meta::SUBSCRIPTION_ID;
 use crate::violation::Violation;
@@ -133,9 +135,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             log_level: None,
             may_require_input: false,
             role: Role::Listen(wanted),
-            progress: None,
+            has_progressed: false,
+            progress: Amount::ZERO,
+            next_progress: Instant::NEVER,
             asking: 0,
-            time_left: None,
+            time_left: u64::MAX,
         };
         let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
         pending.id.set(id);

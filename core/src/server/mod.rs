@@ -32,7 +32,7 @@ use pending::{Outgoing, Pending};
 /// A value is one id space: a process's stdio, a connection, a legacy HTTP session, one modern HTTP exchange. Legacy and modern peers may share a stream: a
 /// request that carries its version in `_meta` is modern, `initialize` opens the legacy scope.
 ///
-/// Memory: about 170 bytes for each of `N` and 12 for each of `S`, and 100 more (on a 32-bit machine).
+/// Memory: about 210 bytes for each of `N` and 10 for each of `S`, and 90 more (on a 32-bit machine).
 #[derive(Debug)]
 pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     config: &'c ServerConfig<'c>,

@@ -81,6 +81,8 @@ impl From<f64> for Amount {
 }
 
 impl Amount {
+    pub(super) const ZERO: Self = Self { whole: 0, millionths: 0 };
+
     fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         writer.unsigned(self.whole)?;
         if self.millionths == 0 {
@@ -187,11 +189,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pending.token.is_empty() {
             return Ok(Answered::Unasked);
         }
-        if let Some((last, next)) = pending.progress {
-            let done = progress.total == Some(progress.done);
-            if progress.done <= last || (now < next && !done) {
-                return Ok(Answered::Held);
-            }
+        let done = progress.total == Some(progress.done);
+        if pending.has_progressed && (progress.done <= pending.progress || (now < pending.next_progress && !done)) {
+            return Ok(Answered::Held);
         }
         tx.whole_frame(pending.revision, &mut |writer| {
             write_notification_head(writer, "notifications/progress")?;
@@ -209,7 +209,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             writer.put(b"}}")
         })?;
-        pending.progress = Some((progress.done, now.saturating_add(interval)));
+        pending.has_progressed = true;
+        pending.progress = progress.done;
+        pending.next_progress = now.saturating_add(interval);
         Ok(Answered::Sent)
     }
 

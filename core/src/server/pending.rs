@@ -19,12 +19,14 @@ pub(super) struct Pending {
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) may_require_input: bool,
     pub(super) role: Role,
-    /// The progress reported last, and when the next may be.
-    pub(super) progress: Option<(Amount, Instant)>,
+    /// Whether progress was reported; then how much, and when the next may be.
+    pub(super) has_progressed: bool,
+    pub(super) progress: Amount,
+    pub(super) next_progress: Instant,
     /// Requests of ours on its behalf; its time stands still while there are any.
     pub(super) asking: u16,
-    /// Milliseconds.
-    pub(super) time_left: Option<u64>,
+    /// Milliseconds, while it stands still.
+    pub(super) time_left: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! From a message to an event: who may ask what, and when.
 
 use super::event::{Request, ServerEvent};
+use super::notify::Amount;
 use super::pending::{Pending, Purpose, Role};
 use super::respond::has_begun;
 use super::{RequestHandle, Scope, Server};
@@ -53,7 +54,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                             }
                             self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
                         }
-                        Ok(context) => self.answer_by_itself(id, method, context.revision, params, tx)?,
+                        Ok(context) => {
+                            let event = self.answer_by_itself(id, method, context.revision, params, tx)?;
+                            // A call writes at most one frame, so between the messages of a batch it returns.
+                            event.or(messages.in_batch().then_some(ServerEvent::Pinged))
+                        }
                         Err((revision, refusal)) => self.refuse(refusal.id(id), revision, refusal, tx)?,
                     }
                 }
@@ -112,9 +117,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             log_level: context.log_level,
             may_require_input: method.may_require_input(),
             role: Role::Request,
-            progress: None,
+            has_progressed: false,
+            progress: Amount::ZERO,
+            next_progress: Instant::NEVER,
             asking: 0,
-            time_left: None,
+            time_left: u64::MAX,
         };
         let (slot, pending) = self.requests.insert(context.hash, deadline, pending)?;
         pending.id.set(id);

@@ -161,15 +161,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.respond_with(request, "input_required", &|writer, extras| write_result(writer, input, extras), tx)
     }
 
-    /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open.
+    /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open. Not in the middle of a frame about it, so not
+    /// between a [`SendError::More`] and the call that goes on.
     pub fn cancel(&mut self, request: RequestHandle) -> bool {
         self.forget(request.0)
     }
 
     /// Breaks an answer off that has begun and cannot be finished, as the source of its data failed; an error answers the request instead.
+    /// These are two lines: the first may be ended already when this says `Full`, and calling again goes on with the second.
     ///
     /// # Errors
-    /// [`SendError::Full`]: drain and call again.
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
     pub fn abandon(&mut self, request: RequestHandle, error: &RpcError<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
         tx.abandon(key(request.0))?;
         // Under a key of its own: called again in the middle of the error, it must not break that off too.

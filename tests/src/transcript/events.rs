@@ -47,6 +47,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 Event::new(format!("initialize {}", code(*revision))).detail(params.as_str())
             }
             ServerEvent::Initialized => Event::new("initialized"),
+            ServerEvent::Pinged => Event::new("pinged"),
             ServerEvent::LogLevel(level) => Event::new(format!("log level {}", level.as_str())),
             ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
             ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),

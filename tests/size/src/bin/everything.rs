@@ -7,14 +7,14 @@ use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use mcp_sansio::types::{
-    CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field, GetPromptResult, Implementation, InputRequest,
-    InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema, Resource,
-    ResourceContents, ResourceData, ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
+    CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field, GetPromptResult, Implementation,
+    InputRequest, InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
+    Resource, ResourceContents, ResourceData, ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
     Call, Catalog, Change, ClientCapability, ClientRequest, Instant, JsonStr, LogMessage, Messages, Progress, RawJson, Request,
-    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
-    to_slice,
+    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
+    TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -29,7 +29,10 @@ const PICTURE: &str = "board://picture";
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
 size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
-size::figure!("size of the jobs and the question", size_of::<[Option<Blinking>; IN_FLIGHT]>() + size_of::<Option<(Call, RequestHandle)>>());
+size::figure!(
+    "size of the jobs and the question",
+    size_of::<[Option<Blinking>; IN_FLIGHT]>() + size_of::<Option<(Call, RequestHandle)>>()
+);
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("Board"),
@@ -92,7 +95,10 @@ static CATALOG: Catalog = Catalog::new()
 static PARTS: [&str; 4] = ["lamp", "pins", "clock", "serial port"];
 const QUESTION: ElicitParams<'static> = ElicitParams::form(
     "What shall the board be called?",
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().title("Name").min_length(1).max_length(NAME_BYTES as u64).schema())]),
+    RequestedSchema::new(&[Field::required(
+        "name",
+        StringSchema::new().title("Name").min_length(1).max_length(NAME_BYTES as u64).schema(),
+    )]),
 );
 /// 64 by 48 pixels of stripes. Longer than the transmit buffer once it is base64.
 static PIXELS: [u8; 393] = {
@@ -220,7 +226,8 @@ impl Board {
                 }
                 Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
             },
-            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?))) {
+            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
+            {
                 Some((number, high)) => {
                     let mut data = [0; 32];
                     if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
@@ -267,7 +274,8 @@ impl Board {
 
     /// What the person answered.
     fn rename(&mut self, request: RequestHandle, answer: Option<RawJson<'_>>) {
-        let answer = answer.and_then(|answer| answer.to::<ElicitResult<'_>>().ok()).filter(|answer| answer.action == ElicitAction::Accept);
+        let answer =
+            answer.and_then(|answer| answer.to::<ElicitResult<'_>>().ok()).filter(|answer| answer.action == ElicitAction::Accept);
         let name = answer.and_then(|answer| answer.content?.get("name")?.as_string());
         let Some(len) = name.and_then(|name| name.copy_to(&mut self.name).map(str::len)) else {
             return self.text(request, &TextResult::error("The board keeps its name"));
@@ -307,7 +315,9 @@ impl Board {
         let typed = request.params.get("argument").and_then(|argument| argument.get("value")).and_then(RawJson::as_string);
         let mut values = [Text::default(); PARTS.len()];
         let mut found = 0;
-        for (value, part) in values.iter_mut().zip(PARTS.iter().filter(|part| typed.is_some_and(|typed| begins_with(part, typed)))) {
+        for (value, part) in
+            values.iter_mut().zip(PARTS.iter().filter(|part| typed.is_some_and(|typed| begins_with(part, typed))))
+        {
             *value = Text::new(part);
             found += 1;
         }

@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
-    Target, TxBuffer, to_slice,
+    Catalog, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability, ServerConfig,
+    ServerEvent, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -20,6 +20,10 @@ const IN_FLIGHT: usize = 4;
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
 size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
+size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
+size::figure!("size of Server<8, 8>", size_of::<Server<'_, 8, 8>>());
+size::figure!("size of Server<8, 16>", size_of::<Server<'_, 8, 16>>());
+size::figure!("size of TxBuffer, beside its bytes", size_of::<TxBuffer<[u8; TX_BYTES]>>() - TX_BYTES);
 size::figure!("size of the jobs", size_of::<[Option<Blinking>; IN_FLIGHT]>());
 size::figure!("size of Request (stack)", size_of::<Request<'_>>());
 size::figure!("size of ServerEvent (stack)", size_of::<ServerEvent<'_>>());
@@ -126,7 +130,8 @@ impl Board {
                 }
                 Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
             },
-            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?))) {
+            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
+            {
                 Some((number, high)) => {
                     let mut data = [0; 32];
                     if let Ok(data) = to_slice(&PinResult { number, high }, Revision::LATEST, &mut data) {
@@ -206,7 +211,8 @@ fn main() -> ! {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);
             let now = board::now();
-            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| board.server.next_event(now, &mut messages, tx)) {
+            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| board.server.next_event(now, &mut messages, tx))
+            {
                 board.take(event);
             }
         }
