@@ -8,3 +8,14 @@ fn cust_03_each_transport_documents_its_binding() {
         assert!(text.is_some_and(|text| text.len() > 40), "the stdio adapter's documentation has no section {section}");
     }
 }
+
+#[test]
+fn the_readme_shows_the_echo_server_as_it_is() {
+    let source = include_str!("../../examples/src/echo_server.rs");
+    let (_, code) = source.split_once("\n\n").expect("a line of documentation, and the code");
+    assert!(
+        include_str!("../../README.md").contains(code.trim_end()),
+        "the README shows another echo server than examples/src/echo_server.rs"
+    );
+    assert!(code.lines().count() <= 30, "the smallest server has become too long");
+}
