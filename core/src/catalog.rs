@@ -6,7 +6,7 @@ mod schema;
 use core::ops::Range;
 
 use crate::error::SendError;
-use crate::json::{JsonStr, RawJson, WriteError, Writer, write_members, write_value};
+use crate::json::{JsonStr, RawJson, WriteError, WriteResult, Writer, write_members, write_value};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::rpc::RpcError;
@@ -163,12 +163,16 @@ impl<'c> Catalog<'c> {
         schema::check(tool.input_schema, arguments.raw())
     }
 
-    /// Whether the structured content of a result is what the tool's output schema promises; to the same depth. Without a schema anything is.
+    /// Whether the structured content of a result is what the tool's output schema promises; to the same depth. Without a schema anything is. For a server
+    /// before it answers, and for a client before it believes.
     ///
     /// # Errors
-    /// The first member that is not, or that there is no content.
+    /// The first member that is not, that there is no content, or that the schema is in an unknown dialect or refers to what nobody will fetch.
     pub fn check_structured<'x>(tool: &Tool<'x>, content: Option<RawJson<'x>>) -> Result<(), CatalogFault<'x>> {
         match (tool.output_schema, content) {
+            (Some(schema), Some(_)) if check::refers_outside(schema) => {
+                Err(CatalogFault { entry: "$ref", fault: "refers to something outside of the schema" })
+            }
             (Some(schema), Some(content)) => schema::check(schema, content),
             (Some(_), None) => Err(CatalogFault { entry: "structuredContent", fault: "is missing" }),
             (None, _) => Ok(()),
@@ -222,7 +226,8 @@ impl<'c> Catalog<'c> {
             }
             Ok(())
         };
-        server.respond_with(request.handle, "complete", &|writer, extras| write_members(writer, extras, &write), tx).map(|_| None)
+        let write: WriteResult<'_> = &|writer, extras| write_members(writer, extras, &write);
+        server.respond_with(request.handle, "complete", write, tx).map(|_| None)
     }
 
     /// What a request is about, or the error that answers it.

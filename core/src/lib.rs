@@ -7,11 +7,14 @@
 extern crate alloc;
 
 mod catalog;
+mod client;
 mod error;
+mod handle;
 mod inflight;
 mod json;
 mod lifecycle;
 mod message;
+mod progress;
 mod rpc;
 mod rx;
 mod server;
@@ -24,16 +27,22 @@ mod uri_template;
 mod violation;
 
 pub use catalog::{Catalog, CatalogFault, Target};
+pub use client::{
+    CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, OpenError, Opened, Outcome, ServerRequest,
+};
 pub use error::SendError;
+pub use handle::{Answered, Call, RequestHandle};
+#[cfg(feature = "alloc")]
+pub use json::OwnedJson;
 pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError, to_slice};
 pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
 pub use message::{Arguments, MAX_ID, Messages, Params, Position};
+pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer};
-pub use server::{
-    Amount, Answered, Call, Change, ClientRequest, LogMessage, Progress, Request, RequestHandle, Server, ServerConfig,
-    ServerEvent,
-};
+#[cfg(feature = "alloc")]
+pub use server::OwnedRequest;
+pub use server::{Change, ClientRequest, LogMessage, Request, Server, ServerConfig, ServerEvent};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

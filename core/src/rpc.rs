@@ -181,6 +181,14 @@ impl<'f> PeerError<'f> {
         self.0.get("message").and_then(RawJson::as_string)
     }
 
+    /// Whether it says that there is no such resource: -32002, which 2026-07-28 tells clients to understand as well, or -32602 with the URI.
+    #[must_use]
+    pub fn is_resource_not_found(&self) -> bool {
+        let code = self.code();
+        code == -32002
+            || (code == -32602 && self.data().and_then(|data| data.get("uri")).is_some_and(|uri| uri.as_string().is_some()))
+    }
+
     /// What came with it.
     #[must_use]
     pub fn data(&self) -> Option<RawJson<'f>> {
@@ -190,10 +198,12 @@ impl<'f> PeerError<'f> {
 
 /// The beginning of a message with an id, up to the value of `member`.
 #[inline]
-pub(crate) fn write_response_head(writer: &mut Writer<'_>, id: &[u8], member: &[u8]) -> Result<(), WriteError> {
-    writer.put(b"{\"jsonrpc\":\"2.0\",\"id\":")?;
-    writer.put(id)?;
-    writer.put(member)
+pub(crate) fn write_response_head<const L: usize>(
+    writer: &mut Writer<'_>,
+    id: &[u8],
+    member: &[u8; L],
+) -> Result<(), WriteError> {
+    writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member)
 }
 
 /// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null there; later it is left out.

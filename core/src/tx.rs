@@ -57,6 +57,12 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         self.head == self.tail && self.open.is_none()
     }
 
+    /// Whether a frame has begun and not ended: only its writer can go on, all others get [`SendError::Full`].
+    #[must_use]
+    pub fn is_mid_frame(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// How many bytes fit before the buffer is full, growth included.
     #[must_use]
     pub fn room(&self) -> usize {
@@ -125,6 +131,14 @@ impl Tx<'_> {
         if self.is_open(key) { self.break_off() } else { Ok(()) }
     }
 
+    /// The same for a frame of what the application sends, whichever it is. `false` when none is open.
+    pub(crate) fn abandon_sent(&mut self) -> Result<bool, SendError> {
+        if !self.open.is_some_and(|open| open.key.is_sent()) {
+            return Ok(false);
+        }
+        self.break_off().map(|()| true)
+    }
+
     fn break_off(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
         let broken = self.whole_frame(Revision::LATEST, &mut |_| Ok(()));
@@ -178,6 +192,11 @@ impl Tx<'_> {
             if piece == Piece::Whole || len == 0 {
                 return Err(SendError::TooLarge);
             }
+            // Whether the value can be written to its end is known before its beginning leaves.
+            let value_fails = |result| matches!(result, Err(WriteError::Value));
+            if self.open.is_none() && value_fails(write(&mut Writer::new(&mut [], 0, revision, true))) {
+                return Err(SendError::Value);
+            }
             self.tail = len;
             self.open = Some(Open { key, sent: sent + len, way: piece.way() });
             return Err(SendError::More);
@@ -197,6 +216,8 @@ impl FrameKey {
     pub(crate) const ANSWER: Self = Self(1);
     /// A ping that is due.
     pub(crate) const PING: Self = Self(2);
+    /// What opens a session.
+    pub(crate) const OPENING: Self = Self(3);
     const WHOLE: Self = Self(0);
 
     /// What the application sends: `hash` of what it is, so that two senders who take turns do not write into one frame.
@@ -204,9 +225,18 @@ impl FrameKey {
         Self(1 << 32 | hash as u64)
     }
 
+    const fn is_sent(self) -> bool {
+        self.0 >> 32 == 1
+    }
+
     /// The cancellation of our request with this number.
     pub(crate) const fn cancel(number: u32) -> Self {
         Self(1 << 61 | number as u64)
+    }
+
+    /// The cancellation of our request with this number whose time is over: in other words than the application's.
+    pub(crate) const fn timeout(number: u32) -> Self {
+        Self(1 << 61 | 1 << 60 | number as u64)
     }
 
     /// The error that ends the request in this slot when its time is over.
@@ -365,7 +395,7 @@ mod tests {
         tx.advance(16);
         assert_eq!(tx.frame(OTHER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
-        assert!(tx.is_open(KEY) && !tx.is_open(OTHER) && tx.pending().is_empty());
+        assert!(tx.is_open(KEY) && !tx.is_open(OTHER) && tx.is_mid_frame() && tx.pending().is_empty());
         assert_eq!(pieces(tx, 16), whole()[16..]);
     }
 

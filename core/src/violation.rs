@@ -48,6 +48,16 @@ pub enum Violation {
     TooManyRequests,
     /// A response to nothing: never asked, answered twice, or not allowed in this revision.
     UnexpectedResponse,
+    /// A result that is no object, or lacks what it must have.
+    InvalidResult,
+    /// A `resultType` that is not known (2026-07-28).
+    UnknownResultType,
+    /// A server needs input where it may not, or more than the client declared that it can give (2026-07-28).
+    InputNotAllowed,
+    /// A server needs input again and again (2026-07-28).
+    TooManyRounds,
+    /// A request from a modern server, which may make none.
+    UnexpectedRequest,
 }
 
 impl Violation {
@@ -93,12 +103,25 @@ impl Violation {
             Self::InvalidParams => "Invalid params",
             Self::TooManyRequests => "Too many requests in flight",
             Self::UnexpectedResponse => "A response to nothing",
+            // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
+            Self::InvalidResult
+            | Self::UnknownResultType
+            | Self::InputNotAllowed
+            | Self::TooManyRounds
+            | Self::UnexpectedRequest => "Invalid request",
         }
     }
 }
 
 impl core::fmt::Display for Violation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(self.message())
+        f.write_str(match self {
+            Self::InvalidResult => "The result is not what it must be",
+            Self::UnknownResultType => "The result is of an unknown type",
+            Self::InputNotAllowed => "The server asks for input that it may not ask for",
+            Self::TooManyRounds => "The server asks for input too often",
+            Self::UnexpectedRequest => "A modern server may make no requests",
+            answered => answered.message(),
+        })
     }
 }

@@ -11,6 +11,8 @@ fn quickstart_plays_its_conversation_to_the_end() {
     assert!(output.status.success(), "{said}{complained}");
     assert_eq!(complained, "");
     assert!(said.contains("Every answer was what the protocol says."), "{said}");
+    let shown = |way| said.lines().filter(|line| line.starts_with(way)).count();
+    assert!(said.contains(&format!("{} lines sent, {} received", shown("  → "), shown("  ← "))), "{said}");
     assert!(!said.contains('\x1b'), "colours where there is no terminal");
     assert!(begun.elapsed() < Duration::from_secs(3), "too slow: {:?}", begun.elapsed());
 }

@@ -3,5 +3,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+#[cfg(feature = "smol")]
+pub mod smol;
 #[cfg(feature = "stdio")]
 pub mod stdio;

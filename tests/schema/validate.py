@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Validates what a server sent against the official JSON schemas of the protocol's revisions.
+"""Validates what servers and clients sent against the official JSON schemas of the protocol's revisions.
 
     validate.py SCHEMA_DIRECTORY RECORDING...
 
-A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}.
-Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is found out.
+A recording has a JSON object a line. Of the transcripts: {"session", "from": "client" | "server", "revision", "line"}; what has a
+revision is validated, the rest is what the peer said.
+Of tests/interop (wiretap.py): {"dir": "c2s" | "s2c", "line"}, a file a session; the revision is found out, and what the server sent is validated.
 A result is checked as the result of the method that its id belongs to, a notification or request by its method.
 """
 
@@ -26,6 +27,8 @@ RESULTS = {
     "resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult", "prompts/list": "ListPromptsResult",
     "prompts/get": "GetPromptResult", "completion/complete": "CompleteResult", "logging/setLevel": "EmptyResult",
     "subscriptions/listen": "SubscriptionsListenResult",
+    # A client's.
+    "roots/list": "ListRootsResult", "sampling/createMessage": "CreateMessageResult", "elicitation/create": "ElicitResult",
 }
 OTHERS = {
     "notifications/cancelled": "CancelledNotification", "notifications/progress": "ProgressNotification",
@@ -38,6 +41,13 @@ OTHERS = {
     "notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
     "sampling/createMessage": "CreateMessageRequest", "roots/list": "ListRootsRequest", "elicitation/create": "ElicitRequest",
     "ping": "PingRequest",
+    # A client's.
+    "initialize": "InitializeRequest", "notifications/initialized": "InitializedNotification", "server/discover": "DiscoverRequest",
+    "tools/list": "ListToolsRequest", "tools/call": "CallToolRequest", "resources/list": "ListResourcesRequest",
+    "resources/templates/list": "ListResourceTemplatesRequest", "resources/read": "ReadResourceRequest",
+    "resources/subscribe": "SubscribeRequest", "resources/unsubscribe": "UnsubscribeRequest", "prompts/list": "ListPromptsRequest",
+    "prompts/get": "GetPromptRequest", "completion/complete": "CompleteRequest", "logging/setLevel": "SetLevelRequest",
+    "subscriptions/listen": "SubscriptionsListenRequest", "notifications/roots/list_changed": "RootsListChangedNotification",
 }
 
 
@@ -65,12 +75,12 @@ class Session:
     def __init__(self) -> None:
         self.methods: dict[str, set[tuple[str, bool]]] = collections.defaultdict(set)
         self.revision: str | None = None
-        # Whether the client's bytes came in other pieces than lines, so that not every request can be found.
+        # Whether the peer's bytes came in other pieces than lines, so that not every request can be found.
         self.is_raw = False
         # The transcripts' own handshake.
         self.methods['"open"'].add(("initialize", False))
 
-    def from_client(self, line: str) -> None:
+    def from_peer(self, line: str) -> None:
         # Not parsed: a transcript's line may have abbreviations, and broken ones are sent on purpose.
         self.is_raw |= line.startswith("\\")
         modern = "io.modelcontextprotocol/protocolVersion" in line or "${meta" in line
@@ -130,7 +140,7 @@ def fault(schemas: Schemas, session: Session, message: object, revision: str, ba
 def self_test(schemas: Schemas) -> None:
     """It must be able to fail."""
     session = Session()
-    session.from_client('{"id":1,"method":"tools/list"}')
+    session.from_peer('{"id":1,"method":"tools/list"}')
     good = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "x", "inputSchema": {"type": "object"}}]}}
     bad = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "x"}]}}
     for revision in REVISIONS[:4]:
@@ -138,6 +148,9 @@ def self_test(schemas: Schemas) -> None:
         assert fault(schemas, session, bad, revision) is not None, revision
     assert "resultType" in (fault(schemas, session, good, MODERN) or ""), "a modern result needs resultType"
     assert fault(schemas, session, {**good, "id": 2}, REVISIONS[0]) == "an answer to nothing"
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}}
+    assert fault(schemas, session, call, REVISIONS[0]) is None
+    assert "_meta" in (fault(schemas, session, call, MODERN) or ""), "a modern request needs _meta"
 
 
 def main() -> int:
@@ -148,12 +161,12 @@ def main() -> int:
         sessions: dict[str, Session] = collections.defaultdict(Session)
         for record in map(json.loads, open(path, encoding="utf-8")):
             session = sessions[record.get("session", "")]
-            if record.get("from") == "client" or record.get("dir") == "c2s":
-                session.from_client(record["line"])
-            elif record.get("from") == "server" or record.get("dir") == "s2c":
+            if record.get("dir") == "c2s" or ("from" in record and "revision" not in record):
+                session.from_peer(record["line"])
+            elif record.get("dir") == "s2c" or "from" in record:
                 message = json.loads(record["line"])
                 revision = record.get("revision") or session.revision_of(message)
-                found = fault(schemas, session, message, revision, bare_results="revision" in record)
+                found = fault(schemas, session, message, revision, bare_results=record.get("from") == "server")
                 passed += found is None
                 failed += found is not None
                 if found is not None and failed <= 40:

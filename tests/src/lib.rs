@@ -1,4 +1,5 @@
 //! Shared between the integration tests.
 
 pub mod chaos;
+pub mod pair;
 pub mod transcript;

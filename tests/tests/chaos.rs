@@ -4,30 +4,58 @@ use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use mcp_sansio_tests::chaos::server_survives;
+use mcp_sansio_tests::pair::{client_survives, pair_survives};
 
 #[test]
 fn the_server_survives() {
+    survives(|data| {
+        server_survives(data);
+        1
+    });
+}
+
+#[test]
+fn the_client_survives() {
+    survives(|data| {
+        client_survives(data);
+        1
+    });
+}
+
+#[test]
+fn the_pair_survives() {
+    let events = survives(pair_survives);
+    println!("{events} events and lines");
+}
+
+/// Plays many scripts, or the one that is asked for; returns the sum of what they return.
+fn survives(play: fn(&[u8]) -> u64) -> u64 {
     if let Ok(hex) = env::var("CHAOS_DATA") {
-        return server_survives(&unhex(&hex));
+        return play(&unhex(&hex));
     }
+    let mut sum = 0;
     let number = |name, default| env::var(name).map_or(default, |text| text.parse().expect(name));
     let (seed, rounds) = (number("CHAOS_SEED", 1), number("CHAOS_ROUNDS", ROUNDS));
     for round in 0..rounds {
         let data = random(seed, round);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| server_survives(&data))) {
-            let data = shortest(data);
-            let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
-            eprintln!("\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}");
-            resume_unwind(panic);
+        match catch_unwind(AssertUnwindSafe(|| play(&data))) {
+            Ok(n) => sum += n,
+            Err(panic) => {
+                let data = shortest(play, data);
+                let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
+                eprintln!("\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}");
+                resume_unwind(panic);
+            }
         }
     }
+    sum
 }
 
 /// The shortest beginning that fails, near enough.
-fn shortest(mut data: Vec<u8>) -> Vec<u8> {
+fn shortest(play: fn(&[u8]) -> u64, mut data: Vec<u8>) -> Vec<u8> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let fails = |data: &[u8]| catch_unwind(AssertUnwindSafe(|| server_survives(data))).is_err();
+    let fails = |data: &[u8]| catch_unwind(AssertUnwindSafe(|| play(data))).is_err();
     let mut step = data.len() / 2;
     while step > 0 {
         while data.len() > step && fails(&data[..data.len() - step]) {

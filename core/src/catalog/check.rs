@@ -104,7 +104,7 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
 }
 
 /// Whether a `$ref` or `$dynamicRef` somewhere in it does not begin with `#`. Looks at keys in the text, since a schema is nested as deeply as it likes.
-fn refers_outside(schema: RawJson<'_>) -> bool {
+pub(super) fn refers_outside(schema: RawJson<'_>) -> bool {
     let text = schema.as_str();
     text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {
         let rest = text.get(at + key.len()..).unwrap_or_default().trim_start();

@@ -4,6 +4,8 @@ mod base64;
 mod de;
 mod marker;
 mod number;
+#[cfg(feature = "alloc")]
+mod owned;
 mod raw;
 mod scan;
 mod ser;
@@ -12,6 +14,8 @@ mod string;
 mod write;
 
 pub use de::ReadError;
+#[cfg(feature = "alloc")]
+pub use owned::OwnedJson;
 pub use raw::{Elements, Members, RawJson};
 pub use scan::{MAX_DEPTH, SyntaxError};
 pub use ser::to_slice;
@@ -19,7 +23,8 @@ pub use string::JsonStr;
 
 pub(crate) use marker::{ABSENT, Blob};
 pub(crate) use number::{Decimal, integer};
-pub(crate) use scan::{Fault, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace};
-pub(crate) use ser::{Extras, Meta, ResultExtras, WriteResult, write_members, write_result, write_value};
-pub(crate) use string::same_text;
+pub(crate) use scan::{
+    Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
+};
+pub(crate) use ser::{Addition, Additions, Extras, WriteResult, write_members, write_result, write_value};
 pub(crate) use write::{WriteError, Writer};

@@ -260,11 +260,16 @@ impl Serialize for RawJson<'_> {
 struct Inner<'a>(RawJson<'a>);
 
 impl Serialize for Inner<'_> {
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() { self.value(serializer) } else { serializer.serialize_str(self.0.0) }
+    }
+}
+
+impl Inner<'_> {
+    /// For other serializers than ours.
+    fn value<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let raw = self.0;
-        if !serializer.is_human_readable() {
-            return serializer.serialize_str(raw.0);
-        }
         match raw.0.as_bytes().first() {
             Some(b'{') => {
                 let mut map = serializer.serialize_map(None)?;

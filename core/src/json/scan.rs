@@ -135,11 +135,16 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
 }
 
 /// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte is known.
-#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(target_pointer_width = "64", inline(always))]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
     match first {
         b'"' => skip_string(text, at),
+        // Ids and most other numbers are digits alone.
+        b'1'..=b'9' if cfg!(target_pointer_width = "64") => {
+            let end = skip_digits(text, at + 1);
+            if matches!(byte(text, end), b'.' | b'e' | b'E') { skip_number(text, at) } else { Ok(end) }
+        }
         b'-' | b'0'..=b'9' => skip_number(text, at),
         _ => skip_value(text, at, used),
     }
@@ -202,7 +207,7 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault>
 ///
 /// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A small machine, to which a word is four bytes that it has to
 /// load one by one, looks at bytes.
-#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(target_pointer_width = "64", inline(always))]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     match word(text, at) {
@@ -210,7 +215,7 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
             0 => skip_clean_words(text, at + 8),
             hits => at + (hits.trailing_zeros() / 8) as usize,
         },
-        None => skip_clean_bytes(text, at),
+        None => skip_clean_end(text, at),
     }
 }
 
@@ -218,65 +223,111 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
-    // What is shorter than a word is two halves, which overlap.
-    if cfg!(target_pointer_width = "64")
-        && text.len() < 8
-        && let Some(first) = text.first_chunk::<4>()
-        && let Some(last) = text.last_chunk::<4>()
-    {
-        return special_bytes(u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32) == 0;
+    if cfg!(target_pointer_width = "64") && text.len() < 8 { is_clean_key(text) } else { skip_clean(text, 0) == text.len() }
+}
+
+/// The same for a short one, in a shape of which nothing is left when the compiler knows it.
+#[cfg_attr(target_pointer_width = "64", inline(always))]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
+    if cfg!(target_pointer_width = "64") {
+        // Two pieces that overlap, or words of which the last two do: nothing is left over.
+        if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
+            let mut found = special_bytes(u64::from_le_bytes(*first)) | special_bytes(u64::from_le_bytes(*last));
+            let mut at = 8;
+            while at + 8 < text.len() {
+                found |= match word(text, at) {
+                    Some(word) => special_bytes(word),
+                    None => 0,
+                };
+                at += 8;
+            }
+            return found == 0;
+        }
+        if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
+            return special_bytes(u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32) == 0;
+        }
     }
-    skip_clean(text, 0) == text.len()
+    skip_clean_bytes(text, 0) == text.len()
 }
 
 /// The same when the first word has been clean, and the string may be a long one.
 #[inline(never)]
 const fn skip_clean_words(text: &[u8], at: usize) -> usize {
-    let mut at = at;
-    let mut words = 0;
-    while let Some(word) = word(text, at) {
-        let hits = special_bytes(word);
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    let (_, mut rest) = split(text, at);
+    let mut blocks = 0;
+    // Blocks, of which the one that ends it is looked at again, by words.
+    while let Some((block, after)) = rest.split_first_chunk::<16>() {
+        if has_special(block) {
+            break;
         }
-        at += 8;
-        words += 1;
-        if words == LONG_STRING_WORDS {
-            at = skip_clean_blocks(text, at);
+        rest = after;
+        blocks += 1;
+        if blocks == LONG_STRING_BLOCKS {
+            rest = skip_clean_blocks(rest);
         }
     }
-    skip_clean_bytes(text, at)
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        let hits = special_bytes(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return text.len() - rest.len() + (hits.trailing_zeros() / 8) as usize;
+        }
+        rest = after;
+    }
+    skip_clean_end(text, text.len() - rest.len())
 }
 
 /// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a control character.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // A byte without its high bit gets it from the subtraction when it was zero (below a space); what a hit borrows from is behind it.
-    let quote = (word ^ (ONES * b'"' as u64)).wrapping_sub(ONES);
+    // A byte without its high bit gets it from the subtraction when it was less than that; what a hit borrows from is behind it. With this bit flipped a
+    // quote comes right behind the control characters, which stay among themselves.
+    let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-    let control = word.wrapping_sub(ONES * 0x20);
-    (quote | backslash | control) & !word & (ONES << 7)
+    (quote_or_control | backslash) & !word & (ONES << 7)
 }
 
-/// Skips blocks in which nothing is special, in a shape that the compiler turns into vector code.
+/// What is left of a text when blocks in which nothing is special have been skipped.
 #[inline(never)]
-const fn skip_clean_blocks(text: &[u8], at: usize) -> usize {
-    let (_, mut rest) = split(text, at);
-    while let Some((block, after)) = rest.split_first_chunk::<BLOCK>() {
-        let mut special = 0u8;
-        let mut i = 0;
-        while i < BLOCK {
-            let b = block[i];
-            special |= (b < 0x20) as u8 | (b == b'"') as u8 | (b == b'\\') as u8;
-            i += 1;
-        }
-        if special != 0 {
+const fn skip_clean_blocks(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some((block, after)) = rest.split_first_chunk::<64>() {
+        if has_special(block) {
             break;
         }
         rest = after;
     }
-    text.len() - rest.len()
+    rest
+}
+
+/// Whether anything in a block is special, in a shape that the compiler turns into vector code.
+#[inline(always)]
+const fn has_special<const N: usize>(block: &[u8; N]) -> bool {
+    let mut special = false;
+    let mut i = 0;
+    while i < N {
+        // No `||`, which would be branches.
+        let b = block[i];
+        special |= ((b ^ 0x02) < 0x21) | (b == b'\\');
+        i += 1;
+    }
+    special
+}
+
+/// The same where less than a word is left.
+#[inline]
+const fn skip_clean_end(text: &[u8], at: usize) -> usize {
+    // The last word without what is before: zeros take its place behind, which are special.
+    if cfg!(target_pointer_width = "64")
+        && let Some(word) = text.last_chunk::<8>()
+        && at < text.len()
+    {
+        let left = (text.len() - at) as u32;
+        let word = u64::from_le_bytes(*word) >> (64 - 8 * left);
+        return at + (special_bytes(word).trailing_zeros() / 8) as usize;
+    }
+    skip_clean_bytes(text, at)
 }
 
 /// Byte by byte, for few of them.
@@ -368,7 +419,7 @@ const fn skip_number(text: &[u8], at: usize) -> Result<usize, Fault> {
     Ok(at)
 }
 
-const fn skip_digits(text: &[u8], at: usize) -> usize {
+pub(crate) const fn skip_digits(text: &[u8], at: usize) -> usize {
     let mut at = at;
     while byte(text, at).is_ascii_digit() {
         at += 1;
@@ -402,6 +453,43 @@ const fn split(text: &[u8], at: usize) -> (&[u8], &[u8]) {
     }
 }
 
-/// After this many clean words a string is taken for a long one.
-const LONG_STRING_WORDS: u32 = 8;
-const BLOCK: usize = 64;
+/// After this many clean blocks a string is taken for a long one.
+const LONG_STRING_BLOCKS: u32 = 4;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn the_first_special_byte_is_found_wherever_it_is_and_whatever_is_around_it() {
+        // What has all bits but one of a special byte, or is next to one, and what is no ASCII.
+        for filler in [b'a', b' ', b'!', b'#', b'[', b']', 0x7f, 0x80, 0xa2, 0xdc, 0xff] {
+            for len in (0..40).chain((40..320).step_by(31)) {
+                // Of long ones not all places.
+                let step = 1 + len / 40;
+                for special in [b'"', b'\\', 0, 1, 0x1f, b'\n'] {
+                    let mut text = vec![filler; len];
+                    assert!(is_clean(&text) && is_clean_key(&text));
+                    assert_eq!(skip_clean(&text, len + 1), len + 1);
+                    for at in (0..=len).step_by(step) {
+                        assert_eq!(skip_clean(&text, at), len, "{filler} {at}");
+                    }
+                    for place in (0..len).step_by(step) {
+                        text[place] = special;
+                        // A second one behind it changes nothing.
+                        *text.last_mut().unwrap() = special;
+                        assert!(!is_clean(&text) && !is_clean_key(&text));
+                        for at in (0..=place).step_by(step + 2) {
+                            assert_eq!(skip_clean(&text, at), place, "{filler} {special} {len} {at}");
+                        }
+                        text = vec![filler; len];
+                    }
+                }
+            }
+        }
+    }
+}

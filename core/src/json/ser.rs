@@ -45,23 +45,20 @@ pub(crate) type WriteResult<'x> = &'x dyn Fn(&mut Writer<'_>, Extras<'_>) -> Res
 pub(crate) enum Extras<'e> {
     /// Nothing, but it must be an object.
     Nothing,
-    /// To a result. By reference, since this is handed on with each value.
-    Result(&'e ResultExtras<'e>),
-    /// To the `_meta` of a result: this member.
-    Meta(&'e Meta<'e>),
+    /// To params or a result. By reference, since this is handed on with each value.
+    Members(&'e Additions<'e>),
+    /// To the `_meta` of one.
+    Meta(&'e [Addition<'e>]),
 }
 
-/// What a result of the modern era has.
-pub(crate) struct ResultExtras<'e> {
-    pub(crate) result_type: &'e str,
-    pub(crate) meta: Option<Meta<'e>>,
+/// What params and results of the modern era have beside what the application put into them. What is there already is not added.
+pub(crate) struct Additions<'e> {
+    pub(crate) members: &'e [Addition<'e>],
+    pub(crate) meta: &'e [Addition<'e>],
 }
 
-/// A member that is added to `_meta`.
-pub(crate) struct Meta<'e> {
-    pub(crate) key: &'static str,
-    pub(crate) value: &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
-}
+/// A member, by its key and what writes its value. An object gets fewer than 15 of them.
+pub(crate) type Addition<'e> = (&'static str, &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>);
 
 pub(super) struct ValueSerializer<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
@@ -87,7 +84,7 @@ enum Mode {
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     /// Writes what precedes the value. Only a string or an integer may be a key.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
         if self.extras.is_some() {
@@ -96,7 +93,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         Self::open(self.writer, self.slot)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn open(writer: &'w mut Writer<'b>, slot: Slot) -> Result<&'w mut Writer<'b>, WriteError> {
         match slot {
@@ -118,6 +115,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         write(self.begin()?)
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn text(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
         let writer = match self.slot {
             Slot::Key => {
@@ -129,7 +127,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         write(writer)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn object(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = Self::open(self.writer, self.slot)?;
@@ -143,7 +141,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         })
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn array(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = self.begin()?;
@@ -160,13 +158,20 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     }
 
     /// JSON text. Completed like any other object where that is due.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(super) fn raw(self, text: &str) -> Result<(), WriteError> {
         match self.extras {
             // Of JSON texts only a string may be a key.
             None if matches!(self.slot, Slot::Key) && !text.starts_with('"') => Err(WriteError::Value),
             None => self.text(|writer| writer.raw(text)),
-            Some(_) if !text.starts_with('{') => Err(WriteError::Value),
-            Some(Extras::Nothing) => Self::open(self.writer, self.slot)?.raw(text),
+            Some(_) => self.raw_completed(text),
+        }
+    }
+
+    fn raw_completed(self, text: &str) -> Result<(), WriteError> {
+        match self.extras {
+            _ if !text.starts_with('{') => Err(WriteError::Value),
+            None | Some(Extras::Nothing) => Self::open(self.writer, self.slot)?.raw(text),
             Some(_) => {
                 let mut compound = self.object()?;
                 for (key, value) in RawJson::scanned(text).members() {
@@ -262,11 +267,13 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         if name == ABSENT { Ok(()) } else { self.serialize_unit() }
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), WriteError> {
-        self.text(|writer| writer.string(variant))
+        self.text(|writer| writer.name(variant))
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), WriteError> {
         if !name.starts_with('$') {
             return value.serialize(self);
@@ -298,10 +305,12 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         object.finish()
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
         self.array()
     }
 
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
         self.array()
     }
@@ -324,7 +333,8 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         self.object()
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
     fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
         self.object()
     }
@@ -376,43 +386,83 @@ enum Close {
     ArrayVariant,
 }
 
-/// Which members that would be added are there already.
+/// Which members that would be added are there already: a bit each, in the order of the additions.
 #[derive(Clone, Copy, Default)]
-struct Seen {
-    result_type: bool,
-    meta: bool,
+struct Seen(u16);
+
+impl Seen {
+    const META: Self = Self(1 << 15);
+
+    /// The bit of this key, if it has one.
+    fn of(key: &str, additions: &[Addition<'_>]) -> Self {
+        Self(additions.iter().position(|(added, _)| same_text(key, added)).map_or(0, |at| 1 << at))
+    }
+
+    /// Adds those that are not there.
+    fn add(self, additions: &[Addition<'_>], writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        for (at, (key, write)) in additions.iter().enumerate() {
+            if self.0 & (1 << at) == 0 {
+                writer.member(key)?;
+                write(writer)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+// By value and out of line: an object that completes nothing stays in registers.
+impl<'s> Extras<'s> {
+    /// Whether a key is one of those that would be added, and what its value is to be completed with.
+    #[inline(never)]
+    fn note(self, key: &str) -> (Seen, Option<Self>) {
+        match self {
+            Self::Nothing => (Seen(0), None),
+            Self::Members(additions) if !additions.meta.is_empty() && same_text(key, "_meta") => {
+                (Seen::META, Some(Self::Meta(additions.meta)))
+            }
+            Self::Members(additions) => (Seen::of(key, additions.members), None),
+            Self::Meta(meta) => (Seen::of(key, meta), None),
+        }
+    }
+
+    /// Adds what is not there.
+    #[inline(never)]
+    fn complete(self, seen: Seen, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Members(additions) => {
+                seen.add(additions.members, writer)?;
+                if additions.meta.is_empty() || seen.0 & Seen::META.0 != 0 {
+                    return Ok(());
+                }
+                writer.member("_meta")?;
+                writer.open(b'{')?;
+                Seen(0).add(additions.meta, writer)?;
+                writer.close(b"}")
+            }
+            Self::Meta(meta) => seen.add(meta, writer),
+        }
+    }
 }
 
 impl<'s> Compound<'_, '_, 's> {
     /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that is to be completed with.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn note(&mut self, key: &str) -> Option<Extras<'s>> {
-        if matches!(self.extras, Extras::Nothing) { None } else { self.note_one_of_ours(key) }
-    }
-
-    #[inline(never)]
-    fn note_one_of_ours(&mut self, key: &str) -> Option<Extras<'s>> {
-        match self.extras {
-            Extras::Nothing => {}
-            Extras::Result(result) => {
-                if same_text(key, "resultType") {
-                    self.seen.result_type = true;
-                } else if same_text(key, "_meta") {
-                    self.seen.meta = true;
-                    return result.meta.as_ref().map(Extras::Meta);
-                }
-            }
-            Extras::Meta(meta) => self.seen.meta |= same_text(key, meta.key),
+        if matches!(self.extras, Extras::Nothing) {
+            return None;
         }
-        None
+        let (seen, extras) = self.extras.note(key);
+        self.seen.0 |= seen.0;
+        extras
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn finish(mut self) -> Result<(), WriteError> {
+    fn finish(self) -> Result<(), WriteError> {
         if !matches!(self.extras, Extras::Nothing) {
-            self.complete()?;
+            self.extras.complete(self.seen, self.writer)?;
         }
         match self.close {
             Close::Object => self.writer.close(b"}"),
@@ -422,39 +472,13 @@ impl<'s> Compound<'_, '_, 's> {
         }
     }
 
-    /// Adds what is not there.
-    #[inline(never)]
-    fn complete(&mut self) -> Result<(), WriteError> {
-        match self.extras {
-            Extras::Nothing => {}
-            Extras::Result(result) => {
-                if !self.seen.result_type {
-                    self.writer.member("resultType")?;
-                    self.writer.string(result.result_type)?;
-                }
-                if let Some(meta) = result.meta.as_ref().filter(|_| !self.seen.meta) {
-                    self.writer.member("_meta")?;
-                    self.writer.open(b'{')?;
-                    self.writer.member(meta.key)?;
-                    (meta.value)(self.writer)?;
-                    self.writer.close(b"}")?;
-                }
-            }
-            Extras::Meta(meta) => {
-                if !self.seen.meta {
-                    self.writer.member(meta.key)?;
-                    (meta.value)(self.writer)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Element, mode: Mode::Value, extras: None })
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
     fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
         let extras = self.note(key);
         value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
@@ -466,9 +490,11 @@ macro_rules! sequences {
         impl ser::$trait for Compound<'_, '_, '_> {
             type Ok = ();
             type Error = WriteError;
+            #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
                 self.element(value)
             }
+            #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn end(self) -> Result<(), WriteError> {
                 self.finish()
             }
@@ -486,10 +512,12 @@ macro_rules! structs {
         impl ser::$trait for Compound<'_, '_, '_> {
             type Ok = ();
             type Error = WriteError;
-            #[inline]
+            #[cfg_attr(target_pointer_width = "64", inline(always))]
+            #[cfg_attr(not(target_pointer_width = "64"), inline)]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
                 self.field(key, value)
             }
+            #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn end(self) -> Result<(), WriteError> {
                 self.finish()
             }

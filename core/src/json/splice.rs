@@ -38,7 +38,8 @@ impl ser::Serializer for Splice<'_, '_, '_> {
         false
     }
 
-    #[inline]
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
     fn serialize_str(self, json: &str) -> Result<(), WriteError> {
         self.0.raw(json)
     }

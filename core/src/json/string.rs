@@ -47,6 +47,11 @@ impl<'f> JsonStr<'f> {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
 
+    /// The same as bytes, which need no search for where characters begin.
+    pub(crate) fn inner_bytes(self) -> &'f [u8] {
+        if let [_, inner @ .., _] = self.0.as_bytes() { inner } else { &[] }
+    }
+
     /// The value, where it contains no escape: the usual case.
     #[must_use]
     pub fn as_plain(self) -> Option<&'f str> {
@@ -72,7 +77,12 @@ impl<'f> JsonStr<'f> {
 
 impl PartialEq<str> for JsonStr<'_> {
     fn eq(&self, other: &str) -> bool {
-        same_text(self.inner(), other)
+        if cfg!(not(target_pointer_width = "64")) {
+            return same_text(self.inner(), other);
+        }
+        // Without a backslash there is only one way to write a text.
+        self.inner_bytes() == other.as_bytes() && is_plain(other)
+            || self.0.len() > other.len() + 2 && same_text(self.inner(), other)
     }
 }
 
@@ -109,9 +119,11 @@ impl fmt::Display for JsonStr<'_> {
 
 /// Our serializer copies it as it is; any other gets the value.
 impl Serialize for JsonStr<'_> {
+    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Inner<'a>(JsonStr<'a>);
         impl Serialize for Inner<'_> {
+            #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() { serializer.collect_str(&self.0) } else { serializer.serialize_str(self.0.0) }
             }
@@ -144,7 +156,14 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
 #[inline]
 pub(crate) fn same_text(inner: &str, text: &str) -> bool {
     // Without a backslash there is only one way to write a text.
-    inner == text || (inner.len() > text.len() && inner.contains('\\') && Chars(inner.chars()).eq(text.chars()))
+    inner == text && is_plain(text) || (inner.len() > text.len() && inner.contains('\\') && Chars(inner.chars()).eq(text.chars()))
+}
+
+/// Whether there is no backslash in a text that is a string's inside: then it is what that means.
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+fn is_plain(text: &str) -> bool {
+    !text.as_bytes().contains(&b'\\')
 }
 
 /// Decodes the inside of a scanned string.

@@ -5,13 +5,13 @@
 
 use super::base64::encode;
 use super::number::Decimal;
-use super::scan::{is_clean, skip_clean};
+use super::scan::{is_clean, is_clean_key, skip_clean};
 use crate::lifecycle::Revision;
 
 /// Writes a frame, or the part of it that the window shows.
 pub(crate) struct Writer<'b> {
     out: &'b mut [u8],
-    /// Position in the frame of the next byte to be written.
+    /// Position in `out` of the next byte to be written; before it, it wraps around.
     at: usize,
     /// Position in the frame of the first byte of `out`.
     from: usize,
@@ -33,12 +33,12 @@ pub(crate) enum WriteError {
 
 impl<'b> Writer<'b> {
     pub(crate) fn new(out: &'b mut [u8], from: usize, revision: Revision, counting: bool) -> Self {
-        Self { out, at: 0, from, counting, is_first: true, revision }
+        Self { out, at: 0usize.wrapping_sub(from), from, counting, is_first: true, revision }
     }
 
     /// How much of the frame has been written, what lies outside the window included.
     pub(crate) fn position(&self) -> usize {
-        self.at
+        self.at.wrapping_add(self.from)
     }
 
     /// Whom the frame is for: fields that this revision does not know are left out.
@@ -58,13 +58,19 @@ impl<'b> Writer<'b> {
     }
 
     /// Three such texts at once; those of known length cost next to nothing.
-    #[inline]
-    fn put_between<const A: usize, const B: usize>(
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    pub(crate) fn put_between<const A: usize, const B: usize>(
         &mut self,
         open: &[u8; A],
         bytes: &[u8],
         close: &[u8; B],
     ) -> Result<(), WriteError> {
+        if cfg!(not(target_pointer_width = "64")) {
+            self.put(open)?;
+            self.put(bytes)?;
+            return self.put(close);
+        }
         if let Some(room) = self.room(bytes.len() + (A + B))
             && let Some((before, rest)) = room.split_first_chunk_mut::<A>()
             && let Some((between, behind)) = rest.split_last_chunk_mut::<B>()
@@ -83,8 +89,7 @@ impl<'b> Writer<'b> {
     /// The part of the window that comes next, if all of it is there.
     #[inline]
     fn room(&mut self, len: usize) -> Option<&mut [u8]> {
-        let offset = self.at.wrapping_sub(self.from);
-        let room = self.out.get_mut(offset..)?.get_mut(..len)?;
+        let room = self.out.get_mut(self.at..)?.get_mut(..len)?;
         self.at += len;
         Some(room)
     }
@@ -111,28 +116,34 @@ impl<'b> Writer<'b> {
         if core::mem::take(&mut self.is_first) { Ok(()) } else { self.put(b",") }
     }
 
-    /// A key with what stands around it. A field's name hardly ever needs an escape.
+    /// A key with what stands around it. A field's name hardly ever needs an escape: inlined, all that is left of it is one copy of known length.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn member(&mut self, name: &str) -> Result<(), WriteError> {
         let is_first = core::mem::take(&mut self.is_first);
-        match (is_first, is_clean(name.as_bytes())) {
+        match (is_first, is_clean_key(name.as_bytes())) {
             (true, true) => self.put_between(b"\"", name.as_bytes(), b"\":"),
             (false, true) => self.put_between(b",\"", name.as_bytes(), b"\":"),
-            (_, false) => {
-                self.put(if is_first { b"" } else { b"," })?;
-                self.string(name)?;
-                self.put(b":")
-            }
+            (is_first, false) => self.escaped_member(is_first, name),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn escaped_member(&mut self, is_first: bool, name: &str) -> Result<(), WriteError> {
+        self.put(if is_first { b"" } else { b"," })?;
+        self.string(name)?;
+        self.put(b":")
     }
 
     /// `put` for what the window shows only a part of, or nothing.
     #[cold]
     #[inline(never)]
     fn put_partly(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
-        let sent = self.from.saturating_sub(self.at).min(bytes.len());
+        let position = self.position();
+        let sent = self.from.saturating_sub(position).min(bytes.len());
         let rest = bytes.get(sent..).unwrap_or_default();
-        let offset = (self.at + sent).saturating_sub(self.from).min(self.out.len());
-        self.at += bytes.len();
+        let offset = (position + sent).saturating_sub(self.from).min(self.out.len());
+        self.at = self.at.wrapping_add(bytes.len());
         let room = self.out.get_mut(offset..).unwrap_or_default();
         let fits = room.len().min(rest.len());
         if let (Some(room), Some(rest)) = (room.get_mut(..fits), rest.get(..fits)) {
@@ -150,6 +161,12 @@ impl<'b> Writer<'b> {
         self.put(b"\"")?;
         self.escaped(text)?;
         self.put(b"\"")
+    }
+
+    /// A string of the program's text. Like the key of a [`member`](Self::member).
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    pub(crate) fn name(&mut self, name: &str) -> Result<(), WriteError> {
+        if is_clean_key(name.as_bytes()) { self.put_between(b"\"", name.as_bytes(), b"\"") } else { self.string(name) }
     }
 
     /// A string's inside, escaped.
@@ -184,8 +201,17 @@ impl<'b> Writer<'b> {
     }
 
     /// JSON text as it is, except that line breaks between its tokens become spaces: a frame is a line.
+    #[inline]
     pub(crate) fn raw(&mut self, json: &str) -> Result<(), WriteError> {
-        let start = self.at;
+        if cfg!(target_pointer_width = "64") && json.as_bytes().first() == Some(&b'"') {
+            return self.put(json.as_bytes());
+        }
+        self.raw_lines(json)
+    }
+
+    #[inline(never)]
+    fn raw_lines(&mut self, json: &str) -> Result<(), WriteError> {
+        let start = self.position();
         let result = self.put(json.as_bytes());
         // A string has no line breaks, and a value that came in a line has none either. The fold is vector code; the loop is rare.
         if json.as_bytes().first() == Some(&b'"')
@@ -194,7 +220,7 @@ impl<'b> Writer<'b> {
             return result;
         }
         let from = start.saturating_sub(self.from);
-        let to = self.at.saturating_sub(self.from).min(self.out.len());
+        let to = self.position().saturating_sub(self.from).min(self.out.len());
         for byte in self.out.get_mut(from..to).unwrap_or_default() {
             if matches!(*byte, b'\n' | b'\r') {
                 *byte = b' ';
@@ -206,17 +232,15 @@ impl<'b> Writer<'b> {
     /// Bytes as base64, without quotes. What has been sent already is not encoded again.
     pub(crate) fn base64(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         let encoded = bytes.len().div_ceil(3) * 4;
-        let offset = self.at.wrapping_sub(self.from);
-        if let Some(room) = self.out.get_mut(offset..).and_then(|out| out.get_mut(..encoded)) {
-            self.at += encoded;
+        if let Some(room) = self.room(encoded) {
             encode(bytes, room);
             return Ok(());
         }
-        let end = self.at + encoded;
-        let sent = self.from.saturating_sub(self.at).min(encoded) / 4;
-        self.at += sent * 4;
+        let end = self.at.wrapping_add(encoded);
+        let sent = self.from.saturating_sub(self.position()).min(encoded) / 4;
+        self.at = self.at.wrapping_add(sent * 4);
         for chunk in bytes.get(sent * 3..).unwrap_or_default().chunks(48) {
-            if self.at >= self.from + self.out.len() && self.counting {
+            if self.position() >= self.from + self.out.len() && self.counting {
                 break;
             }
             let mut text = [0; 64];
@@ -265,22 +289,31 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// `copy_from_slice` between slices of one length, made for field names: from four to eight bytes it needs no call.
+/// `copy_from_slice` between slices of one length, made for ids and field names: up to sixteen bytes it needs no call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
-    if cfg!(target_pointer_width = "64")
-        && from.len() <= 8
-        && let (Some(first), Some(last)) = (from.first_chunk::<4>(), from.last_chunk::<4>())
-        && to.len() == from.len()
-    {
-        // The two halves overlap.
-        if let Some(to) = to.first_chunk_mut::<4>() {
-            *to = *first;
-        }
-        if let Some(to) = to.last_chunk_mut::<4>() {
-            *to = *last;
-        }
-    } else {
+    let done = cfg!(target_pointer_width = "64")
+        && match from.len() {
+            4..=8 => copy_halves::<4>(from, to),
+            9..=16 => copy_halves::<8>(from, to),
+            2..=3 => copy_halves::<2>(from, to),
+            1 => copy_halves::<1>(from, to),
+            _ => false,
+        };
+    if !done {
         to.copy_from_slice(from);
     }
+}
+
+/// Copies the first `N` bytes and the last, which together are all of them.
+#[inline]
+fn copy_halves<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
+    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return false };
+    if let Some(to) = to.first_chunk_mut::<N>() {
+        *to = *first;
+    }
+    if let Some(to) = to.last_chunk_mut::<N>() {
+        *to = *last;
+    }
+    true
 }

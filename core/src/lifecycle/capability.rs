@@ -1,7 +1,7 @@
 //! What each side can do, as bits, and how that is declared in each revision.
 
 use super::revision::Revision;
-use crate::json::{RawJson, WriteError, Writer};
+use crate::json::{JsonStr, RawJson, WriteError, Writer};
 
 macro_rules! bit_set {
     ($(#[$doc:meta])* $name:ident { $($(#[$bit_doc:meta])* $bit:ident = $value:expr;)* }) => {
@@ -98,6 +98,35 @@ impl ClientCapability {
             }
         }
         set
+    }
+
+    /// What a client must have declared to be sent this request; `None` for one that no revision knows.
+    pub(crate) fn needed_for(method: JsonStr<'_>, params: Option<RawJson<'_>>) -> Option<Self> {
+        let param = |key| params.and_then(|params| params.get(key));
+        if method == "roots/list" {
+            Some(Self::ROOTS)
+        } else if method == "sampling/createMessage" {
+            let tools = param("tools").is_some() || param("toolChoice").is_some();
+            Some(if tools { Self::SAMPLING_TOOLS } else { Self::SAMPLING })
+        } else if method == "elicitation/create" {
+            let url = param("mode").and_then(RawJson::as_string).is_some_and(|mode| mode == "url");
+            Some(if url { Self::ELICITATION_URL } else { Self::ELICITATION_FORM })
+        } else {
+            None
+        }
+    }
+
+    /// What of the set `revision` has a word for.
+    pub(crate) const fn known_in(self, revision: Revision) -> Self {
+        const EVERYWHERE: ClientCapability = ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING);
+        const IN_MOST: ClientCapability = EVERYWHERE.and(ClientCapability::ELICITATION_FORM);
+        let known = match revision {
+            Revision::V2024_11_05 | Revision::V2025_03_26 => EVERYWHERE.0,
+            Revision::V2025_06_18 => IN_MOST.0,
+            Revision::V2025_11_25 => u16::MAX,
+            Revision::V2026_07_28 => !(Self::ROOTS_LIST_CHANGED.0 & !Self::ROOTS.0),
+        };
+        Self(self.0 & known)
     }
 
     /// Writes the set as a `ClientCapabilities` object: the data of a missing-capability error.

@@ -66,7 +66,7 @@ impl<'f> Method<'f> {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "initialize" => Self::Initialize,
             "ping" => Self::Ping,
@@ -124,6 +124,30 @@ impl<'f> Method<'f> {
         )
     }
 
+    /// The method without its lifetime, or the name of one that is not known.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn known(self) -> Result<Method<'static>, JsonStr<'f>> {
+        Ok(match self {
+            Self::Initialize => Method::Initialize,
+            Self::Ping => Method::Ping,
+            Self::Shutdown => Method::Shutdown,
+            Self::ServerDiscover => Method::ServerDiscover,
+            Self::ToolsList => Method::ToolsList,
+            Self::ToolsCall => Method::ToolsCall,
+            Self::ResourcesList => Method::ResourcesList,
+            Self::ResourcesTemplatesList => Method::ResourcesTemplatesList,
+            Self::ResourcesRead => Method::ResourcesRead,
+            Self::ResourcesSubscribe => Method::ResourcesSubscribe,
+            Self::ResourcesUnsubscribe => Method::ResourcesUnsubscribe,
+            Self::PromptsList => Method::PromptsList,
+            Self::PromptsGet => Method::PromptsGet,
+            Self::CompletionComplete => Method::CompletionComplete,
+            Self::LoggingSetLevel => Method::LoggingSetLevel,
+            Self::SubscriptionsListen => Method::SubscriptionsListen,
+            Self::Other(name) => return Err(name),
+        })
+    }
+
     /// Whether its answer may be an input-required result (2026-07-28, basic/patterns/mrtr).
     #[must_use]
     pub const fn may_require_input(self) -> bool {
@@ -131,9 +155,46 @@ impl<'f> Method<'f> {
     }
 }
 
+/// A method that clients call all the time.
+#[derive(Clone, Copy)]
+pub(crate) enum Usual {
+    ToolsCall,
+    ResourcesRead,
+    PromptsGet,
+}
+
+impl Usual {
+    /// The one whose name a text begins with, quotes included and written as most writers do, and how long that is.
+    #[inline(always)]
+    pub(crate) fn named(text: &[u8]) -> Option<(Self, usize)> {
+        macro_rules! among {
+            ($($name:literal $method:ident),*) => {
+                $(if text.starts_with($name) { Some((Self::$method, $name.len())) } else)* { None }
+            };
+        }
+        among!(b"\"tools/call\"" ToolsCall, b"\"resources/read\"" ResourcesRead, b"\"prompts/get\"" PromptsGet)
+    }
+}
+
+impl From<Usual> for Method<'_> {
+    #[inline]
+    fn from(usual: Usual) -> Self {
+        match usual {
+            Usual::ToolsCall => Self::ToolsCall,
+            Usual::ResourcesRead => Self::ResourcesRead,
+            Usual::PromptsGet => Self::PromptsGet,
+        }
+    }
+}
+
 impl Rule {
+    /// Whether this revision has the method.
+    pub(crate) fn exists_in(self, revision: Revision) -> bool {
+        (self.first..=self.last).contains(&revision)
+    }
+
     /// Whether a server with these capabilities answers it in this revision.
     pub(crate) fn allows(self, revision: Revision, declared: ServerCapability) -> bool {
-        (self.first..=self.last).contains(&revision) && declared.contains(self.needs)
+        self.exists_in(revision) && declared.contains(self.needs)
     }
 }

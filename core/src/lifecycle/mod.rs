@@ -6,4 +6,5 @@ mod revision;
 
 pub use capability::{ClientCapability, ServerCapability};
 pub use method::Method;
+pub(crate) use method::Usual;
 pub use revision::{Era, Revision, Revisions};

@@ -1,24 +1,32 @@
 //! The members of a JSON-RPC message, taken out while the message is scanned.
 
 use super::id::Id;
+use super::index::Index;
 use super::member::{Level, Member};
 use super::params::Params;
 use super::span::Span;
+use super::usual::{Step, word};
 use crate::json::{Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_whitespace};
+use crate::lifecycle::{Method, Usual};
 use crate::violation::Violation;
 
 /// A message's members. What they mean together is for [`kind`](Self::kind) to say.
 pub(crate) struct Envelope<'f> {
     text: &'f str,
-    /// Of the members of the message itself, without `params`.
-    message: [Span; Member::FIRST_OF_PARAMS as usize],
-    pub(crate) params: Params<'f>,
+    members: [Span; Member::KEPT],
+    /// The first arguments, and how many there are.
+    index: Index,
+    arguments: usize,
     duplicate: bool,
+    /// Whether the version is the right one, written as most writers do.
+    pub(super) version: bool,
+    /// The method, if it is a usual one and written as most writers do.
+    pub(super) method: Option<Usual>,
 }
 
 /// What a message is.
 pub(crate) enum Kind<'f> {
-    Request { id: Id<'f>, method: JsonStr<'f> },
+    Request { id: Id<'f>, method: Method<'f> },
     Notification { method: JsonStr<'f> },
     Response { id: Option<Id<'f>>, outcome: Result<RawJson<'f>, RawJson<'f>> },
 }
@@ -27,7 +35,15 @@ impl<'f> Envelope<'f> {
     /// A message's members before it has been read.
     #[inline]
     pub(crate) const fn new(text: &'f str) -> Self {
-        Self { text, message: [Span::NONE; Member::FIRST_OF_PARAMS as usize], params: Params::new(text), duplicate: false }
+        Self {
+            text,
+            members: [Span::NONE; Member::KEPT],
+            index: Index::EMPTY,
+            arguments: 0,
+            duplicate: false,
+            version: false,
+            method: None,
+        }
     }
 
     /// Reads the object at `start`, around which there are `used` levels of nesting; returns its end.
@@ -47,45 +63,57 @@ impl<'f> Envelope<'f> {
             if first != b'"' {
                 return Err(Fault::at(at));
             }
-            let mut key_end = skip_clean(text, at + 1);
-            let member = if byte(text, key_end) == b'"' {
-                level.member(text.get(at + 1..key_end).unwrap_or_default())
-            } else {
-                key_end = skip_escapes(text, key_end)? - 1;
-                level.member_escaped(self.text.get(at..key_end + 1).map(JsonStr::scanned))
-            };
-            let (colon, b':') = next_byte(text, key_end + 1) else { return Err(Fault::at(key_end + 1)) };
-            let key = Span::new(at + 1, key_end);
-            let (value, first_of_value) = next_byte(text, colon + 1);
-            if first_of_value == b'{'
-                && let Some(inside) = member.inside()
-            {
-                self.keep(member, Span::begun(value));
-                level = inside;
-                (at, first) = next_byte(text, value + 1);
-                if first != b'}' {
-                    continue;
-                }
-            } else {
-                let end = match skip_member(text, value, first_of_value, used + level.depth()) {
-                    Ok(end) => end,
-                    Err(fault) => {
-                        self.keep(member, Span::begun(value));
-                        return Err(fault);
+            let end = if cfg!(target_pointer_width = "64") && level == Level::Arguments {
+                self.argument(text, at, used)?
+            } else if let Some(step) = self.usual(text, level, at) {
+                match step {
+                    Step::Over(end) => end,
+                    Step::Into(inside, at_key) => {
+                        (level, at) = (inside, at_key);
+                        continue;
                     }
-                };
-                if level == Level::Arguments {
-                    self.params.index(key, Span::new(value, end));
-                } else {
-                    self.keep(member, Span::new(value, end));
                 }
-                (at, first) = next_byte(text, end);
+            } else {
+                let Key { member, end: key_end, escaped, colon } = key(self.text, level, at)?;
+                let (value, first_of_value) = next_byte(text, colon + 1);
+                if first_of_value == b'{'
+                    && let Some(inside) = member.inside()
+                {
+                    self.keep(member, Span::begun(value));
+                    level = inside;
+                    (at, first) = next_byte(text, value + 1);
+                    if first != b'}' {
+                        continue;
+                    }
+                    at
+                } else {
+                    match skip_member(text, value, first_of_value, used + level.depth()) {
+                        Ok(end) if level == Level::Arguments => {
+                            self.add_argument(at, key_end, escaped, end);
+                            end
+                        }
+                        Ok(end) => {
+                            self.keep(member, Span::new(value, end));
+                            end
+                        }
+                        Err(fault) => {
+                            self.keep(member, Span::begun(value));
+                            return Err(fault);
+                        }
+                    }
+                }
+            };
+            // Most members have another behind them, and most writers leave no space.
+            if cfg!(target_pointer_width = "64") && text.get(end..).is_some_and(|rest| rest.starts_with(b",\"")) {
+                (at, first) = (end + 1, b'"');
+                continue;
             }
+            (at, first) = next_byte(text, end);
             // A value has ended, and so may what it was the last of.
             while first == b'}' {
                 at += 1;
                 let Some((ended, outer)) = level.outside() else { return Ok(at) };
-                if let Some(span) = self.span_mut(ended) {
+                if let Some(span) = self.members.get_mut(ended as usize) {
                     span.finish(at);
                 }
                 level = outer;
@@ -98,24 +126,44 @@ impl<'f> Envelope<'f> {
         }
     }
 
+    /// Takes in the argument at `at` and returns its end. The same as for other members, without what arguments do not need.
+    #[inline(always)]
+    fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
+        let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
+        let (value, first_of_value) = next_byte(text, colon + 1);
+        let end = skip_member(text, value, first_of_value, used + Level::Arguments.depth())?;
+        self.add_argument(at, key_end, escaped, end);
+        Ok(end)
+    }
+
     #[inline]
-    fn keep(&mut self, member: Member, place: Span) {
-        let Some(span) = self.span_mut(member) else { return };
+    fn add_argument(&mut self, quote: usize, key_end: usize, escaped: bool, end: usize) {
+        self.index.add(self.arguments, quote, key_end, escaped, end);
+        self.arguments += 1;
+    }
+
+    #[inline]
+    pub(super) fn keep(&mut self, member: Member, place: Span) {
+        let Some(span) = self.members.get_mut(member as usize) else { return };
         let again = !span.is_empty() && member.is_unique();
         *span = place;
         self.duplicate |= again;
     }
 
-    #[inline]
-    fn span_mut(&mut self, member: Member) -> Option<&mut Span> {
-        let at = member as usize;
-        match at.checked_sub(self.message.len()) {
-            None => self.message.get_mut(at),
-            Some(at) => self.params.members.get_mut(at),
+    /// What its `params` are to the application.
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn params(&self) -> Params<'f> {
+        let mut starts = [0; Member::STARTS];
+        for (start, span) in starts.iter_mut().zip(self.members.iter().skip(Member::FIRST_START as usize)) {
+            *start = span.start() as u32;
         }
+        let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
+        Params { text: self.text, whole, arguments, starts, index: self.index }
     }
 
     /// What this is, or why it is nothing.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
         if self.duplicate {
             return Err(Violation::DuplicateKey);
@@ -124,11 +172,16 @@ impl<'f> Envelope<'f> {
             return Err(Violation::WrongJsonRpcVersion);
         }
         let id = self.id();
+        if cfg!(target_pointer_width = "64")
+            && let (Some(id), Some(method), false) = (id, self.method, self.has(Member::Result) || self.has(Member::Error))
+        {
+            return Ok(Kind::Request { id, method: method.into() });
+        }
         match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
             // A request needs an id that can be answered; without one it is a notification.
             (Some(_), None, None) if id.is_none() && self.has(Member::Id) => Err(Violation::InvalidId),
             (Some(method), None, None) => match (method.as_string(), id) {
-                (Some(method), Some(id)) => Ok(Kind::Request { id, method }),
+                (Some(method), Some(id)) => Ok(Kind::Request { id, method: Method::from_json(method) }),
                 (Some(method), None) => Ok(Kind::Notification { method }),
                 (None, _) => Err(Violation::NotAMessage),
             },
@@ -138,22 +191,35 @@ impl<'f> Envelope<'f> {
         }
     }
 
+    #[inline]
     fn version_is_right(&self) -> bool {
-        let version = self.span(Member::Version).bytes(self.text);
-        version == b"\"2.0\""
-            || (version.contains(&b'\\') && self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|v| v == "2.0"))
+        cfg!(target_pointer_width = "64") && self.version
+            || self.span(Member::Version).bytes(self.text) == b"\"2.0\""
+            || self.is_escaped_version()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_escaped_version(&self) -> bool {
+        self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|version| version == "2.0")
     }
 
     fn span(&self, member: Member) -> Span {
-        self.message.get(member as usize).copied().unwrap_or(Span::NONE)
+        self.members.get(member as usize).copied().unwrap_or(Span::NONE)
     }
 
-    fn value(&self, member: Member) -> Option<RawJson<'f>> {
+    pub(crate) fn value(&self, member: Member) -> Option<RawJson<'f>> {
         self.span(member).value(self.text)
     }
 
-    fn has(&self, member: Member) -> bool {
+    pub(crate) fn has(&self, member: Member) -> bool {
         !self.span(member).is_empty()
+    }
+
+    /// The first byte of a member, which tells what kind of value it is; zero where there is none.
+    pub(crate) fn first_byte(&self, member: Member) -> u8 {
+        let start = self.span(member).start();
+        if start == 0 { 0 } else { byte(self.text.as_bytes(), start) }
     }
 
     pub(crate) fn id(&self) -> Option<Id<'f>> {
@@ -163,6 +229,11 @@ impl<'f> Envelope<'f> {
     /// Whether it was meant as a notification: a method, and no id, not even a wrong one.
     pub(crate) fn is_notification(&self) -> bool {
         !self.has(Member::Id) && self.span(Member::Method).bytes(self.text).first() == Some(&b'"')
+    }
+
+    /// Whether it names a method, or something in the place of one.
+    pub(crate) fn has_method(&self) -> bool {
+        self.has(Member::Method)
     }
 
     pub(crate) fn is_response(&self) -> bool {
@@ -181,5 +252,36 @@ impl<'f> Envelope<'f> {
             Some(b',' | b'}') => self.id(),
             _ => None,
         }
+    }
+}
+
+/// A key: which member it names, where its closing quote and its colon are.
+struct Key {
+    member: Member,
+    end: usize,
+    escaped: bool,
+    colon: usize,
+}
+
+/// The key at `at`.
+#[inline(always)]
+fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
+    let bytes = text.as_bytes();
+    if let Some((rest, word)) = word(bytes, at)
+        && let Some((member, len)) = level.usual_member(rest, word)
+    {
+        return Ok(Key { member, end: at + len - 2, escaped: false, colon: at + len - 1 });
+    }
+    let mut end = skip_clean(bytes, at + 1);
+    let escaped = byte(bytes, end) != b'"';
+    let member = if !escaped {
+        if level == Level::Arguments { Member::Other } else { level.member(bytes.get(at + 1..end).unwrap_or_default()) }
+    } else {
+        end = skip_escapes(bytes, end)? - 1;
+        level.member_escaped(text.get(at..end + 1).map(JsonStr::scanned))
+    };
+    match next_byte(bytes, end + 1) {
+        (colon, b':') => Ok(Key { member, end, escaped, colon }),
+        _ => Err(Fault::at(end + 1)),
     }
 }

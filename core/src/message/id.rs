@@ -2,11 +2,14 @@
 
 use heapless::String;
 
-use crate::json::{Decimal, JsonStr, RawJson, integer};
+use crate::json::{Decimal, JsonStr, RawJson, integer, skip_clean};
 
 /// A request id or progress token as it came: a string or an integer, as JSON text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Id<'f>(&'f str);
+pub(crate) struct Id<'f> {
+    text: &'f str,
+    hash: u32,
+}
 
 /// An id that outlives its frame. [`MAX_ID`] bytes and a length.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,55 +21,73 @@ pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {
     /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn parse(text: &'f str) -> Option<Self> {
-        let valid = match text.as_bytes().first()? {
-            b'"' => true,
-            b'-' | b'0'..=b'9' => is_plain_integer(text) || integer::<u64>(text).is_some(),
-            _ => false,
+        // Most are digits alone.
+        if cfg!(target_pointer_width = "64")
+            && matches!(text.as_bytes(), [b'1'..=b'9', ..])
+            && let Some(hash) = mix_digits(text.as_bytes())
+        {
+            return Some(Self { text, hash: hash.max(1) });
+        }
+        Self::parse_any(text)
+    }
+
+    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    fn parse_any(text: &'f str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let hash = match bytes {
+            // Without an escape there is only one way to write a string.
+            [b'"', inner @ .., b'"'] if skip_clean(bytes, 1) > inner.len() => mix(STRING, inner),
+            [b'"', ..] => {
+                // What does not fit is too long and compared with nothing.
+                let mut decoded = [0; MAX_ID];
+                mix(STRING, JsonStr::scanned(text).copy_to(&mut decoded).unwrap_or_default().as_bytes())
+            }
+            [b'-' | b'0'..=b'9', ..] => match mix_digits(bytes) {
+                Some(hash) => hash,
+                None => {
+                    let (negative, value) = integer(text)?;
+                    mix_digits(respelled(negative, value).as_bytes())?
+                }
+            },
+            _ => return None,
         };
-        valid.then_some(Self(text))
+        Some(Self { text, hash: hash.max(1) })
     }
 
     pub(crate) fn as_str(self) -> &'f str {
-        self.0
+        self.text
     }
 
     /// Its value, when it is a number of our own making.
     pub(crate) fn as_u32(self) -> Option<u32> {
-        if self.0.starts_with('"') {
+        if self.text.starts_with('"') {
             None
         } else {
-            integer::<u64>(self.0).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
+            integer::<u64>(self.text).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
         }
     }
 
     /// Whether it is too long to be kept.
     pub(crate) fn is_too_long(self) -> bool {
-        self.0.len() > MAX_ID
+        self.text.len() > MAX_ID
     }
 
     /// A hash of what it means, never zero.
     pub(crate) fn hash(self) -> u32 {
-        let hash = if let Some(string) = RawJson::scanned(self.0).as_string() {
-            match string.as_plain() {
-                Some(plain) => fnv(fnv(BASIS, b"\""), plain.as_bytes()),
-                None => string.chars().fold(fnv(BASIS, b"\""), |hash, c| fnv(hash, c.encode_utf8(&mut [0; 4]).as_bytes())),
-            }
-        } else {
-            fnv(BASIS, canonical(self.0, &mut None))
-        };
-        hash.max(1)
+        self.hash
     }
 
     pub(crate) fn means_the_same(self, other: &IdText) -> bool {
         let other = other.as_str();
-        if self.0 == other {
+        if self.text == other {
             return true;
         }
-        let (a, b) = (RawJson::scanned(self.0), RawJson::scanned(other));
+        let (a, b) = (RawJson::scanned(self.text), RawJson::scanned(other));
         match (a.as_string(), b.as_string()) {
             (Some(a), Some(b)) => a == b,
-            (None, None) => canonical(self.0, &mut None) == canonical(other, &mut None),
+            (None, None) => canonical(self.text, &mut None) == canonical(other, &mut None),
             _ => false,
         }
     }
@@ -77,7 +98,7 @@ impl IdText {
     pub(crate) fn set(&mut self, id: Id<'_>) {
         self.0.clear();
         // What is too long has been refused.
-        let _ = self.0.push_str(id.0);
+        let _ = self.0.push_str(id.text);
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -106,29 +127,87 @@ fn fnv_64(hash: u64, text: &str) -> u64 {
     text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Digits that have only one spelling: hashed and compared as they are.
-fn is_plain_integer(text: &str) -> bool {
-    let digits = match text.as_bytes() {
-        b"-0" => return false,
-        [b'-', digits @ ..] => digits,
-        digits => digits,
-    };
-    text.len() <= MAX_ID && digits.iter().all(u8::is_ascii_digit)
-}
-
 /// An integer in its only spelling.
 fn canonical<'t>(text: &'t str, digits: &'t mut Option<Decimal>) -> &'t [u8] {
-    if is_plain_integer(text) {
+    if mix_digits(text.as_bytes()).is_some() {
         return text.as_bytes();
     }
     // Written with an exponent or a fraction of zero, which nobody does.
     let (negative, value) = integer(text).unwrap_or_default();
-    digits.insert(Decimal::new(value, negative && value > 0)).as_bytes()
+    digits.insert(respelled(negative, value)).as_bytes()
 }
 
-fn fnv(hash: u32, bytes: &[u8]) -> u32 {
-    bytes.iter().fold(hash, |hash, b| (hash ^ u32::from(*b)).wrapping_mul(0x0100_0193))
+fn respelled(negative: bool, value: u64) -> Decimal {
+    Decimal::new(value, negative && value > 0)
 }
 
-const BASIS: u32 = 0x811c_9dc5;
+/// A hash of a plain integer, one digit at a time: there are few. `None` where it is not the only spelling.
+fn mix_digits(bytes: &[u8]) -> Option<u32> {
+    let digits = match bytes {
+        b"-0" => return None,
+        [b'-', digits @ ..] => digits,
+        digits => digits,
+    };
+    let mut hash = if digits.len() < bytes.len() { !INTEGER } else { INTEGER };
+    for digit in digits {
+        if !digit.is_ascii_digit() {
+            return None;
+        }
+        hash = mix_word(hash, u32::from(*digit));
+    }
+    (bytes.len() <= MAX_ID).then_some(hash)
+}
+
+fn mix_word(hash: u32, word: u32) -> u32 {
+    (hash ^ word).wrapping_mul(0x9e37_79b1).rotate_left(15)
+}
+
+/// A hash of bytes, four at a time where that is worth it: ids may be as long as a UUID.
+fn mix(seed: u32, bytes: &[u8]) -> u32 {
+    let (mut hash, mut rest) = (seed, bytes);
+    if cfg!(target_pointer_width = "64") {
+        while let Some((word, after)) = rest.split_first_chunk() {
+            hash = mix_word(hash, u32::from_le_bytes(*word));
+            rest = after;
+        }
+    }
+    rest.iter().fold(hash, |hash, b| mix_word(hash, u32::from(*b)))
+}
+
+/// Seeds, so that `"1"` and `1` differ.
+const STRING: u32 = 0x811c_9dc5;
+const INTEGER: u32 = 0x5c9d_11c8;
 const BASIS_64: u64 = 0xcbf2_9ce4_8422_2325;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_mean_the_same_have_one_hash() {
+        let hash = |text| Id::parse(text).map(Id::hash);
+        let same = [
+            ["1", "1.0", "10e-1"],
+            ["-20", "-2e1", "-20.00"],
+            ["0", "-0", "0e9"],
+            ["\"abcdefg\"", "\"\\u0061bcdefg\"", "\"abcd\\u0065fg\""],
+            ["\"\"", "\"\"", "\"\""],
+            ["\"/\"", "\"\\/\"", "\"\\u002f\""],
+        ];
+        for (at, spellings) in same.iter().enumerate() {
+            for spelling in spellings {
+                assert!(hash(spelling).is_some_and(|hash| hash != 0) && hash(spelling) == hash(spellings[0]), "{spelling}");
+                let mut kept = IdText::default();
+                kept.set(Id::parse(spelling).unwrap());
+                for (other, others) in same.iter().enumerate() {
+                    assert_eq!(Id::parse(others[1]).unwrap().means_the_same(&kept), at == other, "{spelling} {}", others[1]);
+                }
+            }
+        }
+        assert_ne!(hash("1"), hash("\"1\""));
+        assert_ne!(hash("1"), hash("-1"));
+        for no_id in ["1.5", "null", "{}", "[1]", "true", "1e400"] {
+            assert!(Id::parse(no_id).is_none(), "{no_id}");
+        }
+    }
+}

@@ -1,8 +1,9 @@
 //! Which members of a message are kept, and by which names they go.
 
+use super::usual::begins;
 use crate::json::JsonStr;
 
-/// A member that is kept. Those of `params` and inside of it come last.
+/// A member that is kept: those of the message and of `_meta`, which only the machine looks at, then `params` and those of `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Member {
     Version,
@@ -10,18 +11,18 @@ pub(crate) enum Member {
     Method,
     Result,
     Error,
+    ProgressToken,
+    ProtocolVersion,
+    ClientCapabilities,
+    LogLevel,
     Params,
+    Arguments,
     Name,
     Uri,
     Cursor,
     InputResponses,
     RequestState,
-    Arguments,
     Meta,
-    ProgressToken,
-    ProtocolVersion,
-    ClientCapabilities,
-    LogLevel,
     /// Any other, which is not.
     Other,
 }
@@ -36,8 +37,11 @@ pub(super) enum Level {
 }
 
 impl Member {
-    pub(super) const FIRST_OF_PARAMS: Self = Self::Params;
-    pub(super) const OF_PARAMS: usize = Self::Other as usize - Self::FIRST_OF_PARAMS as usize;
+    /// How many are kept.
+    pub(super) const KEPT: usize = Self::Other as usize;
+    /// From here on an event has only their beginnings.
+    pub(super) const FIRST_START: Self = Self::Name;
+    pub(super) const STARTS: usize = Self::KEPT - Self::FIRST_START as usize;
 
     /// What is in it, when it is an object.
     #[inline]
@@ -53,7 +57,7 @@ impl Member {
     /// Whether a second one is refused, and not taken in place of the first.
     #[inline]
     pub(super) const fn is_unique(self) -> bool {
-        (self as u8) < Self::ProgressToken as u8
+        !matches!(self, Self::ProgressToken | Self::ProtocolVersion | Self::ClientCapabilities | Self::LogLevel | Self::Other)
     }
 }
 
@@ -76,6 +80,28 @@ impl Level {
             Self::Params => Some((Member::Params, Self::Message)),
             Self::Arguments => Some((Member::Arguments, Self::Params)),
             Self::Meta => Some((Member::Meta, Self::Params)),
+        }
+    }
+
+    /// The member whose key a text begins with, and how long that is with its colon, if it is one that most messages have and is written as most writers do.
+    /// Whole keys are compared a word at a time, which is much faster than to look for their ends; what is not found is for [`member`](Self::member) to say.
+    #[inline(always)]
+    pub(super) fn usual_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
+        macro_rules! among {
+            ($($known:literal $member:ident),*) => {
+                $(if begins(text, word, $known) { Some((Member::$member, $known.len())) } else)* { None }
+            };
+        }
+        match self {
+            Self::Message => among!(b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params),
+            Self::Params => among!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta),
+            Self::Arguments => None,
+            Self::Meta => among!(
+                b"\"io.modelcontextprotocol/protocolVersion\":" ProtocolVersion,
+                b"\"io.modelcontextprotocol/clientInfo\":" Other,
+                b"\"io.modelcontextprotocol/clientCapabilities\":" ClientCapabilities,
+                b"\"progressToken\":" ProgressToken
+            ),
         }
     }
 

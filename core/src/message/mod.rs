@@ -2,10 +2,14 @@
 
 mod envelope;
 mod id;
+mod index;
 mod member;
 mod oversized;
+#[cfg(feature = "alloc")]
+mod owned;
 mod params;
 mod span;
+mod usual;
 
 pub use params::{Arguments, Params};
 
@@ -14,6 +18,8 @@ pub use id::MAX_ID;
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::{Id, IdText, hash_str, hash_text};
 pub(crate) use member::Member;
+#[cfg(feature = "alloc")]
+pub(crate) use owned::OwnedParams;
 
 use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
@@ -62,17 +68,13 @@ pub(crate) struct Next(Place);
 
 impl<'f> Messages<'f> {
     /// The messages of `frame`. An oversized one is refused like any other that cannot be read.
+    #[cfg_attr(target_pointer_width = "64", inline)]
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
-            Frame::Complete(bytes) => {
-                // A byte order mark is noise that some writers put in front.
-                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-                if u32::try_from(bytes.len()).is_err() {
-                    return Self::new(Frame::Oversized { prefix: bytes.get(..1024).unwrap_or_default(), tail: &[] });
-                }
-                core::str::from_utf8(bytes).map_or(Source::NotUtf8, Source::Text)
-            }
+            // A byte order mark is noise that some writers put in front. Most do not, which one byte shows.
+            Frame::Complete(bytes @ [0xef, ..]) => Source::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)),
+            Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
         Self { source, place: Place::Start }
@@ -102,6 +104,7 @@ impl<'f> Messages<'f> {
     }
 
     /// What stands at the cursor; nothing at the end. The envelope is a new one for each.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
         let text = match self.source {
             Source::Text(text) => text,
@@ -149,6 +152,16 @@ impl<'f> Messages<'f> {
     }
 }
 
+impl<'f> Source<'f> {
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    fn new(bytes: &'f [u8]) -> Self {
+        if u32::try_from(bytes.len()).is_err() {
+            return Self::Oversized { prefix: bytes.get(..1024).unwrap_or_default(), tail: &[] };
+        }
+        core::str::from_utf8(bytes).map_or(Self::NotUtf8, Self::Text)
+    }
+}
+
 fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {
     Some((Item::Fault { violation, id: None, silent: false }, Next(Place::End)))
 }
@@ -170,10 +183,11 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
 }
 
 /// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
+#[cfg_attr(target_pointer_width = "64", inline(always))]
 fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
     let bytes = text.as_bytes();
     let violation = match envelope.read(at, used) {
-        Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => match envelope.kind() {
+        Ok(end) if !alone || end == bytes.len() || skip_whitespace(bytes, end) == bytes.len() => match envelope.kind() {
             Ok(kind) => return Item::Message(kind),
             Err(violation) => violation,
         },

@@ -1,27 +1,24 @@
 //! A message's `params`, with what dispatch needs taken out in the pass that scanned them.
 
+use super::index::Index;
 use super::member::Member;
 use super::span::Span;
-use crate::json::{JsonStr, RawJson, ReadError, same_text};
+use crate::json::{JsonStr, RawJson, ReadError, byte, skip_string, skip_value};
 
 /// The `params` of a request or notification.
+///
+/// As small as it can be, since an event is moved a few times before its handler has it: of what may be large it knows the end, of the rest the beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'f> {
-    text: &'f str,
-    /// Where the members are that are kept, `params` itself included.
-    pub(super) members: [Span; Member::OF_PARAMS],
-    /// Keys and values of the first arguments.
-    index: [(Span, Span); INDEXED],
-    indexed: u8,
+    pub(super) text: &'f str,
+    pub(super) whole: Span,
+    pub(super) arguments: Span,
+    /// Where the other members begin that are kept; zero where there is none.
+    pub(super) starts: [u32; Member::STARTS],
+    pub(super) index: Index,
 }
 
 impl<'f> Params<'f> {
-    /// None, of a message in `text`.
-    #[inline]
-    pub(super) const fn new(text: &'f str) -> Self {
-        Self { text, members: [Span::NONE; Member::OF_PARAMS], index: [(Span::NONE, Span::NONE); INDEXED], indexed: 0 }
-    }
-
     /// The whole object; `{}` when there was none.
     #[must_use]
     pub fn raw(&self) -> RawJson<'f> {
@@ -58,7 +55,7 @@ impl<'f> Params<'f> {
     /// `arguments`; empty when there are none. Found without a search.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'f> {
-        Arguments { text: self.text, raw: self.span(Member::Arguments), index: self.index, indexed: self.indexed }
+        Arguments { text: self.text, raw: self.arguments, index: self.index }
     }
 
     /// `_meta`.
@@ -67,31 +64,45 @@ impl<'f> Params<'f> {
         self.member(Member::Meta)
     }
 
-    /// One of the members that are kept, of `params` or of `_meta` in it.
+    /// One of the members that are kept.
     #[inline]
     pub(crate) fn member(&self, member: Member) -> Option<RawJson<'f>> {
-        self.span(member).value(self.text)
-    }
-
-    /// Whether it is there.
-    #[inline]
-    pub(crate) fn has(&self, member: Member) -> bool {
-        !self.span(member).is_empty()
-    }
-
-    #[inline]
-    fn span(&self, member: Member) -> Span {
-        let at = (member as usize).wrapping_sub(Member::FIRST_OF_PARAMS as usize);
-        self.members.get(at).copied().unwrap_or(Span::NONE)
-    }
-
-    /// Takes in an argument.
-    #[inline]
-    pub(super) fn index(&mut self, key: Span, value: Span) {
-        if let Some(entry) = self.index.get_mut(usize::from(self.indexed)) {
-            *entry = (key, value);
-            self.indexed += 1;
+        match member {
+            Member::Params => self.whole.value(self.text),
+            Member::Arguments => self.arguments.value(self.text),
+            _ => self.value_at(self.start(member)),
         }
+    }
+
+    /// The first byte of a member, which tells what kind of value it is; zero where there is none.
+    #[inline]
+    pub(crate) fn first_byte(&self, member: Member) -> u8 {
+        let start = self.start(member);
+        if start == 0 { 0 } else { byte(self.text.as_bytes(), start) }
+    }
+
+    #[inline]
+    fn start(&self, member: Member) -> usize {
+        match member {
+            Member::Params => self.whole.start(),
+            Member::Arguments => self.arguments.start(),
+            _ => {
+                let at = (member as usize).wrapping_sub(Member::FIRST_START as usize);
+                self.starts.get(at).copied().unwrap_or(0) as usize
+            }
+        }
+    }
+
+    /// The value that begins there. It has been scanned, so it ends well.
+    #[inline(never)]
+    fn value_at(&self, start: usize) -> Option<RawJson<'f>> {
+        if start == 0 {
+            return None;
+        }
+        let bytes = self.text.as_bytes();
+        let end = if byte(bytes, start) == b'"' { skip_string(bytes, start) } else { skip_value(bytes, start, 0) };
+        let end = end.ok()?;
+        self.text.get(start..end).map(RawJson::scanned)
     }
 
     /// The whole as a type of yours.
@@ -108,8 +119,7 @@ impl<'f> Params<'f> {
 pub struct Arguments<'f> {
     text: &'f str,
     raw: Span,
-    index: [(Span, Span); INDEXED],
-    indexed: u8,
+    index: Index,
 }
 
 impl<'f> Arguments<'f> {
@@ -122,12 +132,10 @@ impl<'f> Arguments<'f> {
     /// An argument.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<RawJson<'f>> {
-        let indexed = self.index.get(..usize::from(self.indexed)).unwrap_or_default();
-        match indexed.iter().find(|(k, _)| k.of(self.text).is_some_and(|k| same_text(k, key))) {
-            Some((_, value)) => value.value(self.text),
-            // All members are indexed unless the index is full. An empty key has no span.
-            None if indexed.len() < INDEXED && !key.is_empty() => None,
-            None => self.raw().get(key),
+        match self.index.find(self.text, key) {
+            Some(value) => value.value(self.text),
+            None if self.index.is_full() => self.raw().get(key),
+            None => None,
         }
     }
 
@@ -139,6 +147,3 @@ impl<'f> Arguments<'f> {
         self.raw().to()
     }
 }
-
-/// How many arguments are found without a search: 64 bytes of stack.
-const INDEXED: usize = 4;

@@ -39,6 +39,12 @@ impl Span {
         self.start != 0
     }
 
+    /// Where it begins.
+    #[inline]
+    pub(crate) fn start(self) -> usize {
+        self.start as usize
+    }
+
     /// The place behind it.
     pub(crate) fn end(self) -> usize {
         self.end as usize
@@ -48,6 +54,12 @@ impl Span {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// The same place when `by` bytes in front of it are gone.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn moved_down(self, by: usize) -> Self {
+        Self { start: self.start.saturating_sub(by as u32), end: self.end.saturating_sub(by as u32) }
     }
 
     /// What is there.

@@ -5,8 +5,9 @@ use core::time::Duration;
 use serde::Serialize;
 
 use super::pending::{Outgoing, Purpose};
-use super::{RequestHandle, Scope, Server, sound};
+use super::{Scope, Server, sound};
 use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Decimal, RawJson, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
@@ -15,10 +16,6 @@ use crate::rpc::{write_notification_head, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::{CreateMessageParams, ElicitParams};
-
-/// A request of ours that waits for its answer. `Copy`, and worth something only on the server that made it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Call(pub(super) Slot);
 
 /// A request to a legacy client.
 #[derive(Clone, Copy, Debug)]

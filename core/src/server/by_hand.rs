@@ -1,9 +1,10 @@
 //! Answers from sources that cannot be addressed: a file that is read once, a sensor.
 
+use super::Server;
 use super::pending::Role;
-use super::respond::{Answered, key};
-use super::{RequestHandle, Server};
+use super::respond::key;
 use crate::error::SendError;
+use crate::handle::{Answered, RequestHandle};
 use crate::json::{WriteError, Writer};
 use crate::rpc::write_response_head;
 use crate::tx::Tx;

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 
-use crate::json::{JsonStr, RawJson};
+use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerCapability};
-use crate::types::meta::is_valid_extension_id;
+use crate::types::meta::check_declared;
 use crate::types::{CacheScope, Implementation, LoggingLevel};
 
 /// What a server is, what it offers, and its limits in time. Shared by all connections; usually a `const` or `static`.
@@ -82,16 +82,7 @@ impl<'c> ServerConfig<'c> {
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.
     pub fn check(&self) -> Result<(), &'static str> {
-        let objects = |object: RawJson<'_>| object.is_object() && object.members().all(|(_, value)| value.is_object());
-        if !self.experimental.is_none_or(objects) {
-            return Err("the experimental capabilities must be an object of objects");
-        }
-        let Some(extensions) = self.extensions else { return Ok(()) };
-        if !objects(extensions) {
-            return Err("the extensions must be an object of objects");
-        }
-        let valid = |id: JsonStr<'_>| id.as_plain().is_some_and(is_valid_extension_id);
-        if extensions.members().all(|(id, _)| valid(id)) { Ok(()) } else { Err("an extension's id has a prefix and a name") }
+        check_declared(self.experimental, self.extensions)
     }
 
     /// Sets [`instructions`](Self::instructions).

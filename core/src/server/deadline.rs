@@ -1,10 +1,11 @@
 //! What time alone brings about.
 
+use super::Server;
 use super::event::ServerEvent;
 use super::pending::{Purpose, Role};
 use super::respond::has_begun;
-use super::{Call, RequestHandle, Server};
 use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::RawJson;
 use crate::rpc::{RpcError, write_error};
@@ -24,6 +25,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
     pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
         // What has begun goes on, whatever else is due by now.
+        if tx.is_open(FrameKey::PING) {
+            return self.ping(now, tx).map(|()| None);
+        }
         let (call, request) = if tx.has_open() { self.begun(tx) } else { (None, None) };
         if let Some(slot) = request {
             return self.expire(slot, tx);
@@ -39,7 +43,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             return self.expire(slot, tx);
         }
-        if self.ping_due().is_some_and(|due| due <= now) || tx.is_open(FrameKey::PING) {
+        if self.ping_due().is_some_and(|due| due <= now) {
             self.ping(now, tx)?;
         }
         Ok(None)

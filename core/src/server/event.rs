@@ -1,6 +1,6 @@
 //! What a server tells its application.
 
-use super::{Call, RequestHandle};
+use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Arguments, Params};

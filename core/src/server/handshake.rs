@@ -1,10 +1,10 @@
 //! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
 
+use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::receive::Refusal;
 use super::{Scope, Server};
 use crate::error::SendError;
-use crate::json::{Extras, Meta, RawJson, ResultExtras, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Addition, Additions, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -67,7 +67,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            self.write_result(writer, "complete", &|writer, extras| write_result(writer, &result, extras))?;
+            let write: WriteResult<'_> = &|writer, extras| write_result(writer, &result, extras);
+            self.write_result(writer, "complete", write)?;
             writer.put(b"}")
         })?;
         Ok(None)
@@ -80,16 +81,25 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Writes a result, with what those of its revision get beside what the application put into them.
-    pub(super) fn write_result(
+    #[cfg_attr(target_pointer_width = "64", inline)]
+    pub(super) fn write_result<W: Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError> + ?Sized>(
         &self,
         writer: &mut Writer<'_>,
         result_type: &str,
-        write: WriteResult<'_>,
+        write: &W,
     ) -> Result<(), WriteError> {
+        let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
         let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
-        let meta = self.config.name_in_results.then_some(Meta { key: SERVER_INFO, value: &write_info });
-        let extras = ResultExtras { result_type, meta };
-        let extras = if writer.revision().is_modern() { Extras::Result(&extras) } else { Extras::Nothing };
+        // Made only where they are used: most results are legacy ones.
+        let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
+        let extras = if writer.revision().is_modern() {
+            members = [("resultType", &write_type)];
+            meta = [(SERVER_INFO, &write_info)];
+            additions = Additions { members: &members, meta: if self.config.name_in_results { &meta } else { &[] } };
+            Extras::Members(&additions)
+        } else {
+            Extras::Nothing
+        };
         write(writer, extras)
     }
 

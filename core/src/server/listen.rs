@@ -1,18 +1,18 @@
 //! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
 
+use super::Server;
+use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::notify::Amount;
 use super::pending::{Pending, Role};
-use super::receive::Refusal;
 use super::respond::key;
-use super::{RequestHandle, Server};
 use crate::error::SendError;
+use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{Id, IdText, Params, hash_text};
+use crate::progress::Reported;
 use crate::rpc::{write_notification_head, write_response_head};
-use crate::time::Instant;
 use crate::tx::Tx;
 use crate::types::meta::SUBSCRIPTION_ID;
 use crate::violation::Violation;
@@ -135,9 +135,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             log_level: None,
             may_require_input: false,
             role: Role::Listen(wanted),
-            has_progressed: false,
-            progress: Amount::ZERO,
-            next_progress: Instant::NEVER,
+            reported: Reported::NOTHING,
             asking: 0,
             time_left: u64::MAX,
         };

@@ -1,5 +1,6 @@
 //! The server: a state machine over frames, for all revisions at once.
 
+mod admit;
 mod ask;
 mod by_hand;
 mod config;
@@ -9,17 +10,22 @@ mod file_path;
 mod handshake;
 mod listen;
 mod notify;
+#[cfg(feature = "alloc")]
+mod owned;
 mod pending;
+mod question;
 mod receive;
 mod respond;
 mod sound;
 
-pub use ask::{Call, ClientRequest};
+pub use ask::ClientRequest;
 pub use config::ServerConfig;
 pub use event::{Request, ServerEvent};
-pub use notify::{Amount, Change, LogMessage, Progress};
-pub use respond::Answered;
+pub use notify::{Change, LogMessage};
+#[cfg(feature = "alloc")]
+pub use owned::OwnedRequest;
 
+use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::time::Instant;
@@ -47,10 +53,6 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     /// When the peer last sent a message.
     heard: Instant,
 }
-
-/// A request that waits for its answer. `Copy`, and worth something only on the server that made it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RequestHandle(pub(crate) Slot);
 
 /// What `initialize` settled.
 #[derive(Clone, Copy, Debug)]

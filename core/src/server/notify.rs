@@ -2,102 +2,20 @@
 
 use serde::Serialize;
 
+use super::Server;
 use super::listen::{LEGACY, Wanted, write_subscription_id};
 use super::pending::Role;
-use super::respond::Answered;
-use super::{RequestHandle, Server};
 use crate::error::SendError;
+use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{WriteError, Writer, write_value};
+use crate::json::write_value;
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{IdText, hash_str};
+use crate::progress::Progress;
 use crate::rpc::{write_notification, write_notification_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
-
-/// How far a request has come.
-///
-/// `Progress::of(3).total(10).message("three of ten")`
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    done: Amount,
-    total: Option<Amount>,
-    message: Option<&'a str>,
-}
-
-impl<'a> Progress<'a> {
-    /// This much is done. It must be more than last time: less is not sent.
-    pub fn of(done: impl Into<Amount>) -> Self {
-        Self { done: done.into(), total: None, message: None }
-    }
-
-    /// Of this much.
-    #[must_use]
-    pub fn total(self, total: impl Into<Amount>) -> Self {
-        Self { total: Some(total.into()), ..self }
-    }
-
-    /// In words (2025-03-26 on).
-    #[must_use]
-    pub const fn message(self, message: &'a str) -> Self {
-        Self { message: Some(message), ..self }
-    }
-}
-
-/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware needs no floating point for it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Amount {
-    whole: u64,
-    millionths: u32,
-}
-
-impl From<u64> for Amount {
-    fn from(whole: u64) -> Self {
-        Self { whole, millionths: 0 }
-    }
-}
-
-impl From<u32> for Amount {
-    fn from(whole: u32) -> Self {
-        u64::from(whole).into()
-    }
-}
-
-impl From<i32> for Amount {
-    /// A negative number counts as zero.
-    fn from(whole: i32) -> Self {
-        u64::try_from(whole).unwrap_or(0).into()
-    }
-}
-
-impl From<f64> for Amount {
-    /// Rounded to the millionth; a negative number counts as zero.
-    fn from(value: f64) -> Self {
-        let whole = value as u64;
-        let millionths = ((value - whole as f64) * 1e6 + 0.5) as u32;
-        if millionths >= 1_000_000 { Self { whole: whole.saturating_add(1), millionths: 0 } } else { Self { whole, millionths } }
-    }
-}
-
-impl Amount {
-    pub(super) const ZERO: Self = Self { whole: 0, millionths: 0 };
-
-    fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        writer.unsigned(self.whole)?;
-        if self.millionths == 0 {
-            return Ok(());
-        }
-        let mut digits = *b".000000";
-        let mut rest = self.millionths;
-        for digit in digits.iter_mut().skip(1).rev() {
-            *digit += (rest % 10) as u8;
-            rest /= 10;
-        }
-        let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
-        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default())
-    }
-}
 
 /// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the same without a client's help.
 #[derive(Debug)]
@@ -162,6 +80,18 @@ impl<'a> Change<'a> {
         Self { kind, uri: "", hash: 0, next: 0 }
     }
 
+    /// How many have been passed by, told or not: what to [`resume`](Self::resume) with where the change cannot be kept, since it lends its URI.
+    #[must_use]
+    pub const fn position(&self) -> u16 {
+        self.next
+    }
+
+    /// The same change, made anew, from where another stood.
+    #[must_use]
+    pub const fn resume(self, position: u16) -> Self {
+        Self { next: position, ..self }
+    }
+
     fn method(self) -> &'static str {
         match self.kind {
             Wanted::TOOLS => "notifications/tools/list_changed",
@@ -189,30 +119,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pending.token.is_empty() {
             return Ok(Answered::Unasked);
         }
-        let done = progress.total == Some(progress.done);
-        if pending.has_progressed && (progress.done <= pending.progress || (now < pending.next_progress && !done)) {
-            return Ok(Answered::Held);
-        }
-        tx.whole_frame(pending.revision, &mut |writer| {
-            write_notification_head(writer, "notifications/progress")?;
-            writer.put(b"{\"progressToken\":")?;
-            writer.put(pending.token.as_str().as_bytes())?;
-            writer.put(b",\"progress\":")?;
-            progress.done.write(writer)?;
-            if let Some(total) = progress.total {
-                writer.put(b",\"total\":")?;
-                total.write(writer)?;
-            }
-            if let Some(message) = progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26) {
-                writer.put(b",\"message\":")?;
-                writer.string(message)?;
-            }
-            writer.put(b"}}")
-        })?;
-        pending.has_progressed = true;
-        pending.progress = progress.done;
-        pending.next_progress = now.saturating_add(interval);
-        Ok(Answered::Sent)
+        pending.reported.report(now, interval, pending.token.as_str(), progress, pending.revision, tx)
     }
 
     /// Logs to the client on behalf of a request: where it asked for that level (in its `_meta`, or in its session).

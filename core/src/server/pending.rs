@@ -1,10 +1,9 @@
 //! What is kept of a request, the peer's or ours, while it waits for its answer.
 
-use super::notify::Amount;
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, IdText};
-use crate::time::Instant;
+use crate::progress::Reported;
 use crate::types::LoggingLevel;
 
 /// A request of the peer's.
@@ -19,10 +18,7 @@ pub(super) struct Pending {
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) may_require_input: bool,
     pub(super) role: Role,
-    /// Whether progress was reported; then how much, and when the next may be.
-    pub(super) has_progressed: bool,
-    pub(super) progress: Amount,
-    pub(super) next_progress: Instant,
+    pub(super) reported: Reported,
     /// Requests of ours on its behalf; its time stands still while there are any.
     pub(super) asking: u16,
     /// Milliseconds, while it stands still.

@@ -6,28 +6,15 @@ use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
 use super::pending::{Pending, Role};
-use super::{RequestHandle, Server, sound};
+use super::{Server, sound};
 use crate::error::SendError;
+use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
 use crate::types::{CallToolResult, ContentBlock, ElicitUrl, InputRequiredResult};
-
-/// What became of something that was to be sent about a request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[must_use]
-pub enum Answered {
-    /// It is in `tx`.
-    Sent,
-    /// The client did not ask for it (no progress token, no such log level): go on.
-    Unasked,
-    /// Too soon after the last progress, or no progress beyond it: go on.
-    Held,
-    /// The request was answered, cancelled, or has expired: stop.
-    Gone,
-}
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Answers with a result: anything that serializes as a JSON object.
@@ -42,7 +29,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        self.respond_with(request, "complete", &|writer, extras| write_result(writer, result, extras), tx)
+        let write = |writer: &mut Writer<'_>, extras: Extras<'_>| write_result(writer, result, extras);
+        if cfg!(target_pointer_width = "64") {
+            self.respond_with(request, "complete", &write, tx)
+        } else {
+            // One function for results of all types: what is made anew for each is only how it is written.
+            let write: WriteResult<'_> = &write;
+            self.respond_with(request, "complete", write, tx)
+        }
     }
 
     /// Answers with a result that is JSON already.
@@ -158,7 +152,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !sound::input(input) {
             return Err(SendError::Value);
         }
-        self.respond_with(request, "input_required", &|writer, extras| write_result(writer, input, extras), tx)
+        let write: WriteResult<'_> = &|writer, extras| write_result(writer, input, extras);
+        self.respond_with(request, "input_required", write, tx)
     }
 
     /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open. Not in the middle of a frame about it, so not
@@ -178,19 +173,24 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.answer_as(instead(request.0), request, tx, |_, id, writer| write_error(writer, Some(id), error))
     }
 
-    /// Answers with a result. One function for results of all types: what is made anew for each is only how it is written.
-    pub(crate) fn respond_with(
+    /// Answers with a result.
+    pub(crate) fn respond_with<W: Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError> + ?Sized>(
         &mut self,
         request: RequestHandle,
         result_type: &str,
-        write: WriteResult<'_>,
+        write: &W,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        self.answer(request, tx, &|server, id, writer| {
+        let write = |server: &Self, id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
             server.write_result(writer, result_type, write)?;
             writer.put(b"}")
-        })
+        };
+        if cfg!(target_pointer_width = "64") {
+            self.answer_as(key(request.0), request, tx, write)
+        } else {
+            self.answer(request, tx, &write)
+        }
     }
 
     fn answer(

@@ -270,9 +270,9 @@ impl Serialize for Own<'_, ClientCapability> {
         let has = |bit| self.bits.contains(bit);
         let mut object = serializer.serialize_struct("ClientCapabilities", 1)?;
         if has(C::ROOTS) {
-            let list_changed = Flags(&[("listChanged", flag(has(C::ROOTS_LIST_CHANGED), Flag::True))]);
+            let list_changed = [("listChanged", flag(has(C::ROOTS_LIST_CHANGED), Flag::True))];
             // Gone in 2026-07-28, as there is no notification any more.
-            object.serialize_field("roots", &OrElse("$mcp?AD", &list_changed, &Flags(&[])))?;
+            object.serialize_field("roots", &OrElse("$mcp?AD", &Flags(&list_changed), &Flags(&[])))?;
         }
         if has(C::SAMPLING) {
             let tools = ("tools", flag(has(C::SAMPLING_TOOLS), Flag::Object));
@@ -281,7 +281,8 @@ impl Serialize for Own<'_, ClientCapability> {
         }
         let (form, url) = (has(C::ELICITATION_FORM), has(C::ELICITATION_URL));
         if form || url {
-            let modes = Flags(&[("form", flag(form, Flag::Object)), ("url", flag(url, Flag::Object))]);
+            let modes = [("form", flag(form, Flag::Object)), ("url", flag(url, Flag::Object))];
+            let modes = Flags(&modes);
             // 2025-06-18 knows forms only, and no modes.
             if form {
                 object.serialize_field("elicitation", &Known("$mcp:CE", &OrElse("$mcp?DE", &modes, &Flags(&[]))))?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::macros::{names, payload};
-use super::{RequestedSchema, TaskMetadata};
+use super::{FormError, RequestedSchema, TaskMetadata};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision};
 
@@ -80,6 +80,16 @@ payload! {
     }
 }
 
+impl<'a> ElicitForm<'a> {
+    /// The answer of a person who filled it in: checked against the form, as a client should before it answers (client/elicitation).
+    ///
+    /// # Errors
+    /// What does not fit: have it corrected.
+    pub fn accept(&self, content: RawJson<'a>) -> Result<ElicitResult<'a>, FormError<'a>> {
+        self.requested_schema.validate(content).map(|()| ElicitResult::accept(content))
+    }
+}
+
 names! {
     /// The mode of an [`ElicitForm`].
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -139,6 +149,21 @@ impl<'a> ElicitResult<'a> {
     #[must_use]
     pub const fn accept(content: RawJson<'a>) -> Self {
         Self::new(ElicitAction::Accept).content(content)
+    }
+
+    /// Whether it has what `revision` wants: content only when something was accepted, and in it only strings, numbers and booleans, from 2025-11-25 on
+    /// lists of strings, too.
+    #[must_use]
+    pub fn is_valid(&self, revision: Revision) -> bool {
+        let lists = revision >= Revision::V2025_11_25;
+        let is_flat = |value: RawJson<'_>| {
+            let is_list = value.is_array() && value.elements().all(|element| element.as_string().is_some());
+            !value.is_object() && !value.is_null() && (!value.is_array() || (lists && is_list))
+        };
+        match self.content {
+            Some(content) => self.action == ElicitAction::Accept && content.members().all(|(_, value)| is_flat(value)),
+            None => true,
+        }
     }
 }
 

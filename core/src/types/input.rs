@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::macros::{payload, wrong};
 use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map};
-use crate::json::RawJson;
+use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientCapability;
 
 /// Questions, each with a key of the server's choice. 2026-07-28, schema type `InputRequests`.
@@ -66,7 +66,24 @@ pub enum InputRequest<'a> {
     Other(RawJson<'a>),
 }
 
-impl InputRequest<'_> {
+impl<'a> InputRequest<'a> {
+    /// The question that a request with this method and these parameters asks.
+    ///
+    /// # Errors
+    /// What in the parameters does not fit, or that there are none. An unknown method is [`Other`](Self::Other), with the parameters.
+    pub fn read(method: JsonStr<'_>, params: Option<RawJson<'a>>) -> Result<Self, ReadError> {
+        let params = params.unwrap_or(RawJson::EMPTY);
+        if method == "elicitation/create" {
+            params.to().map(Self::Elicit)
+        } else if method == "sampling/createMessage" {
+            params.to().map(Self::CreateMessage)
+        } else if method == "roots/list" {
+            Ok(Self::ListRoots)
+        } else {
+            Ok(Self::Other(params))
+        }
+    }
+
     /// What the client must have declared.
     #[must_use]
     pub const fn needs(&self) -> ClientCapability {
@@ -104,15 +121,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let Some(method) = raw.get("method").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("method")) };
-        let params = || raw.get("params").ok_or_else(|| de::Error::missing_field("params"));
-        let read = if method == "elicitation/create" {
-            params()?.to().map(Self::Elicit)
-        } else if method == "sampling/createMessage" {
-            params()?.to().map(Self::CreateMessage)
-        } else if method == "roots/list" {
-            Ok(Self::ListRoots)
-        } else {
-            Ok(Self::Other(raw))
+        let read = match Self::read(method, raw.get("params")) {
+            Ok(Self::Other(_)) => Ok(Self::Other(raw)),
+            read => read,
         };
         read.map_err(de::Error::custom)
     }

@@ -18,6 +18,7 @@
 //! that know the field; `via W` wraps a reference to the value while it is written.
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
+use serde::{Serialize, Serializer};
 
 use crate::json::{JsonStr, RawJson};
 
@@ -71,7 +72,7 @@ macro_rules! payload {
                 use serde::ser::SerializeStruct as _;
                 // The count is not one of the fields: it only says that there may be some.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
-                $(object.serialize_field($tkey, $tag)?;)?
+                $(object.serialize_field($tkey, &super::macros::Tag($tag))?;)?
                 $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
                 $($(if let Some(value) = &self.$oname {
                     object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
@@ -275,6 +276,16 @@ pub(super) fn millis<'de, A: MapAccess<'de>>(slot: &mut Option<u64>, map: &mut A
     }
     *slot = Some(value.as_u64().unwrap_or(0));
     Ok(())
+}
+
+/// The value of the member that says which type it is. A variant's name to serde: to ours, one that the compiler may take for clean.
+pub(super) struct Tag(pub(super) &'static str);
+
+impl Serialize for Tag {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit_variant("Tag", 0, self.0)
+    }
 }
 
 /// The member that says which type it is.

@@ -1,5 +1,6 @@
 //! The keys of `_meta`: the reserved ones, and the grammar of the others (basic/index, "`_meta`").
 
+use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 
 /// On any request: the token that progress notifications will name. All revisions.
@@ -61,6 +62,20 @@ pub fn is_reserved(key: &str, revision: Revision) -> bool {
         Revision::V2025_11_25 | Revision::V2026_07_28 => prefix.split('.').nth(1),
     };
     matches!(label, Some("modelcontextprotocol" | "mcp"))
+}
+
+/// What is wrong with capabilities that an application declares by itself.
+pub(crate) fn check_declared(experimental: Option<RawJson<'_>>, extensions: Option<RawJson<'_>>) -> Result<(), &'static str> {
+    let objects = |object: RawJson<'_>| object.is_object() && object.members().all(|(_, value)| value.is_object());
+    if !experimental.is_none_or(objects) {
+        return Err("the experimental capabilities must be an object of objects");
+    }
+    let Some(extensions) = extensions else { return Ok(()) };
+    if !objects(extensions) {
+        return Err("the extensions must be an object of objects");
+    }
+    let valid = |id: JsonStr<'_>| id.as_plain().is_some_and(is_valid_extension_id);
+    if extensions.members().all(|(id, _)| valid(id)) { Ok(()) } else { Err("an extension's id has a prefix and a name") }
 }
 
 fn split(key: &str) -> (Option<&str>, &str) {

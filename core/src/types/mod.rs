@@ -27,6 +27,7 @@
 //! [`RawJson`]: crate::RawJson
 
 mod blob;
+mod cache;
 mod capabilities;
 mod completion;
 mod content;
@@ -34,6 +35,7 @@ mod elicitation;
 mod error;
 mod form;
 mod form_check;
+mod form_defaults;
 mod implementation;
 mod initialize;
 mod input;
@@ -41,6 +43,7 @@ mod list;
 mod logging;
 mod macros;
 pub mod meta;
+mod model_choice;
 mod number;
 mod older;
 mod page;
@@ -58,6 +61,7 @@ mod text;
 mod tool;
 
 pub use blob::{Blob, BlobError};
+pub use cache::CacheHint;
 pub use capabilities::{ClientCapabilities, ServerCapabilities};
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionRef, PromptReference,
@@ -68,6 +72,7 @@ pub use elicitation::{ElicitAction, ElicitForm, ElicitParams, ElicitResult, Elic
 pub use error::{ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData, UrlElicitationRequiredData};
 pub use form::{BooleanSchema, Field, FieldSchema, Fields, NumberKind, NumberSchema, RequestedSchema, StringSchema};
 pub use form_check::{FormError, FormFault};
+pub use form_defaults::FormDefaults;
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use initialize::{DiscoverResult, InitializeParams, InitializeResult, SupportedVersions};
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};

@@ -3,7 +3,9 @@
 use super::macros::{names, payload};
 use super::{
     DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+    Text,
 };
+use crate::json::RawJson;
 
 payload! {
     /// What the requests for a list say. Schema type `PaginatedRequestParams`.
@@ -15,6 +17,21 @@ payload! {
             /// Anything else.
             "_meta" meta: object;
         }
+    }
+}
+
+impl<'a> PaginatedParams<'a> {
+    /// What to ask for after this page of a list; `None` when it was the last. The cursor goes back as it came: an empty one is one, too.
+    ///
+    /// ```
+    /// use mcp_sansio::{RawJson, types::PaginatedParams};
+    /// let page = RawJson::from_static(r#"{"tools":[],"nextCursor":"p2"}"#);
+    /// assert!(PaginatedParams::after(page).is_some_and(|next| next.cursor.is_some_and(|cursor| cursor == "p2")));
+    /// ```
+    #[must_use]
+    pub fn after(page: RawJson<'a>) -> Option<Self> {
+        let cursor = page.get("nextCursor").and_then(RawJson::as_string).map(Text::from_json);
+        cursor.map(|cursor| Self { cursor: Some(cursor), ..Self::new() })
     }
 }
 

@@ -1,13 +1,16 @@
 //! Roots: the directories that a client lets a server work in.
 
+use serde::{Serialize, Serializer, ser};
+
+use super::Text;
 use super::macros::payload;
 
 payload! {
     /// A directory or file that a server may work in. Schema type `Root`.
     pub struct Root<'a> {
         new {
-            /// Begins with `file://`.
-            "uri" uri: text;
+            /// Begins with `file://`, and goes nowhere else than it says. Any other is not written.
+            "uri" uri: text, via FileUri;
         }
         with {
             /// The name for people.
@@ -19,10 +22,48 @@ payload! {
 }
 
 impl Root<'_> {
-    /// Whether its URI is one of a file, as every revision requires.
+    /// Whether its URI is one of a file, as every revision requires, and leads where it seems to: no `.` or `..` as a segment, no backslash, no NUL, no slash
+    /// in percent-encoding (client/roots, "Security Considerations").
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.uri.chars().map(|c| c.to_ascii_lowercase()).take(7).eq("file://".chars())
+        leads_to_a_file(self.uri).is_some()
+    }
+}
+
+/// `None` when it does not.
+fn leads_to_a_file(uri: Text<'_>) -> Option<()> {
+    let mut chars = uri.chars();
+    for expected in "file://".chars() {
+        chars.next().filter(|c| c.to_ascii_lowercase() == expected)?;
+    }
+    // Of the segment: how many characters, and how many of them dots.
+    let (mut len, mut dots) = (0, 0);
+    loop {
+        let c = match chars.next() {
+            Some('%') => {
+                let (high, low) = (chars.next()?.to_digit(16)?, chars.next()?.to_digit(16)?);
+                char::from_u32(high << 4 | low).filter(|c| !matches!(c, '/' | '\\' | '\0')).map(Some)?
+            }
+            Some('\\' | '\0') => return None,
+            c => c,
+        };
+        match c {
+            Some('/') | None if len == dots && matches!(dots, 1 | 2) => return None,
+            Some('/') => (len, dots) = (0, 0),
+            Some(c) => (len, dots) = (len + 1, dots + u32::from(c == '.')),
+            None => return Some(()),
+        }
+    }
+}
+
+struct FileUri<'x, 'a>(&'x Text<'a>);
+
+impl Serialize for FileUri<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match leads_to_a_file(*self.0) {
+            Some(()) => self.0.serialize(serializer),
+            None => Err(ser::Error::custom("the URI of a root is that of a file")),
+        }
     }
 }
 

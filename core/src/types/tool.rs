@@ -2,10 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
-use super::macros::{names, payload};
+use super::macros::{Tag, names, payload};
 use super::older::{Absent, OrElse};
 use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata};
 use crate::json::RawJson;
+use crate::lifecycle::Revision;
 
 payload! {
     /// A tool. Schema type `Tool`.
@@ -149,6 +150,13 @@ payload! {
 }
 
 impl<'a> CallToolResult<'a> {
+    /// The structured content as `revision` means it: none before 2025-06-18, only an object before 2026-07-28, and any value from then on; `null` is one.
+    #[must_use]
+    pub fn structured(&self, revision: Revision) -> Option<RawJson<'a>> {
+        self.structured_content
+            .filter(|content| revision.is_modern() || (revision >= Revision::V2025_06_18 && content.is_object()))
+    }
+
     /// The tool failed: `content` says how.
     #[must_use]
     pub const fn error(content: &'a [ContentBlock<'a>]) -> Self {
@@ -202,7 +210,7 @@ impl Serialize for TextResult<'_> {
         impl Serialize for Block<'_, '_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut object = serializer.serialize_struct("TextContent", 2)?;
-                object.serialize_field("type", "text")?;
+                object.serialize_field("type", &Tag("text"))?;
                 object.serialize_field("text", self.0)?;
                 object.end()
             }

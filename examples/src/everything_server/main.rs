@@ -1,4 +1,4 @@
-//! `everything-server --stdio`
+//! `everything-server --stdio`, `--tcp ADDRESS`, `--unix PATH`
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -7,41 +7,59 @@ use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["--stdio"] => match everything_server::serve() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                // Standard output belongs to the protocol.
-                eprintln!("everything-server: {error}");
-                ExitCode::FAILURE
+    let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--stdio"] => everything_server::serve_stdio(),
+        ["--tcp", address] => match address.parse() {
+            Ok(address) => {
+                everything_server::serve_tcp(address, |address| eprintln!("everything-server: listening on {address}"))
             }
+            Err(_) => return misused(&format!("{address:?} is no address, as 127.0.0.1:8080 or [::1]:0 are")),
         },
+        #[cfg(unix)]
+        ["--unix", path] => everything_server::serve_unix(path.as_ref(), |path| {
+            eprintln!("everything-server: listening on {}", path.display());
+        }),
         ["--help" | "-h"] => {
             // Whoever reads only the beginning (`| head`) has what they want.
             let _ = writeln!(std::io::stdout(), "{HELP}");
-            ExitCode::SUCCESS
+            Ok(())
         }
-        [] => {
-            eprintln!("everything-server: say how to serve: --stdio\n\n{HELP}");
-            ExitCode::from(2)
-        }
+        [] => return misused(&format!("say how to serve: --stdio, --tcp or --unix\n\n{HELP}")),
         _ => {
-            let known = |argument: &&String| matches!(argument.as_str(), "--stdio" | "--help" | "-h");
-            match arguments.iter().find(|argument| !known(argument)) {
-                Some(unknown) => eprintln!("everything-server: unknown argument {unknown:?}; --help lists what there is"),
-                None => eprintln!("everything-server: one argument is enough; --help lists what there is"),
-            }
-            ExitCode::from(2)
+            let unknown = arguments.iter().find(|argument| argument.starts_with('-') && !KNOWN.contains(&argument.as_str()));
+            return match unknown {
+                Some(unknown) => misused(&format!("unknown argument {unknown:?}; --help lists what there is")),
+                None => {
+                    misused("one way to serve is enough, and --tcp and --unix need to know where; --help lists what there is")
+                }
+            };
+        }
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Standard output belongs to the protocol.
+            eprintln!("everything-server: {error}");
+            ExitCode::FAILURE
         }
     }
 }
 
+fn misused(how: &str) -> ExitCode {
+    eprintln!("everything-server: {how}");
+    ExitCode::from(2)
+}
+
+const KNOWN: [&str; 5] = ["--stdio", "--tcp", "--unix", "--help", "-h"];
+
 const HELP: &str = r#"A Model Context Protocol server with one of everything, for all revisions from 2024-11-05 to 2026-07-28.
 
-Usage: everything-server --stdio
+Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH
 
-  --stdio   serve standard input and output: one JSON message a line, until the input ends
-  --help    say this
+  --stdio        serve standard input and output: one JSON message a line, until the input ends
+  --tcp ADDRESS  serve everybody who connects there, in the same way; with port 0, standard error says which it is
+  --unix PATH    serve everybody who connects to this socket
+  --help         say this
 
 Example, without a client and without a handshake:
 

@@ -1,94 +1,57 @@
 //! A server with one of everything: each kind of content, slow tools, tools that ask the client, resources, prompts, completion.
 //!
-//! It serves every revision of the protocol at once. Nothing in it blocks: what takes time is a value in [`jobs`], what waits for the
-//! client's answer a value in [`asking`], and requests are served in between. The names are those that the conformance suite of the
+//! It serves every revision of the protocol at once, on standard input and output or for any number of clients on sockets. Its handlers are asynchronous: what
+//! takes time awaits it, what asks the client awaits the answer, and requests are served in between. The names are those that the conformance suite of the
 //! protocol calls.
 
-mod asking;
-mod attempt;
 mod catalog;
 mod completion;
 mod forms;
-mod jobs;
 mod media;
 mod prompts;
 mod questions;
 mod resources;
 mod seal;
+mod slow;
 mod tools;
+mod transports;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ErrorCode, Instant, Request, RpcError, ServerCapability, ServerConfig, ServerEvent, Target};
-use mcp_sansio_adapters::stdio;
+use mcp_sansio::{ErrorCode, ServerCapability, ServerConfig, Target};
+use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
 
-use asking::Conversations;
 use catalog::CATALOG;
-use jobs::Jobs;
 use resources::Watched;
+use seal::Signature;
+#[cfg(unix)]
+pub use transports::serve_unix;
+pub use transports::{serve_stdio, serve_tcp};
 
-/// Serves this process's standard input and output until the input ends.
-///
-/// # Errors
-/// Of reading or writing.
-pub fn serve() -> Result<()> {
-    stdio::serve(&CONFIG, Everything::default())
+/// The application, for all connections.
+fn app() -> App<impl Fn(Context) -> Answering> {
+    let watched = Arc::new(Watched::default());
+    let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&watched))) };
+    App::new(&CONFIG, handler).catalog(&CATALOG).seal(Signature::default())
 }
 
-/// The application: all that it remembers between two events.
-#[derive(Default)]
-struct Everything {
-    jobs: Jobs,
-    conversations: Conversations,
-    watched: Watched,
-}
-
-impl stdio::Handler for Everything {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<()> {
-        match event {
-            ServerEvent::Request(request) => self.request(&request, session),
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
-                self.jobs.drop_request(request);
-                self.conversations.drop_request(request);
-                Ok(())
-            }
-            ServerEvent::Answer { call, outcome } => self.conversations.answered(call, outcome, session),
-            ServerEvent::CallTimedOut { call } => self.conversations.timed_out(call, session),
-            // The rest has been answered already: `initialize`, `ping`, log levels, subscriptions, and whatever was wrong.
-            _ => Ok(()),
-        }
-    }
-
-    fn wake(&self) -> Option<Instant> {
-        self.jobs.wake()
-    }
-
-    fn woken(&mut self, session: &mut Session<'_, '_>) -> Result<()> {
-        self.jobs.run(session)
+/// Answers what the catalog does not: lists, unknown names and missing arguments of prompts are dealt with when this is called.
+async fn handle(ctx: Context, watched: Arc<Watched>) -> Result<Reply, Failure> {
+    match ctx.target() {
+        Target::Tool(_) => tools::call(&ctx, &watched).await,
+        Target::Prompt(_) => prompts::get(&ctx).await,
+        Target::Resource(_) | Target::Template(_) => resources::read(&ctx, &watched),
+        Target::CompletePrompt(_) | Target::CompleteTemplate(_) => completion::complete(&ctx),
+        _ => Err(Failure::error(ErrorCode::MethodNotFound, "Method not found")),
     }
 }
 
-impl Everything {
-    fn request(&mut self, request: &Request<'_>, session: &mut Session<'_, '_>) -> Result<()> {
-        // Lists, unknown names and missing arguments of prompts are dealt with here.
-        let Some(target) = session.answer_from(&CATALOG, request)? else { return Ok(()) };
-        match target {
-            Target::Tool(tool) => self.call_tool(tool.name.as_plain().unwrap_or_default(), request, session),
-            Target::Prompt(prompt) => self.get_prompt(prompt.name.as_plain().unwrap_or_default(), request, session),
-            Target::Resource(_) | Target::Template(_) => resources::read(&self.watched, &target, request, session),
-            Target::CompletePrompt(_) | Target::CompleteTemplate(_) => completion::complete(request, session),
-            _ => session.respond_error(request.handle, &RpcError::new(ErrorCode::MethodNotFound, "Method not found")).map(|_| ()),
-        }
-    }
-}
+/// A handler at work.
+type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
 
-/// What handlers speak through.
-type Session<'s, 'c> = stdio::Session<'s, 'c>;
-/// What its calls return.
-type Result<T> = std::result::Result<T, stdio::Error>;
-
-const CONFIG: ServerConfig<'_> = ServerConfig::new(
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),
     ServerCapability::TOOLS_LIST_CHANGED
         .and(ServerCapability::RESOURCES_LIST_CHANGED)

@@ -1,151 +1,104 @@
 //! The tools and prompts that ask the client something: what they ask, and what they make of the answers.
+//!
+//! Written once for both eras. Up to 2025-11-25 a question is a request to the client, and `ask` waits for the answer. From 2026-07-28 on a question that has no
+//! answer yet ends the attempt; the client sends the request again with its answer, and the function is run from its start.
 
-use mcp_sansio::ClientCapability;
 use mcp_sansio::types::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest, RequestedSchema,
-    SamplingContent, SamplingMessage,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest, ListRootsResult,
+    RequestedSchema, SamplingContent, SamplingMessage,
 };
+use mcp_sansio::{ClientCapability, RawJson};
+use mcp_sansio_adapters::smol::{Answer, Context, Failure};
 
-use super::attempt::{Attempt, Fault, Outcome, Script, Verdict};
 use super::forms;
+use super::tools::argument;
 
-/// The script of a tool, if it asks.
-pub(super) fn of_tool(name: &str) -> Option<Script> {
-    Some(match name {
-        "test_sampling" => sampling,
-        "test_elicitation" => elicitation,
-        "test_elicitation_sep1034_defaults" => {
-            |attempt| form(attempt, "form", "Please check what is filled in", &forms::DEFAULTS)
-        }
-        "test_elicitation_sep1330_enums" => |attempt| form(attempt, "form", "Please choose", &forms::CHOICES),
-        "test_streaming_elicitation" => |attempt| form(attempt, "confirm", "Shall I go on?", &forms::CONFIRM),
-        "test_input_required_result_elicitation" => |attempt| form(attempt, "user_name", "What is your name?", &forms::NAME),
-        "test_input_required_result_sampling" => capital,
-        "test_input_required_result_list_roots" => list_roots,
-        "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => with_state,
-        "test_input_required_result_multiple_inputs" => multiple_inputs,
-        "test_input_required_result_multi_round" => multi_round,
-        "test_input_required_result_capabilities" => whatever_is_possible,
-        "test_missing_capability" => needs_sampling,
-        _ => return None,
-    })
-}
-
-/// The script of a prompt, if it asks.
-pub(super) fn of_prompt(name: &str) -> Option<Script> {
-    match name {
-        "test_input_required_result_prompt" => {
-            Some(|attempt| form(attempt, "user_context", "What is the prompt for?", &forms::CONTEXT))
-        }
-        _ => None,
+/// Asks what the tool or prompt of this name asks. Its answer is a text.
+pub(super) async fn ask(ctx: &Context) -> Result<String, Failure> {
+    match ctx.name() {
+        "test_sampling" => ask_model(ctx, "answer", &argument(ctx, "prompt").map_err(Failure::tool)?).await,
+        "test_elicitation" => form(ctx, "user", &argument(ctx, "message").map_err(Failure::tool)?, &forms::USER).await,
+        "test_elicitation_sep1034_defaults" => form(ctx, "form", "Please check what is filled in", &forms::DEFAULTS).await,
+        "test_elicitation_sep1330_enums" => form(ctx, "form", "Please choose", &forms::CHOICES).await,
+        "test_streaming_elicitation" => form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await,
+        "test_input_required_result_elicitation" => form(ctx, "user_name", "What is your name?", &forms::NAME).await,
+        "test_input_required_result_prompt" => form(ctx, "user_context", "What is the prompt for?", &forms::CONTEXT).await,
+        "test_input_required_result_sampling" => capital(ctx).await,
+        "test_input_required_result_list_roots" => list_roots(ctx).await,
+        "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => with_state(ctx).await,
+        "test_input_required_result_multiple_inputs" => multiple_inputs(ctx).await,
+        "test_input_required_result_multi_round" => multi_round(ctx).await,
+        "test_input_required_result_capabilities" => whatever_is_possible(ctx).await,
+        "test_missing_capability" => needs_sampling(ctx),
+        other => Err(Failure::tool(format!("{other} is only listed"))),
     }
 }
 
-/// Asks the model what the arguments say.
-fn sampling(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    let prompt = attempt.argument("prompt")?;
-    ask_model(attempt, "answer", &prompt)
+async fn capital(ctx: &Context) -> Result<String, Failure> {
+    ask_model(ctx, "capital_question", "What is the capital of France?").await
 }
 
-fn capital(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    ask_model(attempt, "capital_question", "What is the capital of France?")
-}
-
-/// Asks the person, with the message that the arguments say.
-fn elicitation(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    let message = attempt.argument("message")?;
-    form(attempt, "user", &message, &forms::USER)
-}
-
-fn list_roots(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    match roots(attempt)? {
-        Some(roots) => Ok(Verdict::Done(roots)),
-        None => attempt.ask(&[("client_roots", InputRequest::ListRoots)]),
-    }
+async fn list_roots(ctx: &Context) -> Result<String, Failure> {
+    count(&ctx.ask("client_roots", InputRequest::ListRoots).await?)
 }
 
 /// Does not go on without the state: an answer alone could come from anywhere.
-fn with_state(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    match attempt.elicited("confirm", &forms::CONFIRM)? {
-        Some(answer) if attempt.resumed => Ok(Verdict::Done(format!("state-ok: {}", show(&answer)))),
-        _ => attempt.ask_and_remember(&[("confirm", form_of("Shall I go on?", &forms::CONFIRM))]),
-    }
+async fn with_state(ctx: &Context) -> Result<String, Failure> {
+    ctx.remember("asked");
+    Ok(format!("state-ok: {}", form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await?))
 }
 
 /// Three questions in one round.
-fn multiple_inputs(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    let name = attempt.elicited("user_name", &forms::NAME)?;
-    let greeting = attempt.sampled("greeting")?;
-    let roots = roots(attempt)?;
-    if let (Some(name), Some(greeting), Some(roots)) = (&name, &greeting, &roots) {
-        return Ok(Verdict::Done(format!("{}; {}; {roots}", show(name), said(greeting))));
-    }
-    // What was answered is remembered: only the rest is asked.
+async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
+    ctx.remember("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
     let questions = [
-        (name.is_none(), ("user_name", form_of("What is your name?", &forms::NAME))),
-        (greeting.is_none(), ("greeting", InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)))),
-        (roots.is_none(), ("client_roots", InputRequest::ListRoots)),
+        ("user_name", form_of("What is your name?", &forms::NAME)),
+        ("greeting", InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS))),
+        ("client_roots", InputRequest::ListRoots),
     ];
-    let missing: Vec<_> = questions.into_iter().filter_map(|(is_missing, question)| is_missing.then_some(question)).collect();
-    attempt.ask_and_remember(&missing)
+    let [name, greeting, roots] = ctx.ask_all(questions).await?;
+    Ok(format!("{}; {}; {}", filled_in(&name, &forms::NAME)?, said(&greeting)?, count(&roots)?))
 }
 
 /// Two rounds, the second of which depends on the first.
-fn multi_round(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    let Some(first) = attempt.elicited("step1", &forms::NAME)? else {
-        return attempt.ask_and_remember(&[("step1", form_of("Step 1: what is your name?", &forms::NAME))]);
-    };
-    let Some(second) = attempt.elicited("step2", &forms::COLOUR)? else {
-        let message = format!("Step 2: after {}, which colour?", show(&first));
-        return attempt.ask_and_remember(&[("step2", form_of(&message, &forms::COLOUR))]);
-    };
-    Ok(Verdict::Done(format!("{}; {}", show(&first), show(&second))))
+async fn multi_round(ctx: &Context) -> Result<String, Failure> {
+    ctx.remember("asked");
+    let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
+    let second = form(ctx, "step2", &format!("Step 2: after {first}, which colour?"), &forms::COLOUR).await?;
+    Ok(format!("{first}; {second}"))
 }
 
 /// Looks at what the client declared before it asks.
-fn whatever_is_possible(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    if attempt.client.contains(ClientCapability::SAMPLING) {
-        capital(attempt)
-    } else if attempt.client.contains(ClientCapability::ELICITATION_FORM) {
-        form(attempt, "user_name", "What is your name?", &forms::NAME)
-    } else if attempt.client.contains(ClientCapability::ROOTS) {
-        list_roots(attempt)
+async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
+    if ctx.client().contains(ClientCapability::SAMPLING) {
+        capital(ctx).await
+    } else if ctx.client().contains(ClientCapability::ELICITATION_FORM) {
+        form(ctx, "user_name", "What is your name?", &forms::NAME).await
+    } else if ctx.client().contains(ClientCapability::ROOTS) {
+        list_roots(ctx).await
     } else {
-        Ok(Verdict::Done("There is nothing that the client could be asked".to_owned()))
+        Ok("There is nothing that the client could be asked".to_owned())
     }
 }
 
-fn needs_sampling(attempt: &mut Attempt<'_, '_, '_>) -> Outcome {
-    if attempt.client.contains(ClientCapability::SAMPLING) {
-        Ok(Verdict::Done("The client can sample".to_owned()))
+fn needs_sampling(ctx: &Context) -> Result<String, Failure> {
+    if ctx.client().contains(ClientCapability::SAMPLING) {
+        Ok("The client can sample".to_owned())
     } else {
-        Err(Fault::Missing(ClientCapability::SAMPLING))
+        Err(Failure::missing_capability(ClientCapability::SAMPLING))
     }
 }
 
 /// One form, and its answer as text.
-fn form(attempt: &mut Attempt<'_, '_, '_>, key: &'static str, message: &str, form: &RequestedSchema<'static>) -> Outcome {
-    match attempt.elicited(key, form)? {
-        Some(answer) => Ok(Verdict::Done(show(&answer))),
-        None => attempt.ask(&[(key, form_of(message, form))]),
-    }
+async fn form(ctx: &Context, key: &str, message: &str, form: &RequestedSchema<'static>) -> Result<String, Failure> {
+    filled_in(&ctx.ask(key, form_of(message, form)).await?, form)
 }
 
 /// One question to the model, and its answer as text.
-fn ask_model(attempt: &mut Attempt<'_, '_, '_>, key: &'static str, prompt: &str) -> Outcome {
-    if let Some(answer) = attempt.sampled(key)? {
-        return Ok(Verdict::Done(said(&answer)));
-    }
+async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Failure> {
     let messages = [SamplingMessage::user(prompt)];
-    attempt.ask(&[(key, InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)))])
-}
-
-/// The client's roots as text, if there is an answer.
-fn roots(attempt: &Attempt<'_, '_, '_>) -> Result<Option<String>, Fault> {
-    let Some(answer) = attempt.roots("client_roots")? else { return Ok(None) };
-    let uris: Vec<String> = answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();
-    Ok(Some(format!("{} roots: {}", uris.len(), uris.join(" "))))
+    said(&ctx.ask(key, InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS))).await?)
 }
 
 fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a> {
@@ -153,8 +106,13 @@ fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a>
 }
 
 /// What a person did, and filled in.
-fn show(answer: &ElicitResult<'_>) -> String {
-    match (answer.action, answer.content) {
+fn filled_in(answer: &Answer, form: &RequestedSchema<'_>) -> Result<String, Failure> {
+    let answer: ElicitResult<'_> = answer.to()?;
+    if answer.action == ElicitAction::Accept {
+        let content = answer.content.unwrap_or(RawJson::EMPTY);
+        form.validate(content).map_err(|error| Failure::answer(format!("The answer does not fit the form: {error}")))?;
+    }
+    Ok(match (answer.action, answer.content) {
         (ElicitAction::Accept, Some(content)) => {
             let fields = content.members().map(|(name, value)| match value.as_string() {
                 Some(text) => format!("{name} = {text}"),
@@ -165,13 +123,21 @@ fn show(answer: &ElicitResult<'_>) -> String {
         (ElicitAction::Accept, None) => "accepted".to_owned(),
         (ElicitAction::Decline, _) => "declined".to_owned(),
         (ElicitAction::Cancel, _) => "cancelled".to_owned(),
-    }
+    })
 }
 
 /// What a model said.
-fn said(answer: &CreateMessageResult<'_>) -> String {
+fn said(answer: &Answer) -> Result<String, Failure> {
+    let answer: CreateMessageResult<'_> = answer.to()?;
     let texts = answer.content.iter().flatten().filter_map(|block: SamplingContent<'_>| block.as_text());
-    format!("{} says: {}", answer.model, texts.map(|text| text.to_string()).collect::<Vec<_>>().join(" "))
+    Ok(format!("{} says: {}", answer.model, texts.map(|text| text.to_string()).collect::<Vec<_>>().join(" ")))
+}
+
+/// The client's roots.
+fn count(answer: &Answer) -> Result<String, Failure> {
+    let answer: ListRootsResult<'_> = answer.to()?;
+    let uris: Vec<String> = answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();
+    Ok(format!("{} roots: {}", uris.len(), uris.join(" ")))
 }
 
 const MAX_TOKENS: u64 = 100;

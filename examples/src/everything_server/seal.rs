@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use mcp_sansio::{Method, Request};
+use mcp_sansio_adapters::smol::Seal;
 use sha2::Sha256;
 
 /// A key that lives as long as the process. Nobody else's signature, and none of an earlier process, fits.
-pub(super) struct Seal([u8; 64]);
+pub(super) struct Signature([u8; 64]);
 
-impl Default for Seal {
+impl Default for Signature {
     fn default() -> Self {
         // The standard library has no other randomness: 128 bits of the operating system's are behind it. A server that must recognize
         // its states after a restart, or in several processes, reads its key from its configuration.
@@ -22,9 +24,9 @@ impl Default for Seal {
     }
 }
 
-impl Seal {
+impl Signature {
     /// The text with its signature, which is worth something only for the same `purpose`.
-    pub(super) fn close(&self, purpose: &str, text: &str) -> String {
+    fn sign(&self, purpose: &str, text: &str) -> String {
         let mut sealed = format!("{text}.");
         for byte in self.signature(purpose, text).finalize().into_bytes() {
             let _ = write!(sealed, "{byte:02x}");
@@ -33,7 +35,7 @@ impl Seal {
     }
 
     /// The text, if it was closed here and for this `purpose`.
-    pub(super) fn open<'s>(&self, purpose: &str, sealed: &'s str) -> Option<&'s str> {
+    fn verify<'s>(&self, purpose: &str, sealed: &'s str) -> Option<&'s str> {
         let (text, signature) = sealed.rsplit_once('.')?;
         let signature = from_hex(signature)?;
         // In constant time: how long a refusal takes must not say how much was right.
@@ -50,6 +52,23 @@ impl Seal {
     }
 }
 
+impl Seal for Signature {
+    fn close(&self, request: &Request<'_>, state: &str) -> String {
+        self.sign(&purpose(request), state)
+    }
+
+    fn open(&self, request: &Request<'_>, sealed: &str) -> Option<String> {
+        self.verify(&purpose(request), sealed).map(str::to_owned)
+    }
+}
+
+/// What a state is worth something for: not for another tool, nor for a prompt of the same name. Where more depends on it, the arguments, the
+/// client and an expiry belong in here too.
+fn purpose(request: &Request<'_>) -> String {
+    let method = if request.method == Method::ToolsCall { "tools/call" } else { "prompts/get" };
+    format!("{method} {}", request.name().map(|name| name.to_string()).unwrap_or_default())
+}
+
 /// Only lower case: there is one way to write a signature.
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
@@ -62,23 +81,23 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Seal;
+    use super::Signature;
 
     #[test]
     fn a_state_opens_only_unchanged_for_its_purpose_and_under_its_key() {
-        let seal = Seal::default();
-        let sealed = seal.close("tools/call a", "{}");
-        assert_eq!(seal.open("tools/call a", &sealed), Some("{}"));
-        assert_eq!(seal.open("tools/call b", &sealed), None);
-        assert_eq!(Seal::default().open("tools/call a", &sealed), None);
+        let signature = Signature::default();
+        let sealed = signature.sign("tools/call a", "{}");
+        assert_eq!(signature.verify("tools/call a", &sealed), Some("{}"));
+        assert_eq!(signature.verify("tools/call b", &sealed), None);
+        assert_eq!(Signature::default().verify("tools/call a", &sealed), None);
         for at in 0..sealed.len() {
             // The second makes another letter case.
             for bit in [1, 0x20] {
                 let mut changed = sealed.clone().into_bytes();
                 changed[at] ^= bit;
-                assert_eq!(seal.open("tools/call a", &String::from_utf8(changed).unwrap()), None, "changed at {at}");
+                assert_eq!(signature.verify("tools/call a", &String::from_utf8(changed).unwrap()), None, "changed at {at}");
             }
-            assert_eq!(seal.open("tools/call a", &sealed[..at]), None, "cut at {at}");
+            assert_eq!(signature.verify("tools/call a", &sealed[..at]), None, "cut at {at}");
         }
     }
 }

@@ -1,31 +1,30 @@
 //! A real conversation with the everything server, in both eras of the protocol: `cargo run --bin quickstart`
 //!
-//! The server is a process of its own, this executable once more; only lines of JSON pass between the two. The client's lines are
-//! written by hand in `script.rs`, so that you see what travels.
+//! The server is a process of its own, this executable once more; only lines of JSON pass between the two. The client is the one of the adapters, and all that
+//! passes is shown.
 
-mod client;
+mod line;
+mod person;
 mod screen;
 mod script;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
-use client::Client;
+use mcp_sansio_adapters::stdio::client::{Ended, Ending, Process, Stderr, Transport as _};
 use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(SERVE) {
-        return match everything_server::serve() {
+        return match everything_server::serve_stdio() {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let played = Client::start(SERVE).and_then(|mut client| {
-        script::play(&mut client)?;
-        client.finish()
-    });
-    match played {
-        Ok(summary) => {
-            screen::end(&summary);
+    let begun = Instant::now();
+    match play() {
+        Ok(()) => {
+            screen::end(begun.elapsed());
             ExitCode::SUCCESS
         }
         Err(unexpected) => {
@@ -34,6 +33,23 @@ fn main() -> ExitCode {
         }
     }
 }
+
+/// Three clients, one after the other, speak with one process.
+fn play() -> Result<(), Unexpected> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg(SERVE);
+    let mut server = Process::new(command).stderr(Stderr::Inherit);
+    script::modern(&mut server)?;
+    script::mistakes(&mut server)?;
+    script::legacy(&mut server)?;
+    match server.close()? {
+        Ended { how: Ending::ByItself, status: Some(status), .. } if status.success() => Ok(()),
+        ended => Err(ended.to_string().into()),
+    }
+}
+
+/// Why the conversation went wrong.
+type Unexpected = Box<dyn std::error::Error>;
 
 /// The argument that makes this executable the server.
 const SERVE: &str = "__serve";

@@ -1,8 +1,10 @@
 //! What the person at the terminal sees.
 
 use std::io::{IsTerminal as _, Write as _, stdout};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use super::client::Summary;
+use mcp_sansio_adapters::stdio::client::Way;
 
 /// The heading of a part.
 pub(super) fn part(title: &str) {
@@ -14,24 +16,27 @@ pub(super) fn step(sentence: &str) {
     say(&format!("\n{sentence}"));
 }
 
-/// A line of the client's.
-pub(super) fn sent(line: &str) {
-    say(&paint("36", &format!("  → {}", shorten(line))));
-}
-
-/// A line of the server's.
-pub(super) fn received(line: &str) {
-    say(&paint("32", &format!("  ← {}", shorten(line))));
+/// A line, and which way it goes.
+pub(super) fn show(way: Way, line: &[u8]) {
+    let line = shorten(&String::from_utf8_lossy(line));
+    match way {
+        Way::Sent => say(&paint("36", &format!("  → {line}"))),
+        Way::Received => say(&paint("32", &format!("  ← {line}"))),
+    }
+    COUNTS[usize::from(way == Way::Received)].fetch_add(1, Ordering::Relaxed);
 }
 
 /// How it went, and where to go from here.
-pub(super) fn end(summary: &Summary) {
-    let Summary { sent, received, took } = summary;
+pub(super) fn end(took: Duration) {
+    let [sent, received] = COUNTS.each_ref().map(|count| count.load(Ordering::Relaxed));
     let took = took.as_millis();
     say(&format!("\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {took} ms."));
     say(&paint("1", "Every answer was what the protocol says."));
     say(NEXT);
 }
+
+/// Lines each way.
+static COUNTS: [AtomicUsize; 2] = [AtomicUsize::new(0), AtomicUsize::new(0)];
 
 /// Long lines end in their length.
 fn shorten(line: &str) -> String {
@@ -56,6 +61,7 @@ fn say(text: &str) {
 const NEXT: &str = "
 Where to go next:
   examples/src/echo_server.rs        the smallest server
+  examples/src/call_tool.rs          the smallest client
   examples/src/everything_server     the server that you have just seen
   cargo run --bin everything-server -- --help
                                      how to use it from a client of yours";

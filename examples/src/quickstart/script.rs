@@ -1,168 +1,116 @@
-//! The conversation: a sentence, the client's line, and what the server must answer.
+//! The conversation: a sentence, what the client does, and what the server must answer.
 
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, Prompt, Tool};
+use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, Era, OwnedJson, RawJson, Revision};
+use mcp_sansio_adapters::stdio::client::{Connector, Process};
 use serde_json::{Value, json};
 
-use super::client::{Client, Unexpected, expect};
-use super::screen::{part, step};
+use super::person::Person;
+use super::screen::{part, show, step};
+use super::{Unexpected, line};
 
-/// Plays all of it.
-pub(super) fn play(client: &mut Client) -> Result<(), Unexpected> {
-    modern(client)?;
-    mistakes(client)?;
-    legacy(client)
-}
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientCapability::ELICITATION_FORM)
+        .call_timeout(Duration::from_secs(5));
 
 /// 2026-07-28: no handshake, no session. Each request says in `_meta` who speaks, and which version.
-fn modern(client: &mut Client) -> Result<(), Unexpected> {
+pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     part("The modern era: 2026-07-28, where each request stands alone");
 
     step("What can you do? A client may ask, it need not.");
-    client.send(DISCOVER)?;
-    let found = client.result("discover")?;
-    expect(found["supportedVersions"][0] == "2026-07-28", "2026-07-28 as the first version", &found)?;
-    expect(found["capabilities"]["tools"].is_object(), "the capability tools", &found)?;
+    let person = Person::default();
+    let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).connect(server)?;
+    expect(client.revision() == Some(Revision::V2026_07_28), "2026-07-28", &client.revision())?;
+    let found = client.about().map(|about| about.as_raw().get("capabilities").is_some_and(|all| all.get("tools").is_some()));
+    expect(found == Some(true), "the capability tools", &found)?;
 
     step("Which tools are there?");
-    client.send(LIST)?;
-    let listed = client.result("list")?;
-    expect(names(&listed["tools"]).any(|name| name == "structured"), "the tool structured", &listed)?;
+    let tools = client.list_tools()?;
+    expect(tools.iter::<Tool<'_>>().flatten().any(|tool| tool.name == "structured"), "the tool structured", &tools)?;
 
     step("Call one. The answer is text for a model, and the same as data for a program.");
-    client.send(CALL)?;
-    let answer = client.result("call")?;
+    let answer = value(&client.call_tool("structured", &json!({"city": "Łódź"}))?)?;
     expect(answer["structuredContent"]["city"] == "Łódź", "the city in structuredContent", &answer)?;
     expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
 
     step("Call one that takes a moment: the token in _meta asks for progress.");
-    client.send(CALL_WITH_PROGRESS)?;
-    for done in [0, 50, 100] {
-        let progress = client.told("notifications/progress")?;
-        expect(progress == json!({"progressToken": "bar", "progress": done, "total": 100}), "the progress", &progress)?;
-    }
-    client.result("progress")?;
+    let progress = CallOptions::new().progress();
+    client.call("tools/call", &json!({"name": "test_tool_with_progress"}), progress)?;
+    let seen = person.seen();
+    expect(seen == [0.0, 50.0, 100.0], "the progress", &seen)?;
 
     step(
         "Call one that would take half a minute, and cancel it after its first sign of life. It is never answered; the next one is.",
     );
-    client.send(CALL_SLOW)?;
-    client.told("notifications/progress")?;
-    client.send(CANCEL)?;
-    client.send(CALL_SIMPLE)?;
-    let answer = client.result("simple")?;
-    expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
+    let slow = client.start("tools/call", &json!({"name": "slow", "arguments": {"seconds": 30}}), progress)?;
+    while person.seen().is_empty() {
+        client.attend(Duration::from_millis(1))?;
+    }
+    client.cancel(slow, Some("That is too long"))?;
+    says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
 
-    step("Call one that has to ask first. A modern server does not call back: its questions are the answer ...");
-    client.send(CALL_ASKING)?;
-    let answer = client.result("ask")?;
-    expect(answer["resultType"] == "input_required", "input_required", &answer)?;
-    expect(answer["inputRequests"]["user_name"]["method"] == "elicitation/create", "an elicitation", &answer)?;
-
-    step("... and the client sends the request once more, with what the person filled in.");
-    client.send(CALL_ANSWERING)?;
-    let answer = client.result("again")?;
-    expect(says(&answer, "Ada"), "the name", &answer)
+    step(
+        "Call one that has to ask first. A modern server does not call back: its question is the answer, and the client sends the request once more, with what the person filled in.",
+    );
+    says(&client.call_tool("test_input_required_result_elicitation", &json!({}))?, "Ada")
 }
 
 /// Nothing that a client sends can end the session.
-fn mistakes(client: &mut Client) -> Result<(), Unexpected> {
+pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
     part("Mistakes");
 
     step("A line that is not JSON is refused. Nobody knows which request it was, so the error has no id.");
-    client.send("Hello?")?;
-    client.error(Value::Null, -32700)?;
+    let refusal = line::exchange(server, "Hello?")?;
+    expect(refusal["error"]["code"] == -32700 && refusal["id"].is_null(), "a parse error", &refusal)?;
 
     step("A request that neither carries its version nor comes after a handshake is told what to do.");
-    client.send(CALL_WITHOUT_META)?;
-    client.error("lost", -32602)
+    let refusal = line::exchange(server, CALL_WITHOUT_META)?;
+    expect(refusal["error"]["code"] == -32602 && refusal["id"] == "lost", "invalid parameters", &refusal)
 }
 
 /// Up to 2025-11-25: a handshake opens a session, in which both sides can ask. The same process serves it.
-fn legacy(client: &mut Client) -> Result<(), Unexpected> {
+pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     part("The legacy era: 2025-11-25, in the same process");
 
     step("The handshake: what the client speaks and can do, what the server speaks and can do, and go.");
-    client.send(INITIALIZE)?;
-    let agreed = client.result(1)?;
-    expect(agreed["protocolVersion"] == "2025-11-25", "the version 2025-11-25", &agreed)?;
-    expect(agreed["serverInfo"]["name"] == "everything-server", "the server's name", &agreed)?;
-    client.send(INITIALIZED)?;
+    let person = Person::default();
+    let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).era(Era::Legacy).connect(server)?;
+    expect(client.revision() == Some(Revision::V2025_11_25), "2025-11-25", &client.revision())?;
+    let name = client.about().and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
+    expect(name.is_some_and(|name| name == "everything-server"), "the server's name", &name)?;
 
     step("The same lists and the same tools; _meta is not needed any more.");
-    client.send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)?;
-    let listed = client.result(2)?;
-    expect(names(&listed["prompts"]).any(|name| name == "test_simple_prompt"), "the prompt test_simple_prompt", &listed)?;
-    client.send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"test_simple_text","arguments":{}}}"#)?;
-    let answer = client.result(3)?;
-    expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
+    let prompts = client.list_prompts()?;
+    let simple = |prompt: Prompt<'_>| prompt.name == "test_simple_prompt";
+    expect(prompts.iter().flatten().any(simple), "the prompt test_simple_prompt", &prompts)?;
+    says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
 
     step("Are you there?");
-    client.send(r#"{"jsonrpc":"2.0","id":4,"method":"ping"}"#)?;
-    let pong = client.result(4)?;
-    expect(pong == json!({}), "nothing but yes", &pong)?;
+    let pong = client.call("ping", &RawJson::EMPTY, CallOptions::new())?;
+    expect(pong.as_raw() == RawJson::EMPTY, "nothing but yes", &pong)?;
 
     step("A tool that has to ask: here the server sends a request of its own, and answers when it has been answered.");
-    client.send(CALL_ELICITATION)?;
-    let request = client.receive()?;
-    expect(request["method"] == "elicitation/create", "an elicitation", &request)?;
-    expect(request["params"]["requestedSchema"]["properties"]["email"].is_object(), "a form with an address", &request)?;
-    let filled_in = json!({"action": "accept", "content": {"username": "ada", "email": "ada@example.com"}});
-    client.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": filled_in}).to_string())?;
-    let answer = client.result(5)?;
-    expect(says(&answer, "ada@example.com"), "what was filled in", &answer)?;
+    says(&client.call_tool("test_elicitation", &json!({"message": "Who are you?"}))?, "ada@example.com")?;
 
-    // An answer to it would have come long ago.
-    if client.was_answered("slow") { Err("the cancelled call was answered".to_owned()) } else { Ok(()) }
+    // An answer to what was cancelled would have come by now, and nobody here asked for it.
+    expect(person.faults().is_empty(), "no faults", &person.faults())
 }
 
-fn names(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str())
+/// The text for the model says this.
+fn says(result: &OwnedJson, text: &str) -> Result<(), Unexpected> {
+    let result = value(result)?;
+    expect(result["content"][0]["text"].as_str().is_some_and(|said| said.contains(text)), text, &result)
 }
 
-fn says(result: &Value, text: &str) -> bool {
-    result["content"][0]["text"].as_str().is_some_and(|said| said.contains(text))
+fn value(result: &OwnedJson) -> Result<Value, Unexpected> {
+    Ok(serde_json::from_str(result.as_raw().as_str())?)
 }
 
-/// A modern request: id, method, the members of `params` before `_meta`, more members of `_meta`, client capabilities.
-macro_rules! modern {
-    ($id:literal, $method:literal, $params:literal, $meta:literal, $capabilities:literal) => {
-        concat!(
-            r#"{"jsonrpc":"2.0","id":""#,
-            $id,
-            r#"","method":""#,
-            $method,
-            r#"","params":{"#,
-            $params,
-            r#""_meta":{"#,
-            $meta,
-            r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":"#,
-            $capabilities,
-            "}}}"
-        )
-    };
+/// An error unless it is so.
+fn expect(is_so: bool, wanted: &str, seen: &dyn std::fmt::Debug) -> Result<(), Unexpected> {
+    if is_so { Ok(()) } else { Err(format!("wanted {wanted}; got {seen:?}").into()) }
 }
-
-const DISCOVER: &str = modern!("discover", "server/discover", "", "", "{}");
-const LIST: &str = modern!("list", "tools/list", "", "", "{}");
-const CALL: &str = modern!("call", "tools/call", r#""name":"structured","arguments":{"city":"Łódź"},"#, "", "{}");
-const CALL_WITH_PROGRESS: &str =
-    modern!("progress", "tools/call", r#""name":"test_tool_with_progress","#, r#""progressToken":"bar","#, "{}");
-const CALL_SLOW: &str =
-    modern!("slow", "tools/call", r#""name":"slow","arguments":{"seconds":30},"#, r#""progressToken":"slow bar","#, "{}");
-const CANCEL: &str =
-    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"slow","reason":"That is too long"}}"#;
-const CALL_SIMPLE: &str = modern!("simple", "tools/call", r#""name":"test_simple_text","#, "", "{}");
-const CALL_ASKING: &str =
-    modern!("ask", "tools/call", r#""name":"test_input_required_result_elicitation","#, "", r#"{"elicitation":{}}"#);
-const CALL_ANSWERING: &str = modern!(
-    "again",
-    "tools/call",
-    r#""name":"test_input_required_result_elicitation","inputResponses":{"user_name":{"action":"accept","content":{"name":"Ada"}}},"#,
-    "",
-    r#"{"elicitation":{}}"#
-);
 
 const CALL_WITHOUT_META: &str = r#"{"jsonrpc":"2.0","id":"lost","method":"tools/call","params":{"name":"test_simple_text"}}"#;
-
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"quickstart","version":"1.0"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-const CALL_ELICITATION: &str = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"test_elicitation","arguments":{"message":"Who are you?"}}}"#;

@@ -1,4 +1,4 @@
-//! A server on blocking input and output: a process's stdio, a serial port, any [`Read`](std::io::Read) and [`Write`].
+//! A server on blocking input and output: a process's stdio, a serial port, any [`Read`](std::io::Read) and [`Write`]. The other side is [`client`].
 //!
 //! ```no_run
 //! use mcp_sansio::types::Implementation;
@@ -34,6 +34,7 @@
 //! The end of the input ends the session: what has been answered is written out, what is still being worked on is dropped, as the specification wants of a
 //! server on stdio. A client that stops reading is an end too, and no error.
 
+pub mod client;
 mod error;
 mod input;
 mod session;

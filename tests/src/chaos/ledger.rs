@@ -102,6 +102,12 @@ impl Ledger {
         self.unfinished.is_empty()
     }
 
+    /// Whether the latest line is a ping.
+    pub(super) fn last_is_ping(&self) -> bool {
+        let ping: Result<Message<'_>, _> = from_slice(&self.last);
+        ping.is_ok_and(|ping| ping.method.is_some_and(|method| method.get() == "\"ping\""))
+    }
+
     /// Bytes have been written: whole lines, the end of one, or a piece.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {

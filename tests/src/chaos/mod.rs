@@ -5,7 +5,7 @@
 mod application;
 mod corpus;
 mod ledger;
-mod script;
+pub(crate) mod script;
 mod world;
 
 /// Plays `data` as a script of what a client sends, how it arrives, what the application does and how slowly the output drains.

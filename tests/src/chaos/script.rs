@@ -1,36 +1,36 @@
 //! The bytes that decide.
 
 /// Decisions, one byte each. When there are no more, each is a zero, which always means: the simplest.
-pub(super) struct Script<'d>(&'d [u8]);
+pub(crate) struct Script<'d>(&'d [u8]);
 
 impl<'d> Script<'d> {
-    pub(super) fn new(data: &'d [u8]) -> Self {
+    pub(crate) fn new(data: &'d [u8]) -> Self {
         Self(data)
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn byte(&mut self) -> u8 {
+    pub(crate) fn byte(&mut self) -> u8 {
         self.take(1).first().copied().unwrap_or(0)
     }
 
     /// A number below `n`, which is at most 256.
-    pub(super) fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n.max(1)
     }
 
     /// True once in `n` times.
-    pub(super) fn once_in(&mut self, n: usize) -> bool {
+    pub(crate) fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }
 
-    pub(super) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
+    pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
         &from[self.below(from.len())]
     }
 
-    pub(super) fn take(&mut self, n: usize) -> &'d [u8] {
+    pub(crate) fn take(&mut self, n: usize) -> &'d [u8] {
         let (taken, rest) = self.0.split_at(n.min(self.0.len()));
         self.0 = rest;
         taken

@@ -32,7 +32,7 @@ use super::setup::{json, level, millis};
 
 impl<const N: usize, const S: usize> Player<'_, N, S> {
     /// Does it; returns the outcome.
-    pub(super) fn act(&mut self, text: &str) -> Result<String, String> {
+    pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         if subject.starts_with('#') {
             let (request, revision) = self.request(subject)?;
@@ -46,7 +46,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "notify" => {
                 let (method, params) = split(rest);
                 let params = json(params)?;
-                Ok(outcome(self.wire.send(|tx| self.server.notify(method, &params, tx))))
+                Ok(outcome(self.bench.wire.send(|tx| self.server.notify(method, &params, tx))))
             }
             "close" => {
                 self.server.close();
@@ -58,9 +58,9 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 (requests, calls) => Err(format!("{requests} requests and {calls} of ours are in flight")),
             },
             _ if subject.starts_with('?') => {
-                let (call, now) = (self.call(subject)?, self.now);
+                let (call, now) = (self.call(subject)?, self.bench.now);
                 match rest {
-                    "cancel" => Ok(outcome(self.wire.send(|tx| self.server.cancel_call(now, call, tx)))),
+                    "cancel" => Ok(outcome(self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx)))),
                     "open" => Ok(self.server.is_call_open(call).to_string()),
                     _ => Err(format!("no such action: {text}")),
                 }
@@ -75,27 +75,27 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         let answered = match verb {
             "result" => {
                 let result = json(rest)?;
-                self.wire.send(|tx| server.respond_raw(request, result, tx))
+                self.bench.wire.send(|tx| server.respond_raw(request, result, tx))
             }
-            "text" => self.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx)),
+            "text" => self.bench.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx)),
             "error" => {
                 let error = error(rest)?;
-                self.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
             }
             "missing" => {
                 let error = RpcError::missing_capability(client_capabilities(rest)?);
-                self.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
             }
             "no" => {
                 let uri = format!("\"{}\"", rest.strip_prefix("resource ").unwrap_or_default());
                 let error = RpcError::resource_not_found(json(&uri)?.as_string().ok_or("no URI")?);
-                self.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
             }
             "input" => {
                 // Its type reads only what says that it is one.
                 let tagged = rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
                 let input: InputRequiredResult<'_> = json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
-                self.wire.send(|tx| server.input_required(request, &input, tx))
+                self.bench.wire.send(|tx| server.input_required(request, &input, tx))
             }
             "progress" => {
                 let (done, rest) = split(rest);
@@ -109,15 +109,15 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 if !message.is_empty() {
                     progress = progress.message(message);
                 }
-                let now = self.now;
-                self.wire.send(|tx| server.progress(now, request, &progress, tx))
+                let now = self.bench.now;
+                self.bench.wire.send(|tx| server.progress(now, request, &progress, tx))
             }
             "log" => return self.log(Some(request), rest),
             "ask" => return self.ask(Some(request), rest),
             "cancel" => return Ok(server.cancel(request).to_string()),
             "open" => return Ok(server.is_open(request).to_string()),
             "end" => loop {
-                match self.wire.send(|tx| server.end_listen(request, tx)) {
+                match self.bench.wire.send(|tx| server.end_listen(request, tx)) {
                     Ok(true) => {}
                     other => return Ok(outcome(other.map(|_| "Ok"))),
                 }
@@ -136,7 +136,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         let data = json(rest)?;
         let mut message = LogMessage::new(level(name)?, &data);
         message.logger = logger;
-        Ok(outcome(self.wire.send(|tx| match request {
+        Ok(outcome(self.bench.wire.send(|tx| match request {
             Some(request) => self.server.log(request, &message, tx),
             None => self.server.log_unrelated(&message, tx),
         })))
@@ -176,8 +176,8 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
     ) -> Result<String, String> {
         let request = if let Some(parent) = parent { request.on_behalf_of(parent) } else { request };
         let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
-        let now = self.now;
-        let call = self.wire.send(|tx| self.server.request(now, &request, tx));
+        let now = self.bench.now;
+        let call = self.bench.wire.send(|tx| self.server.request(now, &request, tx));
         if let Ok(call) = call {
             self.calls.push(call);
         }
@@ -194,7 +194,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             _ => return Err(format!("no such change: {kind}")),
         };
         loop {
-            match self.wire.send(|tx| self.server.publish(&mut change, tx)) {
+            match self.bench.wire.send(|tx| self.server.publish(&mut change, tx)) {
                 Ok(true) => {}
                 other => return Ok(outcome(other.map(|_| "Ok"))),
             }
@@ -202,11 +202,11 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
     }
 }
 
-fn split(text: &str) -> (&str, &str) {
+pub(super) fn split(text: &str) -> (&str, &str) {
     text.split_once(' ').unwrap_or((text, ""))
 }
 
-fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
+pub(super) fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
     match result {
         Ok(value) => match format!("{value:?}").as_str() {
             "()" => "Ok".into(),
@@ -216,14 +216,14 @@ fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> String {
     }
 }
 
-fn amount(text: &str) -> Result<Amount, String> {
+pub(super) fn amount(text: &str) -> Result<Amount, String> {
     if let Ok(whole) = text.parse::<u64>() {
         return Ok(whole.into());
     }
     text.parse::<f64>().map(Into::into).map_err(|_| format!("{text} is no number"))
 }
 
-fn error(text: &str) -> Result<RpcError<'_>, String> {
+pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {
     use ErrorCode as E;
     let (code, rest) = split(text);
     let code = match code {

@@ -81,7 +81,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
     }
 }
 
-fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
+pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
     let event = Event::new(format!("{head} {}", error.code()));
     let event = match error.message() {
         Some(message) => event.detail(message.as_json()),

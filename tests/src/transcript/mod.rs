@@ -1,4 +1,4 @@
-//! Transcripts: conversations with a server as readable text files, played against the state machine.
+//! Transcripts: conversations with a server or a client as readable text files, played against the state machine.
 //!
 //! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements that the file proves and, with `_` for `-`, is the name
 //! of a test in the ledger. `cargo test -p mcp-sansio-tests --test transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose path has that in it.
@@ -17,15 +17,20 @@
 //! | `: done` | nothing is in flight any more |
 //!
 //! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been claimed. In all lines `${meta}`, `${meta CAPABILITIES}`
-//! and `${meta CAPABILITIES MEMBERS}` stand for the `_meta` member of a modern request, `${server}` for the `_meta` member of a modern result,
-//! `${repeat N TEXT}` for N times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
+//! and `${meta CAPABILITIES MEMBERS}` stand for the `_meta` member of a modern request, `${client CAPABILITIES MEMBERS}` for one that names the client,
+//! too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
+//!
+//! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a server then, and options, actions and events are those
+//! in [`client`].
 //!
 //! Each file is played with its input in pieces of several sizes, and through output buffers of several sizes.
 
 mod actions;
 mod catalog;
 mod claims;
+mod client;
 mod events;
+mod machine;
 mod parse;
 mod play;
 mod setup;
@@ -43,15 +48,33 @@ pub use parse::Transcript;
 /// When one cannot be read.
 #[must_use]
 pub fn all() -> Vec<Transcript> {
-    texts().iter().map(|(name, text)| Transcript::parse(name, text).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+    let texts = texts().into_iter().chain(client_texts());
+    texts.map(|(name, text)| Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"))).collect()
 }
 
-/// The names and texts of all transcripts, by path.
+/// The names and texts of all transcripts of a server, by path.
 ///
 /// # Panics
 /// When one cannot be read.
 #[must_use]
 pub fn texts() -> Vec<(String, String)> {
+    read().into_iter().filter(|(name, _)| !is_of_a_client(name)).collect()
+}
+
+/// The names and texts of all transcripts of a client, by path.
+///
+/// # Panics
+/// When one cannot be read.
+#[must_use]
+pub fn client_texts() -> Vec<(String, String)> {
+    read().into_iter().filter(|(name, _)| is_of_a_client(name)).collect()
+}
+
+fn is_of_a_client(name: &str) -> bool {
+    name.starts_with("client/")
+}
+
+fn read() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("transcripts");
     let mut paths = Vec::new();
     collect(&root, &mut paths);
@@ -70,7 +93,7 @@ pub fn texts() -> Vec<(String, String)> {
 pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
     let mut first = None;
     for way in wire::WAYS {
-        let sent = play::play(transcript, way)?;
+        let sent = play_in(transcript, way)?;
         let first = first.get_or_insert_with(|| sent.clone());
         if *first != sent {
             return Err(format!("{}: {way} sends something else than {}", transcript.name, wire::WAYS[0]));
@@ -84,10 +107,14 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
 /// # Errors
 /// What was expected and what came instead.
 pub fn play_once(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
-    play::play(transcript, &wire::WAYS[0])
+    play_in(transcript, &wire::WAYS[0])
 }
 
-/// What the transcripts make the server send, for comparison with the schemas: each message with the revision that it was written for. Up to 2025-06-18
+fn play_in(transcript: &Transcript, way: &wire::Way) -> Result<Vec<(Revision, String)>, String> {
+    if transcript.is_of_a_client() { client::play(transcript, way) } else { play::play(transcript, way) }
+}
+
+/// What the transcripts make the machines send, for comparison with the schemas: each message with the revision that it was written for. Up to 2025-06-18
 /// an error that answers what could not be read has the id `null`, which those schemas do not know.
 ///
 /// # Panics

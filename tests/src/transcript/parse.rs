@@ -35,6 +35,11 @@ pub(super) enum Kind {
 }
 
 impl Transcript {
+    /// Whether it is a conversation with a client.
+    pub(super) fn is_of_a_client(&self) -> bool {
+        super::is_of_a_client(&self.name)
+    }
+
     /// Reads a file's text.
     ///
     /// # Errors
@@ -126,6 +131,15 @@ fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String
 fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
     Ok(match name {
+        // What our client puts into each modern request.
+        "client" => {
+            let argument = if argument.is_empty() { "{}" } else { argument };
+            let (capabilities, rest) = argument.split_at(closing(&argument[1..]).ok_or("an open brace")? + 2);
+            let (comma, rest) = if rest.is_empty() { ("", "") } else { (",", rest.trim()) };
+            format!(
+                r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities},"io.modelcontextprotocol/clientInfo":{CLIENT_INFO}{comma}{rest}}}"#
+            )
+        }
         "meta" => {
             let (capabilities, members) =
                 match argument.strip_prefix('{').map(|rest| closing(rest).ok_or("an open brace")).transpose()? {

@@ -1,24 +1,25 @@
-//! Plays a transcript in one way.
+//! Plays a transcript of a server.
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, Frame, Instant, Messages, Position, RequestHandle, Revision, RxBuffer, Server, ServerEvent};
+use mcp_sansio::{Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent};
 use serde_json::Value;
 
 use super::claims::Claims;
-use super::parse::{Kind, Transcript};
+use super::machine::{Bench, Machine};
+use super::parse::Transcript;
 use super::setup::Setup;
-use super::wire::{PATIENCE, Way, Wire};
+use super::wire::Way;
 
-/// Plays it; returns what was sent.
+/// Plays it in one way; returns what was sent.
 pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
     match setup.size {
-        (1, 1) => Player::<1, 1>::run(transcript, &setup, way),
-        (2, 2) => Player::<2, 2>::run(transcript, &setup, way),
-        (4, 2) => Player::<4, 2>::run(transcript, &setup, way),
-        (8, 8) => Player::<8, 8>::run(transcript, &setup, way),
-        (100, 8) => Player::<100, 8>::run(transcript, &setup, way),
+        (1, 1) => Player::<1, 1>::play(transcript, &setup, way),
+        (2, 2) => Player::<2, 2>::play(transcript, &setup, way),
+        (4, 2) => Player::<4, 2>::play(transcript, &setup, way),
+        (8, 8) => Player::<8, 8>::play(transcript, &setup, way),
+        (100, 8) => Player::<100, 8>::play(transcript, &setup, way),
         (n, s) => Err(format!("{}: size {n} {s} is none of those that are compiled in", transcript.name)),
     }
 }
@@ -27,77 +28,24 @@ pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, 
 pub(super) struct Player<'c, const N: usize, const S: usize> {
     pub(super) server: Server<'c, N, S>,
     pub(super) setup: &'c Setup<'c>,
-    pub(super) wire: Wire,
-    pub(super) now: Instant,
+    pub(super) bench: Bench,
     /// Requests and listens in order of arrival.
     pub(super) requests: Vec<(RequestHandle, Revision)>,
     /// Requests of our own in the order of asking.
     pub(super) calls: Vec<Call>,
-    pub(super) claims: Claims,
     /// The revision that a log message is written for.
     pub(super) logging: Option<Revision>,
-    rx: RxBuffer<Vec<u8>>,
-    way: Way,
-    sent: Vec<(Revision, String)>,
     /// The ids and progress tokens of modern requests.
     modern: BTreeMap<String, bool>,
 }
 
-impl<const N: usize, const S: usize> Player<'_, N, S> {
-    fn run(transcript: &Transcript, setup: &Setup<'_>, way: &Way) -> Result<Vec<(Revision, String)>, String> {
-        let config = setup.config();
-        let mut player = Player::<N, S> {
-            server: Server::with_capacity(&config),
-            setup,
-            wire: Wire::new(way),
-            now: Instant::from_millis(0),
-            requests: Vec::new(),
-            calls: Vec::new(),
-            claims: Claims::default(),
-            logging: None,
-            rx: RxBuffer::new(vec![0; setup.rx]),
-            way: *way,
-            sent: Vec::new(),
-            modern: BTreeMap::new(),
-        };
-        let place = |line: usize, fault: String| format!("{}:{line}: {way} {fault}", transcript.name);
-        player.handshake().map_err(|fault| place(1, fault))?;
-        for step in &transcript.steps {
-            player.step(&step.kind).map_err(|fault| {
-                let rest = player.claims.rest();
-                place(
-                    step.line,
-                    if rest.is_empty() || fault.ends_with(&rest) { fault } else { format!("{fault}\n  then:{rest}") },
-                )
-            })?;
-        }
-        player.claims.settle().map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
-        Ok(player.sent)
-    }
-
-    fn step(&mut self, kind: &Kind) -> Result<(), String> {
-        match kind {
-            Kind::Output(line) => return self.claims.claim_line(line),
-            Kind::Event(event) => return self.claims.claim_event(event),
-            _ => self.claims.settle()?,
-        }
-        match kind {
-            Kind::Input(bytes) => self.input(bytes)?,
-            Kind::Clock(ms) => self.clock(Instant::from_millis(*ms))?,
-            Kind::Action { text, outcome } => {
-                let got = self.act(text)?;
-                let usual = matches!(got.as_str(), "Sent" | "Ok" | "true");
-                if outcome.as_ref().map_or(!usual, |expected| *expected != got) {
-                    return Err(format!("the outcome is {got}: {text}"));
-                }
-            }
-            Kind::Output(_) | Kind::Event(_) => {}
-        }
-        self.collect()
+impl<const N: usize, const S: usize> Machine for Player<'_, N, S> {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
     }
 
     /// `config: session`
-    fn handshake(&mut self) -> Result<(), String> {
+    fn begin(&mut self) -> Result<(), String> {
         let Some((revision, capabilities)) = self.setup.session else { return Ok(()) };
         let open = format!(
             r#"{{"jsonrpc":"2.0","id":"open","method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}
@@ -106,109 +54,41 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         );
         self.input(open.as_bytes())?;
         self.collect()?;
-        if self.server.legacy_revision() != Some(revision) || self.claims.lines.len() != 1 || self.claims.events.len() != 2 {
-            return Err(format!("the session did not open:{}", self.claims.rest()));
+        if self.server.legacy_revision() != Some(revision)
+            || self.bench.claims.lines.len() != 1
+            || self.bench.claims.events.len() != 2
+        {
+            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
         }
-        self.claims = Claims::default();
+        self.bench.claims = Claims::default();
         Ok(())
     }
 
-    fn input(&mut self, bytes: &[u8]) -> Result<(), String> {
-        for line in bytes.split(|byte| *byte == b'\n') {
-            self.remember_era(&serde_json::from_slice(line).unwrap_or_default());
-        }
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let spare = self.rx.spare();
-            let n = rest.len().min(spare.len()).min(self.way.piece);
-            if n == 0 {
-                return Err("the receive buffer has no room".into());
-            }
-            spare[..n].copy_from_slice(&rest[..n]);
-            self.rx.commit(n);
-            rest = &rest[n..];
-            self.frames();
-        }
-        Ok(())
+    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError> {
+        let event = self.server.next_event(self.bench.now, messages, self.bench.wire.tx())?;
+        event.iter().for_each(|event| self.happened(event));
+        Ok(event.is_some())
     }
 
-    fn frames(&mut self) {
-        let mut resume: Option<Position> = None;
-        // Taken out, so that a frame lent from it does not borrow the player.
-        let mut rx = std::mem::replace(&mut self.rx, RxBuffer::new(Vec::new()));
-        while let Some(frame) = rx.next_frame() {
-            let complete = matches!(frame, Frame::Complete(_));
-            let messages = resume.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
-            resume = self.messages(messages, complete && self.way.unread);
-            if resume.is_some() {
-                rx.unread();
-                self.wire.drain();
-            }
-        }
-        self.rx = rx;
+    fn due(&self) -> Option<Instant> {
+        self.server.poll_timeout()
     }
 
-    /// Where to go on, if the frame is to be given back because the output is full.
-    fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
-        for _ in 0..PATIENCE {
-            match self.server.next_event(self.now, &mut messages, self.wire.tx()) {
-                Ok(Some(event)) => self.happened(&event),
-                Ok(None) => return None,
-                Err(error) if error.is_full() && unread => return Some(messages.position()),
-                Err(error) if error.is_full() => self.wire.drain(),
-                Err(error) => panic!("next_event: {error}"),
-            }
-        }
-        panic!("a call is repeated for ever");
+    fn time_out(&mut self) -> Result<bool, SendError> {
+        let now = self.bench.now;
+        let event = self.bench.wire.send(|tx| self.server.handle_timeout(now, tx))?;
+        event.iter().for_each(|event| self.happened(event));
+        Ok(event.is_some())
     }
 
-    fn happened(&mut self, event: &ServerEvent<'_>) {
-        if let (ServerEvent::Request(request), Some(catalog)) = (event, self.setup.catalog) {
-            let target = self.wire.send(|tx| catalog.answer(&mut self.server, request, tx));
-            if target.expect("the catalog answers").is_none() {
-                return;
-            }
-        }
-        let event = self.describe(event);
-        self.claims.events.push_back(event);
-    }
-
-    fn clock(&mut self, now: Instant) -> Result<(), String> {
-        if now < self.now {
-            return Err("the clock goes backwards".into());
-        }
-        self.now = now;
-        let due = self.server.poll_timeout();
-        loop {
-            let event = self.wire.send(|tx| self.server.handle_timeout(now, tx)).map_err(|error| error.to_string())?;
-            let Some(event) = event else { break };
-            self.happened(&event);
-        }
-        self.collect()?;
-        let idle = self.claims.lines.is_empty() && self.claims.events.is_empty();
-        if !idle && due.is_none_or(|due| due > now) {
-            return Err(format!("poll_timeout said {due:?}"));
-        }
-        match self.server.poll_timeout() {
-            Some(due) if due <= now => Err(format!("poll_timeout says {due:?} when all was handled")),
-            _ => Ok(()),
-        }
-    }
-
-    /// Takes what was sent to where it can be claimed.
-    fn collect(&mut self) -> Result<(), String> {
-        for line in self.wire.take_lines()? {
-            let message = serde_json::from_str(&line).map_err(|error| format!("{error}: this is no JSON: {line}"))?;
-            self.sent.push((self.revision_of(&message), line.clone()));
-            self.claims.lines.push_back(line);
-        }
+    fn act(&mut self, text: &str) -> Result<String, String> {
         self.logging = None;
-        Ok(())
+        self.acts(text)
     }
 
-    fn remember_era(&mut self, message: &Value) {
+    fn arrives(&mut self, message: &Value) {
         if let Value::Array(batch) = message {
-            batch.iter().for_each(|message| self.remember_era(message));
+            batch.iter().for_each(|message| self.arrives(message));
         }
         if message.get("method").is_none() {
             return;
@@ -238,6 +118,33 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             _ if message["params"]["_meta"].get("io.modelcontextprotocol/subscriptionId").is_some() => Revision::LATEST,
             _ => scope,
         }
+    }
+}
+
+impl<const N: usize, const S: usize> Player<'_, N, S> {
+    fn play(transcript: &Transcript, setup: &Setup<'_>, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+        let config = setup.config();
+        let mut player = Player::<N, S> {
+            server: Server::with_capacity(&config),
+            setup,
+            bench: Bench::new(way, setup.rx),
+            requests: Vec::new(),
+            calls: Vec::new(),
+            logging: None,
+            modern: BTreeMap::new(),
+        };
+        player.run(transcript)
+    }
+
+    fn happened(&mut self, event: &ServerEvent<'_>) {
+        if let (ServerEvent::Request(request), Some(catalog)) = (event, self.setup.catalog) {
+            let target = self.bench.wire.send(|tx| catalog.answer(&mut self.server, request, tx));
+            if target.expect("the catalog answers").is_none() {
+                return;
+            }
+        }
+        let event = self.describe(event);
+        self.bench.claims.events.push_back(event);
     }
 
     /// `#3`

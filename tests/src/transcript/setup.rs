@@ -116,7 +116,7 @@ pub(super) fn millis(ms: usize) -> Duration {
     Duration::from_millis(ms as u64)
 }
 
-fn revisions(codes: &str) -> Result<Revisions, String> {
+pub(super) fn revisions(codes: &str) -> Result<Revisions, String> {
     let mut set = codes.split(' ').map(|code| revision(code).map(Revisions::only));
     let first = set.next().ok_or("no revision")??;
     set.try_fold(first, |all, one| one.map(|one| all.and(one)))

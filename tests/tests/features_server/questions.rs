@@ -33,9 +33,12 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
         assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
         assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client is not even pinged");
     }
-    // The adapters pass on what they are given, and have no question of their own.
+    // The adapters pass on what they are given, and have no question of their own. Their clients are asked, and do not ask.
     let mut read = 0;
-    each_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters"), &mut |path, source| {
+    each_source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters/src"), &mut |path, source| {
+        if path.components().any(|part| part.as_os_str() == "client") {
+            return;
+        }
         read += 1;
         for question in ["ClientRequest::roots", "ClientRequest::sampling", "roots/list", "sampling/createMessage", "ListRoots"] {
             assert!(!source.contains(question), "{}: {question}", path.display());

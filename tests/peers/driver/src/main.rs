@@ -122,11 +122,17 @@ fn rounds(
 }
 
 fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
-    let peers = build_peers(options.rmcp)?;
+    if options.tcp {
+        return tcp_candidates(options);
+    }
+    let mut packages = vec!["floor"];
+    packages.extend(options.rmcp.then_some("rmcp-echo"));
+    let peers = build_peers(&packages)?;
     let candidate = |name, program, argument| Candidate {
         name,
         program,
         argument,
+        over_tcp: false,
     };
     let mut all = vec![(
         Role::Floor,
@@ -156,20 +162,37 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
     Ok(all)
 }
 
+/// Both serve all connections on one thread.
+fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
+    let peers = build_peers(&["tcp-echo"])?;
+    let candidate = |name, program| Candidate {
+        name,
+        program: peers.join(program),
+        argument: None,
+        over_tcp: true,
+    };
+    let mut all = vec![(Role::Ours, candidate("ours, smol", "tcp-ours"))];
+    if options.rmcp {
+        all.push((
+            Role::Rival,
+            candidate("rmcp over TCP, current-thread", "tcp-rmcp"),
+        ));
+    }
+    Ok(all)
+}
+
 /// Builds the servers that stand beside the driver and says where they are. Started without cargo, the driver takes
 /// what is there.
-fn build_peers(rmcp: bool) -> io::Result<PathBuf> {
+fn build_peers(packages: &[&str]) -> io::Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);
         build.current_dir(env!("CARGO_MANIFEST_DIR")).args([
             "build",
             "--release",
             "--quiet",
-            "--package",
-            "floor",
         ]);
-        if rmcp {
-            build.args(["--package", "rmcp-echo"]);
+        for package in packages {
+            build.args(["--package", package]);
         }
         if !build.status()?.success() {
             return Err(io::Error::other("the peers do not build"));

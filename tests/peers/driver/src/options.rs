@@ -17,6 +17,7 @@ usage: cargo run --release -p driver -- [options]
   --runs N                 runs of each server, interleaved; the report shows medians (default: 5)
   --quick                  a tenth of the calls
   --no-rmcp                floor and ours only
+  --tcp                    over TCP on this machine: the smol adapter and the SDK's (no floor)
 
 example: a first look at the small messages, in about ten seconds
   cargo run --release -p driver -- --quick --text 64
@@ -30,6 +31,7 @@ pub struct Options {
     pub runs: usize,
     pub quick: bool,
     pub rmcp: bool,
+    pub tcp: bool,
 }
 
 /// `None`: help is wanted.
@@ -42,12 +44,14 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
         runs: 5,
         quick: false,
         rmcp: true,
+        tcp: false,
     };
     while let Some(name) = arguments.next() {
         match name.as_str() {
             "--help" | "-h" => return Ok(None),
             "--quick" => options.quick = true,
             "--no-rmcp" => options.rmcp = false,
+            "--tcp" => options.tcp = true,
             "--ours" | "--era" | "--mode" | "--text" | "--runs" => {
                 let value = arguments
                     .next()

@@ -1,10 +1,12 @@
 //! One server process and the two pipes to it.
 
 use std::fmt::Display;
-use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use memchr::memchr;
@@ -22,12 +24,15 @@ pub struct Candidate {
     pub name: &'static str,
     pub program: PathBuf,
     pub argument: Option<&'static str>,
+    /// It prints its port and serves connections, instead of standard input and output.
+    pub over_tcp: bool,
 }
 
 pub struct Server {
     child: Child,
-    input: ChildStdin,
-    output: ChildStdout,
+    over_tcp: bool,
+    input: File,
+    output: File,
     clock: CpuClock,
     /// Bytes to send, of which the first `sent` are gone.
     outgoing: Vec<u8>,
@@ -55,11 +60,20 @@ impl Server {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("no pipes"));
         };
+        let (input, output) = if candidate.over_tcp {
+            let mut port = String::new();
+            BufReader::new(output).read_line(&mut port)?;
+            let stream = connect(port.trim())?;
+            (stream.try_clone()?, stream)
+        } else {
+            (OwnedFd::from(input).into(), OwnedFd::from(output).into())
+        };
         sys::set_nonblocking(input.as_fd())?;
         sys::set_nonblocking(output.as_fd())?;
         Ok(Self {
             clock: CpuClock::of(child.id())?,
             child,
+            over_tcp: candidate.over_tcp,
             input,
             output,
             outgoing: Vec::new(),
@@ -157,9 +171,14 @@ impl Server {
             mut child,
             input,
             output,
+            over_tcp,
             ..
         } = self;
         drop((input, output));
+        // One with a listener goes on.
+        if over_tcp {
+            child.kill()?;
+        }
         let deadline = Instant::now() + FAREWELL;
         while child.try_wait()?.is_none() {
             if Instant::now() > deadline {
@@ -169,6 +188,13 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// A connection to a server on this machine, as a file: reading and writing need no more.
+fn connect(port: &str) -> io::Result<File> {
+    let stream = TcpStream::connect(format!("127.0.0.1:{port}"))?;
+    stream.set_nodelay(true)?;
+    Ok(OwnedFd::from(stream).into())
 }
 
 /// An error that shows the beginning of the line that caused it.

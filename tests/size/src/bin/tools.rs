@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability, ServerConfig,
-    ServerEvent, Target, TxBuffer, to_slice,
+    Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability,
+    ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -23,6 +23,8 @@ size::figure!("size of Server<4, 4>", size_of::<Server<'_, IN_FLIGHT, 4>>());
 size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
 size::figure!("size of Server<8, 8>", size_of::<Server<'_, 8, 8>>());
 size::figure!("size of Server<8, 16>", size_of::<Server<'_, 8, 16>>());
+size::figure!("size of Client<1>", size_of::<Client<'_, 1>>());
+size::figure!("size of Client<4>", size_of::<Client<'_, 4>>());
 size::figure!("size of TxBuffer, beside its bytes", size_of::<TxBuffer<[u8; TX_BYTES]>>() - TX_BYTES);
 size::figure!("size of the jobs", size_of::<[Option<Blinking>; IN_FLIGHT]>());
 size::figure!("size of Request (stack)", size_of::<Request<'_>>());

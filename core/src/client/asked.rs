@@ -1,0 +1,113 @@
+//! A legacy server's requests: which of them the application hears of.
+
+use super::event::{ClientEvent, ServerRequest};
+use super::pending::Incoming;
+use super::{Client, Phase};
+use crate::error::SendError;
+use crate::handle::RequestHandle;
+use crate::lifecycle::{ClientCapability, Method};
+use crate::message::{Envelope, Id, IdText, Member, Params};
+use crate::progress::Reported;
+use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::violation::Violation;
+
+impl<const N: usize> Client<'_, N> {
+    /// A request of the server's.
+    pub(super) fn asked<'f>(
+        &mut self,
+        now: Instant,
+        id: Id<'f>,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        // 2026-07-28, basic/transports/stdio: a client never sends a response. Who asks while it is being probed is a legacy server.
+        let may_be_legacy = matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
+        if self.speaks().is_modern() && !may_be_legacy {
+            return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
+        }
+        if method == Method::Ping {
+            tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| {
+                write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
+            })?;
+            return Ok(None);
+        }
+        let params = envelope.params();
+        let hash = id.hash();
+        let token = envelope.value(Member::ProgressToken).map(|token| Id::parse(token.as_str()));
+        let refusal = if self.requests.find(id, hash).is_some() {
+            // An answer with this id would end the first one.
+            return Ok(Some(ClientEvent::Violation(Violation::IdInUse)));
+        } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
+            Some(Violation::IdTooLong.into())
+        } else if matches!(token, Some(None)) || params.given().is_some_and(|params| !params.is_object()) {
+            Some(Violation::InvalidParams.into())
+        } else {
+            self.may_be_asked(method, &params)
+        };
+        let refusal = match (refusal, method) {
+            (Some(refusal), _) => refusal,
+            (None, Method::Other(method)) => {
+                let incoming = Incoming { id: IdText::default(), token: IdText::default(), reported: Reported::NOTHING };
+                let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+                match self.requests.insert(hash, deadline, incoming) {
+                    Some((slot, incoming)) => {
+                        incoming.id.set(id);
+                        if let Some(token) = token.flatten() {
+                            incoming.token.set(token);
+                        }
+                        let wants_progress = !incoming.token.is_empty();
+                        let request = ServerRequest { handle: RequestHandle(slot), method, wants_progress, params };
+                        return Ok(Some(ClientEvent::Request(request)));
+                    }
+                    None => Violation::TooManyRequests.into(),
+                }
+            }
+            (None, _) => Violation::UnknownMethod.into(),
+        };
+        self.refuse(id, refusal, tx).map(Some)
+    }
+
+    /// What was declared, and only when the session is open.
+    fn may_be_asked(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
+        // What this library has a name for is asked of servers.
+        let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
+        let declared = if self.is_open() { self.declared() } else { ClientCapability::NONE };
+        let Some(needed) = ClientCapability::needed_for(method, params.given()) else {
+            return Some(Violation::UnknownMethod.into());
+        };
+        if declared.contains(needed) {
+            return None;
+        }
+        // Whether another form of the same is declared.
+        let partly =
+            [ClientCapability::SAMPLING_TOOLS, ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL)]
+                .into_iter()
+                .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
+        Some(if partly {
+            let message = "The client did not declare the capability that these parameters need";
+            Refusal { violation: Violation::InvalidParams, error: RpcError::new(ErrorCode::InvalidParams, message) }
+        } else {
+            Violation::UnknownMethod.into()
+        })
+    }
+
+    pub(super) fn refuse<'f>(&self, id: Id<'_>, refusal: Refusal, tx: &mut Tx<'_>) -> Result<ClientEvent<'f>, SendError> {
+        tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| write_error(writer, Some(id.as_str()), &refusal.error))?;
+        Ok(ClientEvent::Violation(refusal.violation))
+    }
+}
+
+/// Why a request of the server's is not for the application.
+pub(super) struct Refusal {
+    violation: Violation,
+    error: RpcError<'static>,
+}
+
+impl From<Violation> for Refusal {
+    fn from(violation: Violation) -> Self {
+        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
+    }
+}

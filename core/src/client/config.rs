@@ -1,0 +1,195 @@
+//! What a client is and can do.
+
+use core::time::Duration;
+
+use crate::json::RawJson;
+use crate::lifecycle::{ClientCapability, Revisions};
+use crate::types::meta::check_declared;
+use crate::types::{Implementation, LoggingLevel};
+
+/// What a client is, what it can do for a server, and its limits in time. Shared by all connections; usually a `const` or `static`.
+///
+/// ```
+/// use mcp_sansio::{ClientCapability, ClientConfig, types::Implementation};
+/// static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::ELICITATION_FORM);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ClientConfig<'c> {
+    /// Name and version, told in `initialize` and with each modern request.
+    pub info: Implementation<'c>,
+    /// What a server may ask for. Anything else is refused.
+    pub capabilities: ClientCapability,
+    /// The object `capabilities.experimental`.
+    pub experimental: Option<RawJson<'c>>,
+    /// The object `capabilities.extensions` (2026-07-28).
+    pub extensions: Option<RawJson<'c>>,
+    /// The revisions spoken. Default: all.
+    pub revisions: Revisions,
+    /// Values of `resultType` that your extensions add; a result of any other is invalid (2026-07-28, basic). Default: none.
+    pub result_types: &'c [&'c str],
+    /// Whether modern requests name the client in `_meta` (2026-07-28, basic: SHOULD). Default: yes.
+    pub name_in_requests: bool,
+    /// The least level of the log messages that modern requests ask for, unless they say otherwise. Default: none. A legacy server is told with
+    /// `logging/setLevel`.
+    pub log_level: Option<LoggingLevel>,
+    /// How long the answer to the probe may take, before the server is taken for a legacy one that ignores what it does not know. Must exceed the time that
+    /// a server's process needs to start. Default: 10 s.
+    pub probe_timeout: Duration,
+    /// After how long a silence a request is given up, unless it says otherwise. Default: 60 s.
+    pub call_timeout: Duration,
+    /// After how long a request is given up whatever progress it reports, unless it says otherwise. Default: 10 min.
+    pub call_limit: Duration,
+    /// Whether progress prolongs a request, up to its limit. Default: yes.
+    pub progress_prolongs: bool,
+    /// How often one request may be sent again because the server needs input (2026-07-28, basic/patterns/mrtr). Default: 16.
+    pub max_rounds: u8,
+    /// After how long a request of the server's that the application has not answered is answered with an error. Default: never.
+    pub request_timeout: Option<Duration>,
+    /// After how long a silence a legacy server is pinged. Default: never.
+    pub ping_interval: Option<Duration>,
+    /// After how long an unanswered ping means that the server is gone. Default: 20 s.
+    pub ping_timeout: Duration,
+    /// The least time between two progress notifications about a request of the server's. Default: none.
+    pub progress_interval: Duration,
+}
+
+impl<'c> ClientConfig<'c> {
+    /// A client that speaks all revisions.
+    #[must_use]
+    pub const fn new(info: Implementation<'c>, capabilities: ClientCapability) -> Self {
+        Self {
+            info,
+            capabilities,
+            experimental: None,
+            extensions: None,
+            revisions: Revisions::ALL,
+            result_types: &[],
+            name_in_requests: true,
+            log_level: None,
+            probe_timeout: Duration::from_secs(10),
+            call_timeout: Duration::from_secs(60),
+            call_limit: Duration::from_secs(600),
+            progress_prolongs: true,
+            max_rounds: 16,
+            request_timeout: None,
+            ping_interval: None,
+            ping_timeout: Duration::from_secs(20),
+            progress_interval: Duration::ZERO,
+        }
+    }
+
+    /// Looks for what a server could not understand: extensions whose id has no prefix or breaks the grammar, extensions and experimental
+    /// capabilities that are no objects.
+    ///
+    /// # Errors
+    /// What is wrong. Worth a test, or a line at start-up.
+    pub fn check(&self) -> Result<(), &'static str> {
+        check_declared(self.experimental, self.extensions)
+    }
+
+    /// Sets [`experimental`](Self::experimental).
+    #[must_use]
+    pub const fn experimental(mut self, experimental: RawJson<'c>) -> Self {
+        self.experimental = Some(experimental);
+        self
+    }
+
+    /// Sets [`extensions`](Self::extensions).
+    #[must_use]
+    pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
+        self.extensions = Some(extensions);
+        self
+    }
+
+    /// Sets [`revisions`](Self::revisions).
+    #[must_use]
+    pub const fn revisions(mut self, revisions: Revisions) -> Self {
+        self.revisions = revisions;
+        self
+    }
+
+    /// Sets [`name_in_requests`](Self::name_in_requests).
+    #[must_use]
+    pub const fn name_in_requests(mut self, yes: bool) -> Self {
+        self.name_in_requests = yes;
+        self
+    }
+
+    /// Sets [`log_level`](Self::log_level).
+    #[must_use]
+    pub const fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = Some(level);
+        self
+    }
+
+    /// Sets [`probe_timeout`](Self::probe_timeout).
+    #[must_use]
+    pub const fn probe_timeout(mut self, timeout: Duration) -> Self {
+        self.probe_timeout = timeout;
+        self
+    }
+
+    /// Sets [`call_timeout`](Self::call_timeout).
+    #[must_use]
+    pub const fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// Sets [`call_limit`](Self::call_limit).
+    #[must_use]
+    pub const fn call_limit(mut self, limit: Duration) -> Self {
+        self.call_limit = limit;
+        self
+    }
+
+    /// Sets [`progress_prolongs`](Self::progress_prolongs).
+    #[must_use]
+    pub const fn progress_prolongs(mut self, yes: bool) -> Self {
+        self.progress_prolongs = yes;
+        self
+    }
+
+    /// Sets [`max_rounds`](Self::max_rounds).
+    #[must_use]
+    pub const fn max_rounds(mut self, rounds: u8) -> Self {
+        self.max_rounds = rounds;
+        self
+    }
+
+    /// Sets [`request_timeout`](Self::request_timeout).
+    #[must_use]
+    pub const fn request_timeout(mut self, timeout: Duration) -> Self {
+        self.request_timeout = Some(timeout);
+        self
+    }
+
+    /// Sets [`progress_interval`](Self::progress_interval).
+    #[must_use]
+    pub const fn progress_interval(mut self, interval: Duration) -> Self {
+        self.progress_interval = interval;
+        self
+    }
+
+    /// Sets [`ping_interval`](Self::ping_interval).
+    #[must_use]
+    pub const fn ping_interval(mut self, interval: Duration) -> Self {
+        self.ping_interval = Some(interval);
+        self
+    }
+
+    /// Sets [`ping_timeout`](Self::ping_timeout).
+    #[must_use]
+    pub const fn ping_timeout(mut self, timeout: Duration) -> Self {
+        self.ping_timeout = timeout;
+        self
+    }
+
+    /// Sets [`result_types`](Self::result_types).
+    #[must_use]
+    pub const fn result_types(mut self, types: &'c [&'c str]) -> Self {
+        self.result_types = types;
+        self
+    }
+}

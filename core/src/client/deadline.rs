@@ -1,0 +1,135 @@
+//! What time alone brings about, and the end.
+
+use super::event::{ClientEvent, Outcome};
+use super::options::CallOptions;
+use super::pending::Purpose;
+use super::request::{New, no_params};
+use super::{Client, Phase};
+use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
+use crate::inflight::Slot;
+use crate::rpc::{RpcError, write_error};
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+
+impl<const N: usize> Client<'_, N> {
+    /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        [self.calls.earliest(), self.requests.earliest(), self.ping_due()].into_iter().flatten().min()
+    }
+
+    /// Does one thing that is due, and says which. Call it until it says `None`.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+        // What has begun goes on, whatever else is due by now.
+        if tx.is_open(FrameKey::PING) {
+            return self.ping(now, tx).map(|()| None);
+        }
+        let (call, request) = if tx.has_open() { self.begun(tx) } else { (None, None) };
+        if let Some(slot) = request {
+            return self.expire(slot, tx);
+        }
+        let mut due = call.or_else(|| self.calls.expired(now));
+        while let Some(slot) = due {
+            if self.is_ending(slot, tx) {
+                self.calls.set_deadline(slot, None);
+            } else if let Some(event) = self.give_up(now, slot, tx)? {
+                return Ok(Some(event));
+            }
+            due = self.calls.expired(now);
+        }
+        while let Some(slot) = self.requests.expired(now) {
+            // An answer that has begun is finished.
+            if tx.is_open(FrameKey::response(slot.index, slot.serial)) {
+                self.requests.set_deadline(slot, None);
+                continue;
+            }
+            return self.expire(slot, tx);
+        }
+        if self.ping_due().is_some_and(|due| due <= now) {
+            self.ping(now, tx)?;
+        }
+        Ok(None)
+    }
+
+    /// The transport is closed. Says one after the other what ends with it, and is ready to be [opened](Self::open) again when it says `None`:
+    /// `while let Some(event) = client.close() {}`. What was found out about the server is kept.
+    ///
+    /// A server's requests are forgotten without a word: nobody can be answered. A frame that had begun in `tx` stays unfinished: the next connection needs
+    /// an output buffer of its own, and a receive buffer.
+    pub fn close(&mut self) -> Option<ClientEvent<'static>> {
+        self.phase = Phase::Closed;
+        self.requests.clear();
+        loop {
+            let slot = self.calls.slots().next()?;
+            let outgoing = self.calls.remove(slot)?;
+            if matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
+                return Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::Closed });
+            }
+        }
+    }
+
+    /// Whose cancellation or expiry has been written in part.
+    fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
+        let is_begun = |slot: &Slot| {
+            // Only in the place of a probe is it this machine's to go on with: any other opening goes on where it began.
+            let probing = matches!(self.phase, Phase::Probing) && tx.is_open(FrameKey::OPENING);
+            let opening = |purpose| purpose == Purpose::Opening && probing;
+            self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::timeout(call.number)) || opening(call.purpose))
+        };
+        let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
+        (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
+    }
+
+    /// Whether somebody else is in the middle of ending it: that is finished.
+    fn is_ending(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+        let replaced = matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
+        self.calls.get(slot).is_some_and(|call| match call.purpose {
+            Purpose::Opening => replaced,
+            _ => tx.is_open(FrameKey::cancel(call.number)),
+        })
+    }
+
+    fn give_up(&mut self, now: Instant, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+        let Some(outgoing) = self.calls.get(slot) else { return Ok(None) };
+        match outgoing.purpose {
+            Purpose::Opening => self.opening_timed_out(now, slot, tx),
+            Purpose::KeepAlive => {
+                self.write_cancelled(FrameKey::timeout(outgoing.number), outgoing.number, None, tx)?;
+                self.retire(slot);
+                Ok(Some(ClientEvent::Unresponsive))
+            }
+            Purpose::Application | Purpose::Listen { .. } => {
+                self.write_cancelled(FrameKey::timeout(outgoing.number), outgoing.number, None, tx)?;
+                self.retire(slot);
+                Ok(Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::TimedOut }))
+            }
+        }
+    }
+
+    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+        let Some(incoming) = self.requests.get(slot) else { return Ok(None) };
+        let error = RpcError::internal("The request timed out");
+        let key = FrameKey::expiry(slot.index, slot.serial);
+        tx.frame(key, self.speaks(), &mut |writer| write_error(writer, Some(incoming.id.as_str()), &error))?;
+        self.requests.remove(slot);
+        Ok(Some(ClientEvent::RequestExpired { request: RequestHandle(slot) }))
+    }
+
+    fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        let options = CallOptions::new().timeout(self.config.ping_timeout);
+        let new = New::request("ping", &no_params, self.speaks());
+        self.call(now, &New { purpose: Purpose::KeepAlive, options, ..new }, tx).map(|_| ())
+    }
+
+    /// Only a legacy peer can be pinged; one ping at a time.
+    fn ping_due(&self) -> Option<Instant> {
+        let interval = self.config.ping_interval?;
+        let legacy = self.revision().is_some_and(|revision| !revision.is_modern());
+        let waiting = self.calls.slots().any(|slot| self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive));
+        if !legacy || waiting || self.calls.is_full() { None } else { Some(self.heard.saturating_add(interval)) }
+    }
+}

@@ -1,0 +1,230 @@
+//! How a conversation begins: the probe, `initialize`, and what becomes of their answers.
+
+use super::event::{ClientEvent, OpenError, Opened};
+use super::options::CallOptions;
+use super::pending::Purpose;
+use super::request::{New, no_params};
+use super::{Client, Phase, Session};
+use crate::error::SendError;
+use crate::inflight::Slot;
+use crate::json::{RawJson, WriteResult, write_result};
+use crate::lifecycle::{Era, Revision, Revisions};
+use crate::rpc::PeerError;
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::InitializeParams;
+use crate::violation::Violation;
+
+impl<const N: usize> Client<'_, N> {
+    /// Begins: with `server/discover` where the server may be a modern one, else with `initialize`. [`ClientEvent::Opened`] or [`ClientEvent::OpenFailed`]
+    /// follows. A server whose era is [known](Self::assume) to be modern is not asked: the client is open at once, and no event follows.
+    ///
+    /// # Errors
+    /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and when no revision of the era is spoken.
+    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn open(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        if !matches!(self.phase, Phase::Closed) {
+            return Err(SendError::NotAllowed);
+        }
+        let ours = self.config.revisions;
+        let modern = ours.contains(Revision::LATEST);
+        match (self.known, ours.newest_legacy()) {
+            (Some(Era::Modern), _) if modern => {
+                self.phase = Phase::Open(Session { revision: Revision::LATEST, capabilities: None });
+                self.heard = now;
+                Ok(())
+            }
+            (None, _) if modern => self.probe(now, None, tx),
+            (_, Some(offered)) => self.initialize(now, offered, None, tx),
+            _ => Err(SendError::NotAllowed),
+        }
+    }
+
+    /// 2026-07-28, basic/transports/stdio: a client that may meet a legacy server asks before it does anything else.
+    fn probe(&mut self, now: Instant, replaces: Option<Slot>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        let options = CallOptions::new().timeout(self.config.probe_timeout);
+        let new = New::request("server/discover", &no_params, Revision::LATEST);
+        self.call(now, &New { purpose: Purpose::Opening, options, replaces, ..new }, tx)?;
+        self.phase = Phase::Probing;
+        Ok(())
+    }
+
+    /// Offers a legacy revision, in the place of what was asked before.
+    pub(super) fn initialize(
+        &mut self,
+        now: Instant,
+        offered: Revision,
+        replaces: Option<Slot>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        // Once the beginning of an offer has left, it is this offer.
+        let offered = if tx.is_open(FrameKey::OPENING) { self.offering } else { offered };
+        self.offering = offered;
+        let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
+        let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
+        let new = New { purpose: Purpose::Opening, replaces, ..New::request("initialize", write, offered) };
+        self.call(now, &new, tx)?;
+        self.phase = Phase::Initializing(offered);
+        Ok(())
+    }
+
+    /// The answer to the probe or to `initialize`.
+    pub(super) fn opening<'f>(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let next = match self.phase {
+            Phase::Probing => self.probed(outcome, tx),
+            Phase::Initializing(offered) => self.initialized(offered, outcome),
+            // Answers to what was closed meanwhile do not come here.
+            Phase::Closed | Phase::Open(_) => return Ok(None),
+        };
+        let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
+        let event = match next {
+            Next::Offer(revision) => {
+                // The good answer of a modern server, if `initialize` had begun to leave before it came.
+                let late = outcome.ok().filter(|result| {
+                    matches!(self.phase, Phase::Probing)
+                        && result.get("supportedVersions").is_some_and(|theirs| lists(theirs, Revision::LATEST))
+                });
+                self.initialize(now, revision, Some(slot), tx)?;
+                late.map(ClientEvent::LateDiscovery)
+            }
+            Next::Probe => {
+                self.probe(now, Some(slot), tx)?;
+                self.known = None;
+                None
+            }
+            Next::Open(opened) => {
+                let Opened { revision, capabilities, .. } = opened;
+                if !revision.is_modern() {
+                    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+                        writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
+                    })?;
+                }
+                self.calls.remove(slot);
+                self.known = Some(revision.era());
+                self.phase = Phase::Open(Session { revision, capabilities: Some(capabilities) });
+                Some(ClientEvent::Opened(opened))
+            }
+            Next::Fail(error) => {
+                self.calls.remove(slot);
+                self.phase = Phase::Closed;
+                Some(ClientEvent::OpenFailed(error))
+            }
+        };
+        // What was replaced has been answered.
+        self.retired.remove(number);
+        Ok(event)
+    }
+
+    /// 2026-07-28, basic/versioning and basic/transports/stdio: only a modern answer is one; any error that no modern server gives means a legacy one.
+    fn probed<'f>(&self, outcome: Result<RawJson<'f>, PeerError<'f>>, tx: &Tx<'_>) -> Next<'f> {
+        let ours = self.config.revisions;
+        let legacy = match ours.newest_legacy() {
+            Some(newest) => Next::Offer(newest),
+            None => Next::Fail(OpenError::NoCommonRevision(None)),
+        };
+        // An answer that comes when the time was over is late, even if `initialize` has not quite left.
+        if tx.is_open(FrameKey::OPENING) {
+            return legacy;
+        }
+        let (theirs, error) = match outcome {
+            Ok(result) => match result.get("supportedVersions").filter(|versions| versions.is_array()) {
+                Some(_) if !is_complete(result) => return Next::Fail(OpenError::Invalid(Violation::UnknownResultType)),
+                Some(theirs) if lists(theirs, Revision::LATEST) => return Next::Open(Opened::new(Revision::LATEST, result)),
+                Some(theirs) => (Some(theirs), OpenError::NoCommonRevision(Some(theirs))),
+                None => return legacy,
+            },
+            Err(error) if MODERN_ERRORS.contains(&error.code()) => {
+                let theirs = error.data().and_then(|data| data.get("supported"));
+                let none = error.code() == UNSUPPORTED && theirs.is_some();
+                (theirs, if none { OpenError::NoCommonRevision(theirs) } else { OpenError::Refused(error) })
+            }
+            Err(_) => return legacy,
+        };
+        match theirs.and_then(|theirs| newest_common(ours, theirs, None)) {
+            Some(common) => Next::Offer(common),
+            None => Next::Fail(error),
+        }
+    }
+
+    /// Legacy, basic/lifecycle: the server names the revision; one that is not spoken ends it.
+    fn initialized<'f>(&self, offered: Revision, outcome: Result<RawJson<'f>, PeerError<'f>>) -> Next<'f> {
+        let ours = self.config.revisions;
+        match outcome {
+            Ok(result) => {
+                let Some(version) = result.get("protocolVersion").filter(|version| version.as_string().is_some()) else {
+                    return Next::Fail(OpenError::Invalid(Violation::InvalidResult));
+                };
+                match version.as_string().and_then(Revision::from_json) {
+                    Some(revision) if !revision.is_modern() && ours.contains(revision) => {
+                        Next::Open(Opened::new(revision, result))
+                    }
+                    _ => Next::Fail(OpenError::NoCommonRevision(Some(version))),
+                }
+            }
+            Err(error) => match error.data().and_then(|data| data.get("supported")) {
+                // Said to be legacy, and is not.
+                Some(theirs)
+                    if self.known == Some(Era::Legacy) && ours.contains(Revision::LATEST) && lists(theirs, Revision::LATEST) =>
+                {
+                    Next::Probe
+                }
+                Some(theirs) => match newest_common(ours, theirs, Some(offered)) {
+                    Some(older) => Next::Offer(older),
+                    None => Next::Fail(OpenError::NoCommonRevision(Some(theirs))),
+                },
+                None => Next::Fail(OpenError::Refused(error)),
+            },
+        }
+    }
+
+    /// The opening has taken too long.
+    pub(super) fn opening_timed_out(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'static>>, SendError> {
+        if let (Phase::Probing, Some(newest)) = (self.phase, self.config.revisions.newest_legacy()) {
+            return self.initialize(now, newest, Some(slot), tx).map(|()| None);
+        }
+        // Perhaps it is the last step that is being written. Then it is not too late, and otherwise it will be soon.
+        if tx.has_open() {
+            return Err(SendError::Full);
+        }
+        self.retire(slot);
+        self.phase = Phase::Closed;
+        Ok(Some(ClientEvent::OpenFailed(OpenError::TimedOut)))
+    }
+}
+
+/// What the answer leads to.
+enum Next<'f> {
+    Offer(Revision),
+    Probe,
+    Open(Opened<'f>),
+    Fail(OpenError<'f>),
+}
+
+/// Errors that only a modern server gives.
+const MODERN_ERRORS: core::ops::RangeInclusive<i64> = UNSUPPORTED..=-32020;
+const UNSUPPORTED: i64 = -32022;
+
+/// 2026-07-28, basic: a result without a type is complete; there is no other that could answer a probe.
+fn is_complete(result: RawJson<'_>) -> bool {
+    result.get("resultType").is_none_or(|kind| kind.as_string().is_some_and(|kind| kind == "complete"))
+}
+
+fn lists(versions: RawJson<'_>, revision: Revision) -> bool {
+    versions.elements().any(|version| version.as_string().is_some_and(|version| version == revision.as_str()))
+}
+
+/// The newest legacy revision that both speak, older than `than`.
+fn newest_common(ours: Revisions, theirs: RawJson<'_>, than: Option<Revision>) -> Option<Revision> {
+    ours.iter().find(|revision| !revision.is_modern() && than.is_none_or(|than| *revision < than) && lists(theirs, *revision))
+}

@@ -1,0 +1,237 @@
+//! From a message to an event.
+
+use super::event::{Changed, ClientEvent, Outcome};
+use super::pending::Purpose;
+use super::{Client, Phase};
+use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
+use crate::inflight::Slot;
+use crate::json::{JsonStr, RawJson};
+use crate::lifecycle::Revision;
+use crate::message::{Id, Item, Kind, Messages, Params};
+use crate::rpc::PeerError;
+use crate::time::Instant;
+use crate::tx::{FrameKey, Tx};
+use crate::types::SUBSCRIPTION_ID;
+use crate::violation::Violation;
+
+impl<const N: usize> Client<'_, N> {
+    /// The next event of a frame; `None` when there is none left in it.
+    ///
+    /// Answers by itself what needs no application: `ping`, what must not be asked, and the steps of the opening.
+    ///
+    /// # Errors
+    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and call again with the same cursor.
+    pub fn next_event<'f>(
+        &mut self,
+        now: Instant,
+        messages: &mut Messages<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        while !messages.is_done() {
+            let mut envelope = messages.envelope();
+            let Some((item, next)) = messages.peek(&mut envelope) else { break };
+            let event = match item {
+                Item::Message(Kind::Response { id, outcome }) => self.response(now, id, outcome, tx)?,
+                Item::Message(Kind::Notification { method }) => self.notification(now, method, &envelope.params(), tx)?,
+                Item::Message(Kind::Request { id, method }) => {
+                    let event = self.asked(now, id, method, &envelope, tx)?;
+                    // A call writes at most one frame, so between the messages of a batch it returns.
+                    event.or(messages.in_batch().then_some(ClientEvent::Pinged))
+                }
+                Item::Batch if self.takes_batches() => None,
+                Item::Batch => {
+                    messages.finish();
+                    return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
+                }
+                Item::Fault { violation, id, silent } => {
+                    // Without a method it is no request: if it has an id of ours, it was meant as an answer.
+                    let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
+                    self.fault(now, violation, id, silent || (was_read && !envelope.has_method()), tx)?
+                }
+            };
+            self.heard = now;
+            messages.advance(next);
+            if event.is_some() {
+                return Ok(event);
+            }
+        }
+        Ok(None)
+    }
+
+    fn takes_batches(&self) -> bool {
+        self.revision() == Some(Revision::V2025_03_26)
+    }
+
+    fn response<'f>(
+        &mut self,
+        now: Instant,
+        id: Option<Id<'f>>,
+        outcome: Result<RawJson<'f>, RawJson<'f>>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let outcome = outcome.map_err(PeerError::new);
+        let Some(id) = id else { return Ok(outcome.err().map(ClientEvent::PeerError)) };
+        let Some((slot, purpose)) = self.find(id) else { return Ok(self.unexpected(id, outcome)) };
+        // Its cancellation has begun and must be finished: this answer is late.
+        if self.is_given_up(slot, tx) {
+            return Ok(None);
+        }
+        if purpose == Purpose::Opening {
+            return self.opening(now, slot, outcome, tx);
+        }
+        let Some(outgoing) = self.calls.remove(slot) else { return Ok(None) };
+        let outcome = match outcome {
+            _ if purpose == Purpose::KeepAlive => return Ok(None),
+            Ok(result) => self.judge(&outgoing, result),
+            Err(error) => Outcome::Error(error),
+        };
+        Ok(Some(ClientEvent::Ended { call: Call(slot), outcome }))
+    }
+
+    /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was never asked, or a second one, is not.
+    fn unexpected<'f>(&mut self, id: Id<'f>, outcome: Result<RawJson<'f>, PeerError<'f>>) -> Option<ClientEvent<'f>> {
+        if !id.as_u32().is_some_and(|number| self.retired.remove(number)) {
+            return Some(ClientEvent::Violation(Violation::UnexpectedResponse));
+        }
+        let legacy =
+            matches!(self.phase, Phase::Initializing(..)) || self.revision().is_some_and(|revision| !revision.is_modern());
+        let result = outcome.ok().filter(|result| legacy && result.get("supportedVersions").is_some());
+        result.map(ClientEvent::LateDiscovery)
+    }
+
+    fn notification<'f>(
+        &mut self,
+        now: Instant,
+        method: JsonStr<'f>,
+        params: &Params<'f>,
+        tx: &Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        // The subscription that it belongs to. What belongs to one that is over is late.
+        let listen = match params.meta().and_then(|meta| meta.get(SUBSCRIPTION_ID)).map(|id| Id::parse(id.as_str())) {
+            None => None,
+            Some(id) => match id.and_then(|id| self.find(id)) {
+                Some((slot, Purpose::Listen { .. })) if !self.is_given_up(slot, tx) => Some(slot),
+                _ => return Ok(None),
+            },
+        };
+        let changed = |what| Ok(Some(ClientEvent::Changed { listen: listen.map(Call), what }));
+        if method == "notifications/progress" {
+            Ok(self.progressed(now, params, tx))
+        } else if method == "notifications/message" {
+            Ok(Some(ClientEvent::Log { params: params.raw() }))
+        } else if method == "notifications/cancelled" {
+            self.cancelled(params, tx)
+        } else if method == "notifications/subscriptions/acknowledged" {
+            Ok(listen.and_then(|slot| self.acknowledged(slot, params)))
+        } else if method == "notifications/tools/list_changed" {
+            changed(Changed::Tools)
+        } else if method == "notifications/prompts/list_changed" {
+            changed(Changed::Prompts)
+        } else if method == "notifications/resources/list_changed" {
+            changed(Changed::Resources)
+        } else if method == "notifications/resources/updated"
+            && let Some(uri) = params.get("uri").and_then(RawJson::as_string)
+        {
+            changed(Changed::Resource { uri })
+        } else {
+            Ok(Some(ClientEvent::Notification { method, params: *params }))
+        }
+    }
+
+    /// A token that is not in use is ignored: the report came late, or is none of ours.
+    fn progressed<'f>(&mut self, now: Instant, params: &Params<'f>, tx: &Tx<'_>) -> Option<ClientEvent<'f>> {
+        let token = params.get("progressToken").and_then(|token| Id::parse(token.as_str()))?;
+        let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_given_up(*slot, tx))?;
+        let outgoing = self.calls.get(slot).filter(|outgoing| outgoing.wants_progress)?;
+        if self.config.progress_prolongs && outgoing.purpose == Purpose::Application {
+            let deadline = now.saturating_add(outgoing.timeout).min(outgoing.limit);
+            self.calls.set_deadline(slot, Some(deadline));
+        }
+        Some(ClientEvent::Progress { call: Call(slot), params: params.raw() })
+    }
+
+    fn acknowledged<'f>(&mut self, slot: Slot, params: &Params<'f>) -> Option<ClientEvent<'f>> {
+        let outgoing = self.calls.get_mut(slot)?;
+        let again = core::mem::replace(&mut outgoing.purpose, Purpose::Listen { acknowledged: true });
+        if again == (Purpose::Listen { acknowledged: true }) {
+            return None;
+        }
+        self.calls.set_deadline(slot, None);
+        let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
+        Some(ClientEvent::Listening { call: Call(slot), filter })
+    }
+
+    /// Of a request of the server's (legacy), or of a subscription of ours (2026-07-28). What is unknown or over is ignored.
+    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &Tx<'_>) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let Some(id) = params.get("requestId").and_then(|id| Id::parse(id.as_str())) else { return Ok(None) };
+        if self.speaks().is_modern() {
+            let Some((slot, Purpose::Listen { .. })) = self.find(id) else { return Ok(None) };
+            if self.is_given_up(slot, tx) {
+                return Ok(None);
+            }
+            self.retire(slot);
+            return Ok(Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::EndedByServer }));
+        }
+        let Some(slot) = self.requests.find(id, id.hash()) else { return Ok(None) };
+        // An answer that has begun is finished; the server will ignore it.
+        if tx.is_open(FrameKey::response(slot.index, slot.serial)) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+            return Ok(None);
+        }
+        self.requests.remove(slot);
+        let reason = params.get("reason").and_then(RawJson::as_string);
+        Ok(Some(ClientEvent::RequestCancelled { request: RequestHandle(slot), reason }))
+    }
+
+    /// Something that is no message. If it was meant as an answer to a request of ours, that is over.
+    fn fault<'f>(
+        &mut self,
+        now: Instant,
+        violation: Violation,
+        id: Option<Id<'f>>,
+        silent: bool,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let report = Ok(Some(ClientEvent::Violation(violation)));
+        let Some(id) = id else { return report };
+        if silent {
+            let Some((slot, purpose)) = self.find(id) else { return report };
+            if self.is_given_up(slot, tx) {
+                return report;
+            }
+            // No modern server answers its probe like that. One that is too long may be a good one.
+            if purpose == Purpose::Opening && matches!(self.phase, Phase::Probing) && violation != Violation::TooLong {
+                return self.opening(now, slot, Ok(RawJson::NULL), tx);
+            }
+            // What takes its place is being written: this answer is late.
+            if purpose == Purpose::Opening && tx.is_open(FrameKey::OPENING) {
+                return report;
+            }
+            self.calls.remove(slot);
+            return Ok(Some(match purpose {
+                Purpose::Opening => {
+                    self.phase = Phase::Closed;
+                    ClientEvent::OpenFailed(super::OpenError::Invalid(violation))
+                }
+                Purpose::KeepAlive => ClientEvent::Violation(violation),
+                _ => ClientEvent::Ended { call: Call(slot), outcome: Outcome::Invalid(violation) },
+            }));
+        }
+        if self.speaks().is_modern() || self.requests.find(id, id.hash()).is_some() {
+            return report;
+        }
+        self.refuse(id, violation.into(), tx).map(Some)
+    }
+
+    /// Whether its cancellation has begun and must be finished.
+    fn is_given_up(&self, slot: Slot, tx: &Tx<'_>) -> bool {
+        let number = self.calls.get(slot).map(|call| call.number);
+        number.is_some_and(|number| tx.is_open(FrameKey::cancel(number)) || tx.is_open(FrameKey::timeout(number)))
+    }
+
+    /// The request of ours with this id, and what it is for.
+    fn find(&self, id: Id<'_>) -> Option<(Slot, Purpose)> {
+        let slot = self.calls.find(id, id.hash())?;
+        self.calls.get(slot).map(|outgoing| (slot, outgoing.purpose))
+    }
+}

@@ -1,0 +1,130 @@
+//! JSON that is kept: a copy of what a frame lent, or a value written down now to be sent later.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use core::fmt;
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::de::ReadError;
+use super::raw::RawJson;
+use super::ser::write_value;
+use super::write::{WriteError, Writer};
+use crate::error::SendError;
+use crate::lifecycle::Revision;
+
+/// A JSON value as text of its own: what a task that outlives the frame keeps.
+///
+/// ```
+/// use mcp_sansio::types::TextResult;
+/// use mcp_sansio::{OwnedJson, Revision};
+/// let written = OwnedJson::new(&TextResult::new("hello"), Revision::LATEST).unwrap();
+/// assert_eq!(written.as_raw().as_str(), r#"{"content":[{"type":"text","text":"hello"}]}"#);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct OwnedJson(Box<str>);
+
+impl OwnedJson {
+    /// Writes a value down, leaving out what `revision` does not know.
+    ///
+    /// # Errors
+    /// [`SendError::Value`] when the value's `Serialize` fails.
+    pub fn new<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Result<Self, SendError> {
+        let mut out = vec![0; FIRST_TRY];
+        loop {
+            let mut writer = Writer::new(&mut out, 0, revision, true);
+            match write_value(&mut writer, value) {
+                Ok(()) => {}
+                Err(WriteError::Value | WriteError::Overflow) => return Err(SendError::Value),
+            }
+            let len = writer.position();
+            if len <= out.len() {
+                out.truncate(len);
+                return String::from_utf8(out).map(|text| Self(text.into())).map_err(|_| SendError::Value);
+            }
+            out.resize(len, 0);
+        }
+    }
+
+    /// The value, to be looked at or sent.
+    #[must_use]
+    pub fn as_raw(&self) -> RawJson<'_> {
+        RawJson::scanned(&self.0)
+    }
+
+    /// The value as a type of yours, borrowing where it can.
+    ///
+    /// # Errors
+    /// What did not fit the type.
+    pub fn to<'f, T: Deserialize<'f>>(&'f self) -> Result<T, ReadError> {
+        self.as_raw().to()
+    }
+}
+
+impl From<RawJson<'_>> for OwnedJson {
+    fn from(raw: RawJson<'_>) -> Self {
+        Self(raw.as_str().into())
+    }
+}
+
+impl fmt::Debug for OwnedJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for OwnedJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_raw().serialize(serializer)
+    }
+}
+
+/// Bytes that most values fit; a longer one is formatted twice.
+const FIRST_TRY: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use serde::ser::Error as _;
+
+    use super::*;
+    use crate::types::TextResult;
+
+    #[test]
+    fn values_of_any_length_are_written_down() {
+        for len in [0, FIRST_TRY - 2, FIRST_TRY - 1, FIRST_TRY, 5 * FIRST_TRY] {
+            let text: String = core::iter::repeat_n('x', len).collect();
+            let owned = OwnedJson::new(&text, Revision::LATEST).unwrap();
+            assert_eq!(owned.as_raw().as_str().len(), len + 2);
+            assert!(owned.as_raw().as_string().is_some_and(|string| string == text.as_str()));
+        }
+    }
+
+    #[test]
+    fn what_a_revision_does_not_know_is_left_out() {
+        let result = crate::types::CallToolResult::new(&[]).structured_content(RawJson::EMPTY);
+        let at = |revision| OwnedJson::new(&result, revision).unwrap().as_raw().get("structuredContent").is_some();
+        assert!(at(Revision::LATEST) && !at(Revision::V2024_11_05));
+    }
+
+    #[test]
+    fn a_value_that_fails_is_an_error() {
+        struct Failing;
+        impl Serialize for Failing {
+            fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+                Err(S::Error::custom("no"))
+            }
+        }
+        assert_eq!(OwnedJson::new(&Failing, Revision::LATEST).err(), Some(SendError::Value));
+    }
+
+    #[test]
+    fn what_was_written_can_be_read_and_written_again() {
+        let owned = OwnedJson::new(&TextResult::new("a\n\"b\""), Revision::LATEST).unwrap();
+        let again = OwnedJson::new(&owned, Revision::V2024_11_05).unwrap();
+        assert_eq!(owned, again);
+        assert_eq!(owned, OwnedJson::from(owned.as_raw()));
+    }
+}

@@ -1,0 +1,204 @@
+//! What most messages have, as most writers write it: compared a word at a time, which is much faster than to look for where things end. Whatever is not
+//! found here is for the reader of any [`Envelope`] to find, and means the same there. A machine that does not load eight bytes at once has only that one.
+
+use super::envelope::Envelope;
+use super::member::{Level, Member};
+use super::span::Span;
+use crate::json::{byte, skip_clean, skip_digits};
+use crate::lifecycle::Usual;
+
+/// Where to go on: behind a member, or at the first key of what is inside.
+pub(super) enum Step {
+    Over(usize),
+    Into(Level, usize),
+}
+
+impl Envelope<'_> {
+    /// Keeps the member at `at` if it is one of these.
+    #[inline(always)]
+    pub(super) fn usual(&mut self, text: &[u8], level: Level, at: usize) -> Option<Step> {
+        let (rest, word) = word(text, at)?;
+        macro_rules! behind {
+            ($known:literal) => {
+                if begins(rest, word, $known) { Some(at + $known.len()) } else { None }
+            };
+        }
+        match level {
+            Level::Message => {
+                if let Some(end) = behind!(b"\"jsonrpc\":\"2.0\"") {
+                    self.version = true;
+                    return Some(self.over(Member::Version, end - 5, end));
+                }
+                if let Some(value) = behind!(b"\"method\":") {
+                    let (method, len) = Usual::named(rest.get(9..)?)?;
+                    self.method = Some(method);
+                    return Some(self.over(Member::Method, value, value + len));
+                }
+                if let Some(value) = behind!(b"\"id\":") {
+                    let end = skip_digits(text, value);
+                    let is_number = end > value && byte(text, value) != b'0' && matches!(byte(text, end), b',' | b'}');
+                    return if is_number { Some(self.over(Member::Id, value, end)) } else { None };
+                }
+                let inner = behind!(b"\"params\":{\"")?;
+                Some(self.into(Level::Params, Member::Params, inner - 1))
+            }
+            Level::Params => {
+                if let Some(inner) = behind!(b"\"name\":\"") {
+                    let end = skip_clean(text, inner);
+                    return if byte(text, end) == b'"' { Some(self.over(Member::Name, inner - 1, end + 1)) } else { None };
+                }
+                if let Some(inner) = behind!(b"\"arguments\":{\"") {
+                    return Some(self.into(Level::Arguments, Member::Arguments, inner - 1));
+                }
+                let inner = behind!(b"\"_meta\":{\"")?;
+                Some(self.into(Level::Meta, Member::Meta, inner - 1))
+            }
+            Level::Arguments | Level::Meta => None,
+        }
+    }
+
+    #[inline(always)]
+    fn over(&mut self, member: Member, value: usize, end: usize) -> Step {
+        self.keep(member, Span::new(value, end));
+        Step::Over(end)
+    }
+
+    /// Into the object whose first key begins there.
+    #[inline(always)]
+    fn into(&mut self, level: Level, member: Member, key: usize) -> Step {
+        self.keep(member, Span::begun(key - 1));
+        Step::Into(level, key)
+    }
+}
+
+/// What begins at `at`, and the first eight bytes of it in a word, where the machine loads those at once.
+#[inline(always)]
+pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
+    if cfg!(not(target_pointer_width = "64")) {
+        return None;
+    }
+    let rest = text.get(at..)?;
+    Some((rest, u64::from_le_bytes(*rest.first_chunk()?)))
+}
+
+/// `starts_with` for a text of known length, of which the first eight bytes have been loaded.
+#[inline(always)]
+pub(super) fn begins<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
+    match known.split_first_chunk() {
+        Some((first, rest)) => word == u64::from_le_bytes(*first) && text.get(8..).is_some_and(|text| text.starts_with(rest)),
+        None => {
+            let known = known.iter().rev().fold(0, |known, byte| known << 8 | u64::from(*byte));
+            word << (8 * (8 - L)) == known << (8 * (8 - L))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{format, string::String};
+
+    use super::*;
+    use crate::message::Kind;
+    use crate::message::id::Id;
+
+    const KEPT: [Member; 11] = [
+        Member::Version,
+        Member::Id,
+        Member::Method,
+        Member::Result,
+        Member::ProgressToken,
+        Member::Params,
+        Member::Arguments,
+        Member::Name,
+        Member::Uri,
+        Member::Cursor,
+        Member::Meta,
+    ];
+
+    /// What was found, without whitespace.
+    fn found(text: &str) -> String {
+        let mut envelope = Envelope::new(text);
+        let read = envelope.read(0, 0) == Ok(text.len());
+        let kind = match envelope.kind() {
+            Ok(Kind::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
+            Ok(Kind::Notification { method }) => format!("notification {method:?}"),
+            Ok(Kind::Response { id, outcome }) => format!("response {:?} {outcome:?}", id.map(Id::as_str)),
+            Err(violation) => format!("{violation:?}"),
+        };
+        let kept = KEPT.map(|member| envelope.value(member));
+        let arguments = envelope.params().arguments();
+        let arguments = ["a", "b"].map(|key| arguments.get(key));
+        let all = if read { format!("{kind} {:?} {arguments:?}", kept) } else { kind };
+        format!("{read} {all}").replace(' ', "")
+    }
+
+    #[test]
+    fn what_is_written_as_most_writers_do_means_the_same_with_whitespace() {
+        let heads = [
+            "\"jsonrpc\":~\"2.0\"~",
+            "\"jsonrpc\":~\"2.1\"~",
+            "\"jsonrpc\":~\"2.0~",
+            "\"json\\u0072pc\":~\"2.0\"~",
+            "\"jsonrpc\":~2.0~",
+            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"2.0\"~",
+            "\"jsonrpc\":~\"2.0\"~,~\"jsonrpc\":~\"1.0\"~",
+        ];
+        let ids = [
+            "\"id\":~7~",
+            "\"id\":~120~",
+            "\"id\":~0~",
+            "\"id\":~01~",
+            "\"id\":~-1~",
+            "\"id\":~1.5~",
+            "\"id\":~1e2~",
+            "\"id\":~\"7\"~",
+            "\"id\":~null~",
+            "\"id\":~",
+            "\"id\":~7~,~\"id\":~8~",
+            "\"i\":~7~",
+            "\"idx\":~7~",
+            "\"id\"~:~7~",
+        ];
+        let methods = [
+            "\"method\":~\"tools/call\"~",
+            "\"method\":~\"tools/calls\"~",
+            "\"method\":~\"tools/call~",
+            "\"method\":~\"prompts/get\"~",
+            "\"method\":~\"resources/read\"~",
+            "\"method\":~\"tools\\/call\"~",
+            "\"method\":~7~",
+            "\"result\":~{~}~",
+            "\"method\":~\"tools/call\"~,~\"result\":~{~}~",
+            "\"method\":~\"tools/call\"~,~\"method\":~\"ping\"~",
+        ];
+        let params = [
+            "\"params\":~{~\"name\":~\"x\"~,~\"arguments\":~{~\"a\":~1~,~\"b\":~\"text\\n\"~}~}~",
+            "\"params\":~{~\"arguments\":~{~\"\\u0061\":~[1]~}~,~\"name\":~\"a\\\"b\"~}~",
+            "\"params\":~{~}~",
+            "\"params\":~[1]~",
+            "\"params\":~{~\"_meta\":~{~\"progressToken\":~3~}~,~\"name\":~7~}~",
+            "\"params\":~{~\"name\":~\"x~",
+            "\"params\":~{~\"name\":~\"x\"~,~\"name\":~\"y\"~}~",
+            "\"params\":~{~\"arguments\":~{~}~,~\"arguments\":~{~\"a\":~1~}~}~",
+            "\"params\":~{~\"a\":~1~}~,~\"params\":~{~\"a\":~1~}~",
+            "\"params\":~{~\"cursor\":~\"c\"~,~}~",
+        ];
+        let check = |members: [&str; 4]| {
+            let text = format!("{{~{}~}}", members.join(",~"));
+            assert_eq!(found(&text.replace('~', "")), found(&text.replace('~', " ")), "{text}");
+        };
+        for head in heads {
+            for id in ids {
+                for method in methods {
+                    for params in params {
+                        check([head, id, method, params]);
+                        check([method, params, head, id]);
+                    }
+                }
+            }
+        }
+        assert!(found(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#).starts_with("truerequest7ToolsCall"));
+    }
+}

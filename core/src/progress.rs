@@ -1,0 +1,141 @@
+//! How far a request has come, and what of that the peer is told.
+
+use crate::error::SendError;
+use crate::handle::Answered;
+use crate::json::{WriteError, Writer};
+use crate::lifecycle::Revision;
+use crate::rpc::write_notification_head;
+use crate::time::Instant;
+use crate::tx::Tx;
+use core::time::Duration;
+
+/// How far a request has come.
+///
+/// `Progress::of(3).total(10).message("three of ten")`
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    done: Amount,
+    total: Option<Amount>,
+    message: Option<&'a str>,
+}
+
+impl<'a> Progress<'a> {
+    /// This much is done. It must be more than last time: less is not sent.
+    pub fn of(done: impl Into<Amount>) -> Self {
+        Self { done: done.into(), total: None, message: None }
+    }
+
+    /// Of this much.
+    #[must_use]
+    pub fn total(self, total: impl Into<Amount>) -> Self {
+        Self { total: Some(total.into()), ..self }
+    }
+
+    /// In words (2025-03-26 on).
+    #[must_use]
+    pub const fn message(self, message: &'a str) -> Self {
+        Self { message: Some(message), ..self }
+    }
+}
+
+/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware needs no floating point for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Amount {
+    whole: u64,
+    millionths: u32,
+}
+
+impl From<u64> for Amount {
+    fn from(whole: u64) -> Self {
+        Self { whole, millionths: 0 }
+    }
+}
+
+impl From<u32> for Amount {
+    fn from(whole: u32) -> Self {
+        u64::from(whole).into()
+    }
+}
+
+impl From<i32> for Amount {
+    /// A negative number counts as zero.
+    fn from(whole: i32) -> Self {
+        u64::try_from(whole).unwrap_or(0).into()
+    }
+}
+
+impl From<f64> for Amount {
+    /// Rounded to the millionth; a negative number counts as zero.
+    fn from(value: f64) -> Self {
+        let whole = value as u64;
+        let millionths = ((value - whole as f64) * 1e6 + 0.5) as u32;
+        if millionths >= 1_000_000 { Self { whole: whole.saturating_add(1), millionths: 0 } } else { Self { whole, millionths } }
+    }
+}
+
+impl Amount {
+    const ZERO: Self = Self { whole: 0, millionths: 0 };
+
+    fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        writer.unsigned(self.whole)?;
+        if self.millionths == 0 {
+            return Ok(());
+        }
+        let mut digits = *b".000000";
+        let mut rest = self.millionths;
+        for digit in digits.iter_mut().skip(1).rev() {
+            *digit += (rest % 10) as u8;
+            rest /= 10;
+        }
+        let zeros = digits.iter().rev().take_while(|digit| **digit == b'0').count();
+        writer.put(digits.get(..digits.len() - zeros).unwrap_or_default())
+    }
+}
+
+/// What has been told of a request.
+#[derive(Debug)]
+pub(crate) struct Reported {
+    done: Amount,
+    /// When the next report may be; at the far end of time, there was none yet.
+    next: Instant,
+}
+
+impl Reported {
+    pub(crate) const NOTHING: Self = Self { done: Amount::ZERO, next: Instant::NEVER };
+
+    /// Tells whoever gave the request this `token`, if it is more than last time and not too soon.
+    pub(crate) fn report(
+        &mut self,
+        now: Instant,
+        interval: Duration,
+        token: &str,
+        progress: &Progress<'_>,
+        revision: Revision,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let last = progress.total == Some(progress.done);
+        let told = self.next != Instant::NEVER;
+        if told && (progress.done <= self.done || (now < self.next && !last)) {
+            return Ok(Answered::Held);
+        }
+        tx.whole_frame(revision, &mut |writer| {
+            write_notification_head(writer, "notifications/progress")?;
+            writer.put(b"{\"progressToken\":")?;
+            writer.put(token.as_bytes())?;
+            writer.put(b",\"progress\":")?;
+            progress.done.write(writer)?;
+            if let Some(total) = progress.total {
+                writer.put(b",\"total\":")?;
+                total.write(writer)?;
+            }
+            if let Some(message) = progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26) {
+                writer.put(b",\"message\":")?;
+                writer.string(message)?;
+            }
+            writer.put(b"}}")
+        })?;
+        let next = now.saturating_add(interval).min(Instant::from_millis(u64::MAX - 1));
+        *self = Self { done: progress.done, next };
+        Ok(Answered::Sent)
+    }
+}

@@ -1,0 +1,222 @@
+//! Who may ask what, and when.
+
+use super::Server;
+use crate::json::RawJson;
+use crate::lifecycle::{ClientCapability, Method, Revision};
+use crate::message::{Envelope, Id, Member, Params};
+use crate::rpc::{ErrorCode, RpcError};
+use crate::types::LoggingLevel;
+use crate::uri_template::is_uri;
+use crate::violation::Violation;
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// Everything that is checked before a request is looked at closely, in the order of the specification's checks.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(super) fn admit<'f>(
+        &self,
+        id: Id<'f>,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        in_batch: bool,
+    ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
+        let modern = envelope.has(Member::ProtocolVersion) || self.scope.is_none() && envelope.has(Member::ClientCapabilities);
+        let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
+        let refuse = |refusal: Refusal<'f>| (revision, refusal);
+        // First of all, since no refusal may be written with an id that another request uses.
+        let hash = id.hash();
+        if self.requests.find(id, hash).is_some_and(|slot| self.acknowledging != Some(slot)) {
+            return Err(refuse(Violation::IdInUse.into()));
+        }
+        if id.is_too_long() {
+            return Err(refuse(Violation::IdTooLong.into()));
+        }
+        if !matches!(envelope.first_byte(Member::Params), 0 | b'{') {
+            return Err(refuse(Violation::InvalidParams.into()));
+        }
+        let (capabilities, log_level) = if modern {
+            self.admit_modern(method, envelope, in_batch)
+        } else {
+            self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
+        }
+        .map_err(refuse)?;
+        let token = envelope.value(Member::ProgressToken);
+        let token = match token.map(|token| Id::parse(token.as_str())) {
+            Some(None) => return Err(refuse(Refusal::params("The progress token must be a string or an integer"))),
+            Some(Some(token)) if token.is_too_long() => return Err(refuse(Violation::IdTooLong.into())),
+            token => token.flatten(),
+        };
+        if !is_usual_call(method, envelope) {
+            check_params(method, &envelope.params(), modern).map_err(|message| refuse(Refusal::params(message)))?;
+        }
+        Ok(Context { hash, token, revision, capabilities, log_level })
+    }
+
+    /// 2026-07-28, basic (request metadata) and basic/versioning.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn admit_modern<'f>(
+        &self,
+        method: Method<'f>,
+        envelope: &Envelope<'f>,
+        in_batch: bool,
+    ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
+        let (Some(version), Some(declared)) =
+            (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
+        else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        let Some(requested) = version.as_string().filter(|_| declared.is_object()) else {
+            return Err(Violation::InvalidMeta.into());
+        };
+        let supported = self.config.revisions;
+        match Revision::from_json(requested) {
+            Some(revision) if revision.is_modern() && supported.contains(revision) => {}
+            _ => {
+                let error = RpcError::unsupported_version(supported, version);
+                return Err(Refusal { violation: Violation::UnsupportedVersion, error });
+            }
+        }
+        if in_batch {
+            return Err(Violation::BatchNotAllowed.into());
+        }
+        self.admit_method(method, Revision::LATEST)?;
+        let level = envelope.value(Member::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
+        if level == Some(None) {
+            return Err(Refusal::params("Unknown log level"));
+        }
+        Ok((ClientCapability::read(declared, Revision::LATEST), level.flatten()))
+    }
+
+    /// 2024-11-05 to 2025-11-25, basic/lifecycle.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn admit_legacy<'f>(&self, method: Method<'f>, in_batch: bool) -> Result<ClientCapability, Refusal<'f>> {
+        match (method, self.scope) {
+            (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
+            (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
+            (Method::Initialize | Method::Ping | Method::Shutdown, None) => Ok(ClientCapability::NONE),
+            (_, Some(scope)) => self.admit_method(method, scope.revision).map(|()| scope.capabilities),
+            (_, None) => {
+                if method.rule().is_none() && !self.is_own(method) {
+                    return Err(Violation::UnknownMethod.into());
+                }
+                let mut refusal = Refusal::from(Violation::NotInitialized);
+                let revisions = self.config.revisions;
+                if !revisions.contains(Revision::LATEST) {
+                    refusal.error = RpcError::new(ErrorCode::InvalidRequest, "Send initialize first");
+                } else if revisions.newest_legacy().is_none() {
+                    refusal = Violation::InvalidMeta.into();
+                }
+                Err(refusal)
+            }
+        }
+    }
+
+    fn admit_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
+        let allowed = match method.rule() {
+            Some(rule) => rule.allows(revision, self.config.capabilities),
+            None => self.is_own(method),
+        };
+        if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
+    }
+
+    fn is_own(&self, method: Method<'_>) -> bool {
+        matches!(method, Method::Other(name) if self.config.methods.iter().any(|own| name == *own))
+    }
+}
+
+/// What is known of a request that was admitted.
+pub(super) struct Context<'f> {
+    pub(super) hash: u32,
+    pub(super) token: Option<Id<'f>>,
+    pub(super) revision: Revision,
+    pub(super) capabilities: ClientCapability,
+    pub(super) log_level: Option<LoggingLevel>,
+}
+
+/// Why a request was not admitted.
+pub(super) struct Refusal<'e> {
+    pub(super) violation: Violation,
+    pub(super) error: RpcError<'e>,
+}
+
+impl<'e> Refusal<'e> {
+    pub(super) fn new(violation: Violation, error: RpcError<'e>) -> Self {
+        Self { violation, error }
+    }
+
+    pub(super) fn params(message: &'e str) -> Self {
+        Self { violation: Violation::InvalidParams, error: RpcError::invalid_params(message) }
+    }
+
+    /// An answer with an id that is in use would end the request that uses it.
+    pub(super) fn id<'f>(&self, id: Id<'f>) -> Option<Id<'f>> {
+        (self.violation != Violation::IdInUse).then_some(id)
+    }
+}
+
+impl From<Violation> for Refusal<'_> {
+    fn from(violation: Violation) -> Self {
+        Self { violation, error: RpcError::new(violation.code(), violation.message()) }
+    }
+}
+
+/// Whether there is nothing to be checked but what has been seen already: a name and arguments.
+#[inline]
+fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
+    cfg!(target_pointer_width = "64")
+        && matches!(method, Method::ToolsCall)
+        && envelope.first_byte(Member::Name) == b'"'
+        && envelope.first_byte(Member::Arguments) == b'{'
+        && !envelope.has(Member::InputResponses)
+        && !envelope.has(Member::RequestState)
+}
+
+/// The shape of the parameters, as far as all applications need it.
+#[cfg_attr(target_pointer_width = "64", inline(never))]
+fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool) -> Result<(), &'static str> {
+    let uri = |key| params.get(key).and_then(RawJson::as_string).is_some_and(is_uri);
+    let optional_string = |key| params.get(key).is_none_or(|value| value.as_string().is_some());
+    let optional_objects =
+        |key| params.get(key).is_none_or(|map| map.is_object() && map.members().all(|(_, value)| value.is_object()));
+    match method {
+        Method::ToolsCall | Method::PromptsGet if params.first_byte(Member::Name) != b'"' => Err("params.name must be a string"),
+        Method::ToolsCall if !matches!(params.first_byte(Member::Arguments), 0 | b'{') => {
+            Err("params.arguments must be an object")
+        }
+        Method::PromptsGet if !is_string_map(params.arguments().raw()) => Err("params.arguments must be an object of strings"),
+        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe if !uri("uri") => {
+            Err("params.uri must be a URI")
+        }
+        Method::ToolsList | Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList
+            if !optional_string("cursor") =>
+        {
+            Err("params.cursor must be a string")
+        }
+        Method::CompletionComplete => {
+            let reference = params.get("ref").is_some_and(|r| {
+                let kind = r.get("type").and_then(RawJson::as_string);
+                let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
+                kind.is_some_and(|kind| (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri")))
+            });
+            let argument = params.get("argument").is_some_and(is_string_map)
+                && params.get("argument").is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
+            match (reference, argument) {
+                (false, _) => Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri"),
+                (_, false) => Err("params.argument must have the strings name and value"),
+                _ => Ok(()),
+            }
+        }
+        Method::SubscriptionsListen if !params.get("notifications").is_some_and(RawJson::is_object) => {
+            Err("params.notifications must be an object")
+        }
+        Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
+            if modern && (!optional_objects("inputResponses") || !optional_string("requestState")) =>
+        {
+            Err("params.inputResponses must be an object of objects and params.requestState a string")
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_string_map(value: RawJson<'_>) -> bool {
+    value.is_object() && value.members().all(|(_, value)| value.as_string().is_some())
+}

@@ -1,0 +1,43 @@
+//! What a form has filled in already.
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use super::{FieldSchema, RequestedSchema};
+
+/// The defaults of a form's fields, as the object that an answer would have: see [`RequestedSchema::defaults`].
+#[derive(Clone, Copy, Debug)]
+pub struct FormDefaults<'a>(RequestedSchema<'a>);
+
+impl<'a> RequestedSchema<'a> {
+    /// What to show in the fields before the person has touched them (client/elicitation: SHOULD). Fields without a default are left out.
+    #[must_use]
+    pub const fn defaults(self) -> FormDefaults<'a> {
+        FormDefaults(self)
+    }
+}
+
+impl Serialize for FormDefaults<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        for field in self.0.fields().flatten() {
+            match field.schema {
+                FieldSchema::String(schema) => put(&mut object, field.name, schema.default)?,
+                FieldSchema::Number(schema) => put(&mut object, field.name, schema.default)?,
+                FieldSchema::Boolean(schema) => put(&mut object, field.name, schema.default)?,
+                FieldSchema::Select(schema) => put(&mut object, field.name, schema.default)?,
+                FieldSchema::SelectMany(schema) => put(&mut object, field.name, schema.default)?,
+                FieldSchema::Other(_) => {}
+            }
+        }
+        object.end()
+    }
+}
+
+fn put<M: serde::ser::SerializeMap, T: Serialize>(
+    object: &mut M,
+    name: super::Text<'_>,
+    default: Option<T>,
+) -> Result<(), M::Error> {
+    default.map_or(Ok(()), |default| object.serialize_entry(&name, &default))
+}

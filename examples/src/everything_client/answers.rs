@@ -1,0 +1,65 @@
+//! What is answered to a server's questions: forms with their defaults, or else something that fits.
+
+use mcp_sansio::types::{ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema};
+use mcp_sansio_adapters::stdio::client::{Answer, Handler, Question};
+use serde_json::{Map, Value, json};
+
+/// Agrees to everything.
+pub(crate) struct Answers;
+
+impl Handler for Answers {
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        question.answer(&match &question.request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => {
+                json!({"action": "accept", "content": fill(&form.requested_schema)})
+            }
+            InputRequest::Elicit(ElicitParams::Url(_)) => json!({"action": "accept"}),
+            InputRequest::CreateMessage(_) => {
+                let content = json!({"type": "text", "text": "Paris"});
+                json!({"role": "assistant", "content": content, "model": "a-model-of-none", "stopReason": "endTurn"})
+            }
+            InputRequest::ListRoots => json!({"roots": [{"uri": "file:///tmp/everything", "name": "everything"}]}),
+            _ => return question.refuse(),
+        })
+    }
+}
+
+/// The default of each field, else the least that fits.
+fn fill(schema: &RequestedSchema<'_>) -> Value {
+    let mut content = Map::new();
+    for field in schema.fields().flatten() {
+        let value = match field.schema {
+            FieldSchema::String(string) => match (string.default, string.format) {
+                (Some(default), _) => default.to_string().into(),
+                (None, Some(format)) if format == "email" => "ada@example.com".into(),
+                (None, Some(format)) if format == "uri" => "https://example.com/".into(),
+                (None, Some(format)) if format == "date" => "2026-07-28".into(),
+                (None, Some(format)) if format == "date-time" => "2026-07-28T12:00:00Z".into(),
+                _ => "x".repeat(usize::try_from(string.min_length.unwrap_or(1).max(1)).unwrap_or(1)).into(),
+            },
+            FieldSchema::Number(number) => {
+                let integer = number.kind == NumberKind::Integer;
+                let least = number.default.or(number.minimum).and_then(|least| serde_json::to_value(least).ok());
+                least.unwrap_or_else(|| if integer { json!(1) } else { json!(0.5) })
+            }
+            FieldSchema::Boolean(boolean) => boolean.default.unwrap_or(true).into(),
+            FieldSchema::Select(select) => {
+                select.default.map(|default| default.to_string()).or_else(|| first(select.options)).unwrap_or_default().into()
+            }
+            FieldSchema::SelectMany(select) => match select.default {
+                Some(defaults) => defaults.iter().flatten().map(|default| default.to_string()).collect(),
+                None => first(select.items.0).into_iter().collect(),
+            },
+            _ => continue,
+        };
+        content.insert(field.name.to_string(), value);
+    }
+    content.into()
+}
+
+fn first(options: Options<'_>) -> Option<String> {
+    match options {
+        Options::Plain(values) | Options::Legacy { values, .. } => values.iter().flatten().next().map(|value| value.to_string()),
+        Options::Titled(choices) => choices.iter().flatten().next().map(|choice| choice.value.to_string()),
+    }
+}

@@ -1,0 +1,98 @@
+//! A client that can do everything: what the official conformance suite asks of a client, by scenario, and a tour of whatever a server offers.
+
+mod answers;
+mod scenario;
+mod tour;
+
+use std::ffi::OsString;
+use std::net::TcpStream;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientCapability, ClientConfig, Era};
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, PolledStreams, Process};
+
+use answers::Answers;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let Some((words, server)) = split(&arguments) else {
+        eprint!("{HELP}");
+        return ExitCode::from(2);
+    };
+    let scenario =
+        words.first().cloned().or_else(|| std::env::var("MCP_CONFORMANCE_SCENARIO").ok()).unwrap_or_else(|| "tour".into());
+    // The suite says which revision it wants; a person may leave that to the probe.
+    let era = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")
+        .ok()
+        .map(|version| if version.as_str() < "2026-07-28" { Era::Legacy } else { Era::Modern });
+    let played = connect(&server, era).and_then(|mut client| {
+        let played = scenario::play(&scenario, &mut client);
+        client.close()?;
+        played
+    });
+    match played {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("everything-client: {scenario}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Words of our own, and where the server is.
+fn split(arguments: &[OsString]) -> Option<(Vec<String>, Server)> {
+    let at = arguments.iter().position(|argument| argument == "--" || argument == "--tcp")?;
+    let words = arguments.get(..at)?.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+    let rest = arguments.get(at + 1..).filter(|rest| !rest.is_empty())?;
+    let server =
+        if arguments.get(at)? == "--" { Server::Command(rest.to_vec()) } else { Server::Tcp(rest.first()?.to_str()?.to_owned()) };
+    (words.len() < 2 && words.iter().all(|word| !word.starts_with('-'))).then_some((words, server))
+}
+
+enum Server {
+    Command(Vec<OsString>),
+    Tcp(String),
+}
+
+fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> {
+    let connector = Connector::new(&CONFIG).handler(Answers);
+    let connector = if let Some(era) = era { connector.era(era) } else { connector };
+    match server {
+        Server::Command(words) => {
+            let mut words = words.iter();
+            let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
+            command.args(words);
+            connector.connect(Process::new(command))
+        }
+        Server::Tcp(address) => {
+            let output = TcpStream::connect(address)?;
+            output.set_nodelay(true)?;
+            connector.connect(PolledStreams::new(address.as_str(), output.try_clone()?, output)?)
+        }
+    }
+}
+
+static CONFIG: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("everything-client", env!("CARGO_PKG_VERSION")),
+    ClientCapability::ROOTS_LIST_CHANGED
+        .and(ClientCapability::SAMPLING_TOOLS)
+        .and(ClientCapability::ELICITATION_FORM)
+        .and(ClientCapability::ELICITATION_URL),
+)
+.call_timeout(Duration::from_secs(20));
+
+const HELP: &str = "\
+Speaks with a server as the conformance suite wants it, or takes a tour of all that it offers.
+
+usage: everything-client [SCENARIO] -- PROGRAM [ARGUMENT…]
+       everything-client [SCENARIO] --tcp HOST:PORT
+
+The scenario is that of MCP_CONFORMANCE_SCENARIO if there is no word: initialize, tools_call,
+elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
+json-schema-ref-no-deref, json-schema-2020-12-preservation; or tour, which is the default.
+MCP_CONFORMANCE_PROTOCOL_VERSION says which era is spoken; without it, the client finds out.
+
+example: everything-client tour -- target/debug/everything-server --stdio
+";

@@ -1,0 +1,46 @@
+//! The scenarios of the official conformance suite that need no HTTP.
+
+use mcp_sansio::RawJson;
+use mcp_sansio_adapters::stdio::client::{Client, Error};
+use serde_json::{Value, json};
+
+use super::tour::tour;
+
+/// Plays one.
+pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error> {
+    match scenario {
+        "tour" => return tour(client),
+        // Schemas are data: nothing in them is ever fetched.
+        "initialize" | "request-metadata" | "json-schema-ref-no-deref" => {
+            client.list_tools()?;
+        }
+        "tools_call" => {
+            client.list_tools()?;
+            client.call_tool("add_numbers", &json!({"a": 5, "b": 3}))?;
+        }
+        "elicitation-sep1034-client-defaults" => {
+            client.list_tools()?;
+            client.call_tool("test_client_elicitation_defaults", &json!({}))?;
+        }
+        "sep-2322-client-request-state" => {
+            client.list_tools()?;
+            for tool in ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"] {
+                client.call_tool(tool, &json!({}))?;
+            }
+        }
+        "json-schema-2020-12-preservation" => {
+            let tools = client.list_tools()?;
+            let tool = tools.raw().find(|tool| {
+                tool.get("name").and_then(RawJson::as_string).is_some_and(|name| name == "json_schema_2020_12_tool")
+            });
+            let schema =
+                tool.and_then(|tool| tool.get("inputSchema")).map(|schema| serde_json::from_str::<Value>(schema.as_str()));
+            client.call_tool("json_schema_echo", &json!({"schema": schema.and_then(Result::ok)}))?;
+        }
+        unknown => {
+            let message = format!("no scenario `{unknown}` here");
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, message).into());
+        }
+    }
+    Ok(())
+}

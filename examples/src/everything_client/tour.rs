@@ -1,0 +1,97 @@
+//! All that a server offers, once.
+
+use mcp_sansio::types::{CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference};
+use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
+use serde_json::{Map, Value, json};
+
+/// Lists everything, calls every tool with the least that its schema wants, reads every resource and prompt, completes and subscribes. Prints a line for each;
+/// an error is only what the connection has, since a tool may be there to fail.
+pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
+    println!("speaks {}", client.revision().map_or("nothing", |revision| revision.as_str()));
+    // A server need not log.
+    let _ = client.set_level(LoggingLevel::Debug);
+    let tools = client.list_tools();
+    for tool in entries(offered(tools)?.as_ref()) {
+        let arguments = least(&tool["inputSchema"]);
+        let params = json!({"name": tool["name"], "arguments": arguments});
+        let called = client.call("tools/call", &params, CallOptions::new().progress());
+        said(
+            "tools/call",
+            &tool["name"],
+            called.map(|result| result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true)),
+        )?;
+    }
+    let resources = client.list_resources();
+    for resource in entries(offered(resources)?.as_ref()) {
+        let uri = resource["uri"].as_str().unwrap_or_default();
+        said("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
+        said("subscribe", &resource["uri"], client.subscribe(uri).and_then(|()| client.unsubscribe(uri)).map(|()| false))?;
+    }
+    let templates = client.list_resource_templates();
+    for template in entries(offered(templates)?.as_ref()) {
+        let uri = template["uriTemplate"].as_str().unwrap_or_default();
+        let filled: String = uri
+            .split('{')
+            .enumerate()
+            .map(|(at, part)| match part.split_once('}') {
+                Some((_, rest)) if at > 0 => format!("1{rest}"),
+                _ => part.to_owned(),
+            })
+            .collect();
+        said("resources/read", &filled.as_str().into(), client.read_resource(&filled).map(|_| false))?;
+    }
+    let prompts = client.list_prompts();
+    for prompt in entries(offered(prompts)?.as_ref()) {
+        let name = prompt["name"].as_str().unwrap_or_default();
+        let wanted = prompt["arguments"].as_array().into_iter().flatten();
+        let arguments: Map<_, _> =
+            wanted.filter_map(|wanted| Some((wanted["name"].as_str()?.to_owned(), "test://x".into()))).collect();
+        said("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
+        if let Some(argument) = arguments.keys().next() {
+            let reference = CompletionRef::Prompt(PromptReference::new(name));
+            let completed = client.complete(&CompleteParams::new(reference, CompletionArgument::new(argument, "t")));
+            said("completion/complete", &prompt["name"], completed.map(|_| false))?;
+        }
+    }
+    Ok(())
+}
+
+/// What the server does not have is not on the tour.
+fn offered(listed: Result<Listing, Error>) -> Result<Option<Listing>, Error> {
+    match listed {
+        Err(Error::NotOffered { .. }) => Ok(None),
+        listed => listed.map(Some),
+    }
+}
+
+fn entries(listing: Option<&Listing>) -> Vec<Value> {
+    listing.into_iter().flat_map(Listing::raw).filter_map(|entry| serde_json::from_str(entry.as_str()).ok()).collect()
+}
+
+/// A value for each required property.
+fn least(schema: &Value) -> Map<String, Value> {
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let value = |key: &str| match schema["properties"][key]["type"].as_str() {
+        Some("number") => json!(0.1),
+        Some("integer") => json!(1),
+        Some("boolean") => json!(true),
+        Some("array") => json!([]),
+        Some("object") => json!({}),
+        _ => json!("x"),
+    };
+    required.map(|key| (key.to_owned(), value(key))).collect()
+}
+
+/// Prints what became of it. The server's own errors are answers too.
+fn said(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), Error> {
+    let what = what.as_str().unwrap_or_default();
+    match outcome {
+        Ok(false) => println!("{method} {what}: answered"),
+        Ok(true) => println!("{method} {what}: failed, as it says itself"),
+        Err(Error::Peer(fault)) => println!("{method} {what}: error: {fault}"),
+        Err(Error::NotOffered { .. }) => println!("{method} {what}: not offered"),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! Tools that take time. They wait, and the server serves others; when the client cancels, they are dropped where they wait.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio::types::{LoggingLevel, TextResult};
+use mcp_sansio::{LogMessage, Progress, RawJson};
+use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use smol::Timer;
+
+/// Lets time pass and, if that is wanted, tells every 100 ms how much did.
+pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
+    let seconds = ctx.arguments().get("seconds").and_then(RawJson::as_f64).filter(|seconds| (0.0..=3600.0).contains(seconds));
+    let seconds = seconds.ok_or(Failure::tool("The argument seconds must be a number from 0 to 3600"))?;
+    let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
+    while let Some(rest) = lasts.checked_sub(begun.elapsed()).filter(|rest| !rest.is_zero()) {
+        ctx.progress(&Progress::of(begun.elapsed().as_secs_f64()).total(seconds)).await?;
+        Timer::after(step.min(rest)).await;
+    }
+    ctx.reply(&TextResult::new(&format!("That took {seconds} seconds")))
+}
+
+/// Reports 0, 50 and 100 of 100.
+pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {
+    for done in [0, 50, 100] {
+        ctx.progress(&Progress::of(done).total(100)).await?;
+        // After the last report, too: some clients forget the token in the moment they see the answer.
+        Timer::after(STEP).await;
+    }
+    ctx.reply(&TextResult::new("Reported 0, 50 and 100 of 100"))
+}
+
+/// Logs three messages.
+pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
+    for number in 1..=3 {
+        let said = format!("Message {number} of 3");
+        ctx.log(&LogMessage::new(LoggingLevel::Info, &said).logger("everything-server")).await?;
+        Timer::after(STEP).await;
+    }
+    ctx.reply(&TextResult::new("Logged three messages"))
+}
+
+/// Answers a little later.
+pub(super) async fn pause(ctx: &Context) -> Result<Reply, Failure> {
+    Timer::after(Duration::from_millis(100)).await;
+    ctx.reply(&TextResult::new("Here I am again"))
+}
+
+const STEP: Duration = Duration::from_millis(50);

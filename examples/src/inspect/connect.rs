@@ -1,0 +1,61 @@
+//! The connection.
+
+use std::io;
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientCapability, ClientConfig};
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, PolledStreams, Process, Stderr, Way};
+
+use super::options::{Era, Options, Server};
+use super::table::plain;
+use super::terminal::Terminal;
+
+/// A person at a terminal can fill in forms, look at pages, and name directories.
+pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
+    let asks = ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL).and(ClientCapability::ROOTS);
+    let info = Implementation::new("inspect", env!("CARGO_PKG_VERSION"));
+    ClientConfig::new(info, asks.and(ClientCapability::SAMPLING)).call_timeout(timeout).probe_timeout(timeout)
+}
+
+pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Result<Client<'c>, Error> {
+    let mut connector = Connector::new(config).handler(Terminal::default());
+    if options.trace {
+        connector = connector.trace(|way, line| {
+            let arrow = if way == Way::Sent { "→" } else { "←" };
+            eprintln!("{arrow} {}", plain(&String::from_utf8_lossy(line)));
+        });
+    }
+    connector = match options.era {
+        Era::Find => connector,
+        Era::Legacy => connector.era(mcp_sansio::Era::Legacy),
+        Era::Modern => connector.era(mcp_sansio::Era::Modern),
+    };
+    let start = |server: &str, error: io::Error| Error::Start { server: server.to_owned(), error };
+    match &options.server {
+        Server::Command(words) => {
+            let mut words = words.iter();
+            let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
+            command.args(words);
+            connector.connect(Process::new(command).stderr(if options.trace { Stderr::Inherit } else { Stderr::Keep }))
+        }
+        Server::Tcp(address) => {
+            let streams = TcpStream::connect(address).and_then(|output| {
+                output.set_nodelay(true)?;
+                PolledStreams::new(address.as_str(), output.try_clone()?, output)
+            });
+            connector.connect(streams.map_err(|error| start(address, error))?)
+        }
+        #[cfg(unix)]
+        Server::Unix(path) => {
+            let name = path.to_string_lossy();
+            let streams = std::os::unix::net::UnixStream::connect(path)
+                .and_then(|output| PolledStreams::new(name.as_ref(), output.try_clone()?, output));
+            connector.connect(streams.map_err(|error| start(&name, error))?)
+        }
+        #[cfg(not(unix))]
+        Server::Unix(path) => Err(start(&path.to_string_lossy(), io::ErrorKind::Unsupported.into())),
+    }
+}

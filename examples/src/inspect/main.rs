@@ -1,0 +1,155 @@
+//! Looks at a server from the command line: what it offers, and what it answers. `inspect --help`
+
+mod arguments;
+mod bar;
+mod connect;
+mod form;
+mod offer;
+mod options;
+mod result;
+mod table;
+mod terminal;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
+use mcp_sansio::{CallOptions, OwnedJson, RawJson};
+use mcp_sansio_adapters::stdio::client::{Client, Error};
+use serde_json::{Value, json};
+
+use options::{Action, HELP, Options, Stop};
+
+fn main() -> ExitCode {
+    let options = match options::parse(std::env::args_os().skip(1)) {
+        Ok(options) => options,
+        Err(Stop::Help) => {
+            let _ = write!(io::stdout(), "{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        Err(Stop::Wrong(why)) => {
+            eprintln!("inspect: {why}\n(inspect --help shows examples)");
+            return ExitCode::from(2);
+        }
+    };
+    match inspect(&options) {
+        Ok(code) => code,
+        Err(Failure::Usage(why)) => {
+            eprintln!("inspect: {why}");
+            ExitCode::from(2)
+        }
+        Err(Failure::Output) => ExitCode::SUCCESS,
+        Err(Failure::Server(error)) => {
+            eprintln!("inspect: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn inspect(options: &Options) -> Result<ExitCode, Failure> {
+    let config = connect::config(options.timeout);
+    let mut server = connect::connect(&config, options)?;
+    let done = act(options, &mut server);
+    server.close()?;
+    done
+}
+
+fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> {
+    let out = &mut io::stdout().lock();
+    match &options.action {
+        Action::Overview | Action::Tools | Action::Resources | Action::Prompts => offer::show(options, server, out)?,
+        Action::Call { name, arguments } => {
+            let listed = server.list_tools()?;
+            let tool = entry(listed.raw(), "tool", name)?;
+            let arguments = arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
+            let params = json!({"name": name, "arguments": arguments});
+            let result = server.call("tools/call", &params, CallOptions::new().progress())?;
+            let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
+            show(options, &result, out, result::tool)?;
+            if failed {
+                eprintln!("inspect: the tool says that it failed");
+                return Ok(ExitCode::FAILURE);
+            }
+        }
+        Action::Read { uri } => show(options, &server.read_resource(uri)?, out, result::resource)?,
+        Action::Prompt { name, arguments } => {
+            let listed = server.list_prompts()?;
+            let prompt = entry(listed.raw(), "prompt", name)?;
+            let required = prompt["arguments"].as_array().into_iter().flatten().filter(|argument| argument["required"] == true);
+            let required: Vec<_> = required.map(|argument| argument["name"].clone()).collect();
+            let arguments = arguments::read(arguments, &json!({"required": required})).map_err(Failure::Usage)?;
+            show(options, &server.get_prompt(name, &arguments)?, out, result::prompt)?;
+        }
+        Action::Watch { uris } => watch(server, uris)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints changes until there is an end.
+fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
+    if server.revision().is_some_and(|revision| revision.is_modern()) {
+        let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
+        let lists = SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true).resources_list_changed(true);
+        let filter = if uris.is_empty() { lists } else { lists.resource_subscriptions(&uris) };
+        let listen = server.listen(&filter)?;
+        eprintln!("watching; Ctrl-C ends it");
+        server.wait(listen)?;
+        return Ok(());
+    }
+    for uri in uris {
+        server.subscribe(uri)?;
+    }
+    // A server without log messages is watched all the same.
+    let _ = server.set_level(LoggingLevel::Info);
+    eprintln!("watching; Ctrl-C ends it");
+    loop {
+        server.attend(std::time::Duration::from_secs(3600))?;
+    }
+}
+
+/// The entry of a list with this name.
+fn entry<'l>(mut listed: impl Iterator<Item = RawJson<'l>>, what: &str, name: &str) -> Result<Value, Failure> {
+    let mut names = Vec::new();
+    let found = listed.find(|entry| {
+        let it = entry.get("name").and_then(RawJson::as_string);
+        names.extend(it.map(|it| table::plain(&it.to_string())));
+        it.is_some_and(|it| it == *name)
+    });
+    let found = found.and_then(|entry| serde_json::from_str(entry.as_str()).ok());
+    found.ok_or_else(|| Failure::Usage(format!("no {what} `{name}` here: there are {}", names.join(", "))))
+}
+
+fn show(
+    options: &Options,
+    result: &OwnedJson,
+    out: &mut impl io::Write,
+    pretty: impl FnOnce(&Value, &mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let value: Value = serde_json::from_str(result.as_raw().as_str()).unwrap_or_default();
+    if options.json {
+        writeln!(out, "{value:#}")?
+    } else {
+        pretty(&value, out)?
+    }
+    Ok(())
+}
+
+/// Why there is nothing to show.
+enum Failure {
+    Usage(String),
+    Server(Error),
+    /// Whoever reads has what they want.
+    Output,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(_: io::Error) -> Self {
+        Self::Output
+    }
+}

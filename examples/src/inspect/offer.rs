@@ -1,0 +1,112 @@
+//! What a server offers, as tables.
+
+use std::io::{self, Write};
+
+use mcp_sansio::RawJson;
+use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::options::{Action, Options};
+use super::table::{Table, plain};
+
+/// Prints what the action asks for.
+pub(crate) fn show(options: &Options, server: &mut Client<'_>, out: &mut impl Write) -> Result<(), Failure> {
+    let all = options.action == Action::Overview;
+    let tools = if all || options.action == Action::Tools { Some(server.list_tools()) } else { None };
+    let resources =
+        (all || options.action == Action::Resources).then(|| (server.list_resources(), server.list_resource_templates()));
+    let prompts = if all || options.action == Action::Prompts { Some(server.list_prompts()) } else { None };
+    let (resources, templates) = resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
+    // What is not offered is no failure of an overview.
+    let listed = |listing: Option<Result<Listing, Error>>| match listing {
+        Some(Err(Error::NotOffered { .. })) if all => Ok(None),
+        other => other.transpose(),
+    };
+    let [tools, resources, templates, prompts] = [listed(tools)?, listed(resources)?, listed(templates)?, listed(prompts)?];
+    if options.json {
+        let entries = |listing: &Option<Listing>| listing.iter().flat_map(Listing::raw).map(value).collect::<Vec<_>>();
+        let about = server.about().map(|about| value(about.as_raw()));
+        let lists = json!({"server": about, "tools": entries(&tools), "resources": entries(&resources),
+            "resourceTemplates": entries(&templates), "prompts": entries(&prompts)});
+        writeln!(out, "{lists:#}")?;
+        return Ok(());
+    }
+    if all {
+        introduce(server, out)?;
+    }
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
+    print(out, "tools", tools, ["name", "arguments (* required)", "what it does"], width, |tool| {
+        [word(&tool["name"]), arguments(&tool["inputSchema"]), about(tool)]
+    })?;
+    print(out, "resources", resources, ["uri", "type", "what it is"], width, |resource| {
+        [word(&resource["uri"]), word(&resource["mimeType"]), about(resource)]
+    })?;
+    print(out, "resource templates", templates, ["uri", "type", "what it is"], width, |template| {
+        [word(&template["uriTemplate"]), word(&template["mimeType"]), about(template)]
+    })?;
+    print(out, "prompts", prompts, ["name", "arguments (* required)", "what it says"], width, |prompt| {
+        let names = prompt["arguments"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|argument| word(&argument["name"]) + if argument["required"] == true { "*" } else { "" });
+        [word(&prompt["name"]), names.collect::<Vec<_>>().join(", "), about(prompt)]
+    })?;
+    Ok(())
+}
+
+fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
+    let about = server.about().map(|about| value(about.as_raw())).unwrap_or_default();
+    let info =
+        [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]].into_iter().find(|info| info.is_object());
+    let name = info.map_or_else(|| "a server".to_owned(), |info| format!("{} {}", word(&info["name"]), word(&info["version"])));
+    let revision = server.revision().map_or("", |revision| revision.as_str());
+    writeln!(out, "{name}, speaking {revision}")?;
+    let capabilities = about["capabilities"].as_object().into_iter().flat_map(serde_json::Map::keys);
+    writeln!(out, "can: {}", capabilities.map(|key| plain(key)).collect::<Vec<_>>().join(", "))?;
+    about["instructions"].as_str().map_or(Ok(()), |text| writeln!(out, "says: {}", plain(text)))
+}
+
+fn print<const N: usize>(
+    out: &mut impl Write,
+    title: &str,
+    listing: Option<Listing>,
+    heading: [&str; N],
+    width: usize,
+    cells: impl Fn(&Value) -> [String; N],
+) -> io::Result<()> {
+    let Some(listing) = listing else { return Ok(()) };
+    let mut table = Table::new(heading);
+    listing.raw().for_each(|entry| table.row(cells(&value(entry))));
+    writeln!(out, "\n{title}: {}", listing.len())?;
+    if !table.is_empty() {
+        table.lines(width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    Ok(())
+}
+
+/// `text: string*, n: integer`, from a JSON Schema: what has a star is required.
+fn arguments(schema: &Value) -> String {
+    let required = |key: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key));
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let shown = properties.map(|(key, schema)| {
+        let kind = schema["type"].as_str().map(|kind| format!(": {kind}")).unwrap_or_default();
+        format!("{}{kind}{}", plain(key), if required(key) { "*" } else { "" })
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Its description, or else its title.
+fn about(entry: &Value) -> String {
+    let text = [&entry["description"], &entry["title"], &entry["annotations"]["title"], &entry["name"]];
+    text.into_iter().find_map(Value::as_str).map(plain).unwrap_or_default()
+}
+
+fn word(value: &Value) -> String {
+    value.as_str().map(plain).unwrap_or_default()
+}
+
+fn value(raw: RawJson<'_>) -> Value {
+    serde_json::from_str(raw.as_str()).unwrap_or_default()
+}

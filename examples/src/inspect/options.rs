@@ -1,0 +1,191 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// What the person wants.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) action: Action,
+    pub(crate) server: Server,
+    pub(crate) era: Era,
+    /// Raw frames on standard error.
+    pub(crate) trace: bool,
+    /// Results as JSON, for programs.
+    pub(crate) json: bool,
+    pub(crate) timeout: Duration,
+}
+
+/// Where the server is.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Server {
+    Command(Vec<OsString>),
+    Tcp(String),
+    Unix(OsString),
+}
+
+/// What is to be done with it.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Action {
+    /// Everything that it offers.
+    Overview,
+    Tools,
+    Resources,
+    Prompts,
+    Call {
+        name: String,
+        arguments: Vec<String>,
+    },
+    Read {
+        uri: String,
+    },
+    Prompt {
+        name: String,
+        arguments: Vec<String>,
+    },
+    /// Changes, as they come.
+    Watch {
+        uris: Vec<String>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Era {
+    Find,
+    Legacy,
+    Modern,
+}
+
+/// What the command line says, or the text that is to be printed instead.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
+    use lexopt::prelude::*;
+    let mut words = Vec::new();
+    let (mut server, mut era, mut trace, mut json, mut timeout) = (None, Era::Find, false, false, 30.0);
+    let mut given: Vec<OsString> = arguments.into_iter().collect();
+    // Everything behind the first `--` is the server's command line.
+    if let Some(at) = given.iter().position(|argument| argument == "--") {
+        let command = given.split_off(at);
+        server = Some(Server::Command(command.into_iter().skip(1).collect()));
+    }
+    let mut parser = lexopt::Parser::from_args(given);
+    while let Some(argument) = parser.next().map_err(wrong)? {
+        match argument {
+            Short('h') | Long("help") => return Err(Stop::Help),
+            Long("tcp") => server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?)),
+            Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
+            Long("legacy") => era = Era::Legacy,
+            Long("modern") => era = Era::Modern,
+            Long("trace") => trace = true,
+            Long("json") => json = true,
+            Long("timeout") => timeout = parser.value().and_then(|v| v.parse()).map_err(wrong)?,
+            Value(word) => words.push(word.string().map_err(wrong)?),
+            other => return Err(wrong(other.unexpected())),
+        }
+    }
+    let timeout = Duration::try_from_secs_f64(timeout).map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
+    let action = action(&words)?;
+    let missing = || Stop::Wrong("which server? End with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned());
+    let server = server.filter(|server| !matches!(server, Server::Command(words) if words.is_empty())).ok_or_else(missing)?;
+    Ok(Options { action, server, era, trace, json, timeout })
+}
+
+fn action(words: &[String]) -> Result<Action, Stop> {
+    let Some((verb, rest)) = words.split_first() else { return Ok(Action::Overview) };
+    let one = |what: &str| rest.first().cloned().ok_or_else(|| Stop::Wrong(format!("`{verb}` needs {what}")));
+    let arguments = || rest.iter().skip(1).cloned().collect::<Vec<_>>();
+    let taken = match verb.as_str() {
+        "call" | "prompt" | "watch" => rest.len(),
+        "read" => 1,
+        _ => 0,
+    };
+    let action = match verb.as_str() {
+        "tools" => Action::Tools,
+        "resources" => Action::Resources,
+        "prompts" => Action::Prompts,
+        "call" => Action::Call { name: one("the name of a tool")?, arguments: arguments() },
+        "read" => Action::Read { uri: one("the URI of a resource")? },
+        "prompt" => Action::Prompt { name: one("the name of a prompt")?, arguments: arguments() },
+        "watch" => Action::Watch { uris: rest.to_vec() },
+        _ => return Err(Stop::Wrong(format!("no command `{verb}`"))),
+    };
+    match rest.get(taken) {
+        Some(extra) => Err(Stop::Wrong(format!("`{verb}` does not take `{extra}`"))),
+        None => Ok(action),
+    }
+}
+
+/// Why there is nothing to do.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Stop {
+    Help,
+    Wrong(String),
+}
+
+fn wrong(error: lexopt::Error) -> Stop {
+    Stop::Wrong(error.to_string())
+}
+
+pub(crate) const HELP: &str = "\
+Looks at an MCP server: what it offers, and what it answers.
+
+usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
+       inspect [OPTIONS] [COMMAND] --tcp HOST:PORT | --unix PATH
+
+commands
+  (none)                  everything that the server offers
+  tools, resources, prompts
+  call NAME [KEY=VALUE…]  calls a tool. Values are read as the tool's schema wants them; KEY:=JSON is taken as it is
+  read URI                reads a resource
+  prompt NAME [KEY=VALUE…]
+  watch [URI…]            prints changes as they come, until the server ends or you do
+
+options
+  --legacy, --modern      speak with `initialize` (up to 2025-11-25), or without it (2026-07-28), and do not find out
+  --timeout SECONDS       how long a silence is accepted (30)
+  --json                  results as JSON
+  --trace                 every frame, on standard error
+  -h, --help
+
+examples
+  inspect -- target/debug/everything-server --stdio
+  inspect call echo text='hello there' -- target/debug/echo-server
+  inspect --trace read test://hello --tcp 127.0.0.1:4000
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options, Stop> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn what_stands_behind_the_dashes_is_the_servers() {
+        let options = parsed("call echo text=hi --json -- server --json -- x").unwrap();
+        assert_eq!(options.action, Action::Call { name: "echo".into(), arguments: vec!["text=hi".into()] });
+        let words = ["server", "--json", "--", "x"].map(OsString::from);
+        assert_eq!(options.server, Server::Command(words.to_vec()));
+        assert!(options.json && !options.trace && options.era == Era::Find);
+    }
+
+    #[test]
+    fn a_line_that_makes_no_sense_says_why() {
+        for (line, why) in [
+            ("tools", "which server?"),
+            ("tools --", "which server?"),
+            ("call --tcp x:1", "needs the name of a tool"),
+            ("read a b --tcp x:1", "does not take `b`"),
+            ("dance --tcp x:1", "no command `dance`"),
+            ("--tcp", "missing argument"),
+            ("--timeout -3 --tcp x:1", "seconds"),
+            ("--frob -- x", "--frob"),
+        ] {
+            match parsed(line) {
+                Err(Stop::Wrong(said)) => assert!(said.contains(why), "{line}: {said}"),
+                other => panic!("{line}: {other:?}"),
+            }
+        }
+        assert_eq!(parsed("--help"), Err(Stop::Help));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the person hears, and is asked, while a call waits.
+
+use std::io::{self, BufRead, IsTerminal as _, Write as _};
+
+use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
+use mcp_sansio::{Changed, ClientEvent};
+use mcp_sansio_adapters::stdio::client::{Answer, CallId, Handler, Question};
+use serde_json::{Value, json};
+
+use super::bar::Bar;
+use super::form;
+use super::table::plain;
+
+/// The terminal: questions and reports on standard error, answers from standard input.
+#[derive(Debug, Default)]
+pub(crate) struct Terminal {
+    bar: Bar,
+}
+
+impl Handler for Terminal {
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        self.bar.clear();
+        let (input, output) = (&mut io::stdin().lock(), &mut io::stderr().lock());
+        let answer = match &question.request {
+            InputRequest::Elicit(ElicitParams::Form(form)) => form::fill(form, input, output),
+            InputRequest::Elicit(ElicitParams::Url(page)) => {
+                let asked = writeln!(
+                    output,
+                    "\nThe server asks: {}\n  {}",
+                    plain(&page.message.to_string()),
+                    plain(&page.url.to_string())
+                );
+                asked
+                    .and_then(|()| yes("Have you decided to open it?", input, output))
+                    .map(|yes| json!({"action": if yes { "accept" } else { "decline" }}))
+            }
+            InputRequest::ListRoots => Ok(roots()),
+            InputRequest::CreateMessage(params) => {
+                let asked = serde_json::to_value(params).unwrap_or_default();
+                sample(&asked["messages"], input, output)
+            }
+            _ => return question.refuse(),
+        };
+        match answer {
+            Ok(Value::Null) | Err(_) => question.refuse(),
+            Ok(answer) => question.answer(&answer),
+        }
+    }
+
+    fn told(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Progress { params, .. } => {
+                let Ok(report) = params.to::<ProgressParams<'_>>() else { return };
+                let number =
+                    |number: mcp_sansio::types::Number<'_>| serde_json::to_value(number).ok().and_then(|value| value.as_f64());
+                let message = report.message.map(|text| text.to_string());
+                self.bar.draw(number(report.progress).unwrap_or(0.0), report.total.and_then(number), message.as_deref());
+                return;
+            }
+            ClientEvent::Log { params } => {
+                self.bar.clear();
+                let Ok(log) = params.to::<LoggingMessageParams<'_>>() else { return };
+                let logger = log.logger.map(|logger| format!("{}: ", plain(&logger.to_string()))).unwrap_or_default();
+                let data = log.data.as_string().map_or_else(|| log.data.as_str().to_owned(), |text| text.to_string());
+                eprintln!("[{}] {logger}{}", log.level.as_str(), plain(&data));
+            }
+            ClientEvent::Changed { what, .. } => {
+                self.bar.clear();
+                match what {
+                    Changed::Tools => println!("the list of tools has changed"),
+                    Changed::Prompts => println!("the list of prompts has changed"),
+                    Changed::Resources => println!("the list of resources has changed"),
+                    Changed::Resource { uri } => println!("changed: {}", plain(&uri.to_string())),
+                    _ => {}
+                }
+            }
+            ClientEvent::Violation(violation) => {
+                self.bar.clear();
+                eprintln!("(the server broke a rule: {violation})");
+            }
+            _ => {}
+        }
+        let _ = io::stdout().flush();
+    }
+}
+
+/// The person speaks for the model. An empty answer refuses.
+fn sample(messages: &Value, input: &mut impl BufRead, output: &mut impl io::Write) -> io::Result<Value> {
+    writeln!(output, "\nThe server asks a model (you speak for it; an empty line refuses):")?;
+    for message in messages.as_array().into_iter().flatten() {
+        let text = message["content"]["text"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
+        writeln!(output, "  {}: {}", plain(message["role"].as_str().unwrap_or("?")), plain(&text))?;
+    }
+    write!(output, "  assistant: ")?;
+    output.flush()?;
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    Ok(match line.trim() {
+        "" => Value::Null,
+        text => {
+            json!({"role": "assistant", "content": {"type": "text", "text": text}, "model": "a person", "stopReason": "endTurn"})
+        }
+    })
+}
+
+/// The working directory.
+fn roots() -> Value {
+    let here = std::env::current_dir().unwrap_or_default();
+    let path: String = here
+        .to_string_lossy()
+        .bytes()
+        .map(|byte| match byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' => char::from(byte).to_string(),
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        })
+        .collect();
+    json!({"roots": [{"uri": format!("file://{path}"), "name": "working directory"}]})
+}
+
+fn yes(question: &str, input: &mut impl BufRead, output: &mut impl io::Write) -> io::Result<bool> {
+    write!(output, "{question} [y/N] ")?;
+    output.flush()?;
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    if !io::stdin().is_terminal() {
+        writeln!(output)?;
+    }
+    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
+}

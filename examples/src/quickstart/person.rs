@@ -1,0 +1,47 @@
+//! The person in front of the client, as it were: fills in forms, and sees the bar of progress.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_sansio::types::{ElicitParams, ElicitResult, InputRequest, ProgressParams};
+use mcp_sansio::{ClientEvent, RawJson, Violation};
+use mcp_sansio_adapters::stdio::client::{Answer, CallId, Handler, Question};
+
+#[derive(Clone, Default)]
+pub(super) struct Person {
+    seen: Arc<Mutex<Vec<f64>>>,
+    faults: Arc<Mutex<Vec<Violation>>>,
+}
+
+impl Person {
+    /// Where the bar has been since this was asked last.
+    pub(super) fn seen(&self) -> Vec<f64> {
+        std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the server did wrong.
+    pub(super) fn faults(&self) -> Vec<Violation> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Handler for Person {
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else { return question.refuse() };
+        let wants_address = form.requested_schema.fields().flatten().any(|field| field.name == "email");
+        question.answer(&ElicitResult::accept(if wants_address { ADDRESS } else { NAME }))
+    }
+
+    fn told(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Progress { params, .. } => {
+                let seen = params.to().map(|params: ProgressParams<'_>| params.progress.as_f64());
+                self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(seen);
+            }
+            ClientEvent::Violation(fault) => self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(*fault),
+            _ => {}
+        }
+    }
+}
+
+const NAME: RawJson<'_> = RawJson::from_static(r#"{"name":"Ada"}"#);
+const ADDRESS: RawJson<'_> = RawJson::from_static(r#"{"username":"ada","email":"ada@example.com"}"#);

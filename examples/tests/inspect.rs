@@ -1,0 +1,108 @@
+//! `inspect` as a person uses it: its output, its questions, its exit status.
+#![cfg(unix)]
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
+const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
+
+/// Runs `inspect WORDS -- everything-server --stdio` with these lines typed at it.
+fn inspect(words: &[&str], typed: &str) -> (String, String, i32) {
+    finish(Command::new(INSPECT).args(words).args(["--", SERVER, "--stdio"]), typed)
+}
+
+fn finish(command: &mut Command, typed: &str) -> (String, String, i32) {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("inspect starts");
+    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("it is small enough for a pipe");
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (text(stdout), text(stderr), status.code().expect("no signal"))
+}
+
+#[test]
+fn everything_is_listed_in_both_eras() {
+    for (era, revision) in [("--modern", "2026-07-28"), ("--legacy", "2025-11-25")] {
+        let (out, err, code) = inspect(&[era], "");
+        assert_eq!(code, 0, "{err}");
+        for expected in
+            [revision, "tools: 31", "test_simple_text", "resources: 3", "test://template/{id}/data", "prompts: 5", "arg1*, arg2*"]
+        {
+            assert!(out.contains(expected), "{expected}: {out}");
+        }
+    }
+    let (out, _, _) = inspect(&[], "");
+    assert!(out.starts_with("everything-server ") && out.contains("says: "), "{out}");
+}
+
+#[test]
+fn a_tool_is_called_with_arguments_of_its_types() {
+    assert_eq!(inspect(&["call", "test_simple_text"], "").0, "This is a simple text\n");
+    let (out, _, code) = inspect(&["call", "structured", "city=Bern", "--json"], "");
+    let result: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert!(code == 0 && result["structuredContent"].is_object(), "{out}");
+    let (_, err, code) = inspect(&["call", "slow", "seconds=soon"], "");
+    assert!(code == 2 && err.contains("seconds: `soon` is no number"), "{err}");
+    let (_, err, code) = inspect(&["call", "no_such_tool"], "");
+    assert!(code == 2 && err.contains("no tool `no_such_tool`") && err.contains("test_simple_text"), "{err}");
+}
+
+#[test]
+fn a_tool_that_fails_is_a_failure() {
+    let (_, err, code) = inspect(&["call", "test_error_handling"], "");
+    assert!(code == 1 && err.contains("the tool says that it failed"), "{err}");
+}
+
+#[test]
+fn progress_is_shown_as_a_bar() {
+    let (_, err, code) = inspect(&["call", "test_tool_with_progress"], "");
+    assert_eq!(code, 0);
+    assert!(err.contains("[###############---------------]  50 %") && err.contains("] 100 %"), "{err}");
+}
+
+#[test]
+fn a_form_is_filled_in_at_the_terminal_in_both_eras() {
+    for era in ["--legacy", "--modern"] {
+        let (out, err, code) = inspect(&["call", "test_elicitation", "message=Who?", era], "ada\nada@example.com\n");
+        assert!(code == 0 && err.contains("The server asks: Who?"), "{err}");
+        assert!(out.contains("accept") && out.contains("ada"), "{out}");
+        let (out, _, _) = inspect(&["call", "test_elicitation", "message=Who?", era], "!\n");
+        assert!(out.contains("decline"), "{out}");
+    }
+}
+
+#[test]
+fn the_person_speaks_for_the_model() {
+    let (out, err, _) = inspect(&["call", "test_sampling", "prompt=Capital of France?"], "Paris\n");
+    assert!(err.contains("Capital of France?") && out.contains("Paris"), "{out}{err}");
+}
+
+#[test]
+fn resources_and_prompts_are_read() {
+    assert!(inspect(&["read", "test://static-text"], "").0.contains("A text that never changes"));
+    assert!(inspect(&["read", "test://static-binary"], "").0.contains("[test://static-binary, image/png, "));
+    let (out, _, _) = inspect(&["prompt", "test_prompt_with_arguments", "arg1=one", "arg2=two"], "");
+    assert!(out.starts_with("user: ") && out.contains("one") && out.contains("two"), "{out}");
+    let (_, err, code) = inspect(&["prompt", "test_prompt_with_arguments", "arg1=one"], "");
+    assert!(code == 2 && err.contains("missing: arg2"), "{err}");
+}
+
+#[test]
+fn every_frame_is_traced_on_demand() {
+    let (_, err, _) = inspect(&["--trace", "--legacy", "call", "test_simple_text"], "");
+    let frames: Vec<_> = err.lines().filter(|line| line.starts_with(['→', '←'])).collect();
+    assert!(frames.first().is_some_and(|frame| frame.contains("\"method\":\"initialize\"")), "{err}");
+    assert!(frames.iter().any(|frame| frame.starts_with("← {\"jsonrpc\"")), "{err}");
+}
+
+#[test]
+fn what_cannot_be_reached_is_said() {
+    let (_, err, code) = finish(Command::new(INSPECT).args(["--", "no-such-program"]), "");
+    assert!(code == 1 && err.contains("no such program"), "{err}");
+    let (_, err, code) = finish(Command::new(INSPECT).args(["--", "false"]), "");
+    assert!(code == 1 && err.contains("`false` has ended"), "{err}");
+    let (_, err, code) = finish(Command::new(INSPECT).args(["tools"]), "");
+    assert!(code == 2 && err.contains("which server?"), "{err}");
+    let (out, _, code) = finish(Command::new(INSPECT).arg("--help"), "");
+    assert!(code == 0 && out.contains("examples\n"), "{out}");
+}

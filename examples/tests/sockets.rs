@@ -1,0 +1,159 @@
+//! The servers on sockets, as processes.
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// A server's process, and where it listens. Killed at the end.
+struct Server {
+    child: Child,
+    place: String,
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Server {
+    fn start(program: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(program).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let place = line.trim().split_once("listening on ").unwrap_or_else(|| panic!("{line}")).1.to_owned();
+        Self { child, place, _stderr: stderr }
+    }
+
+    fn connect(&self) -> Client<TcpStream> {
+        Client(BufReader::new(TcpStream::connect(&self.place).unwrap()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Client<T>(BufReader<T>);
+
+impl<T: Read + Write> Client<T> {
+    fn send(&mut self, id: u32, method: &str, mut params: Value) {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.0.get_mut().write_all(format!("{message}\n").as_bytes()).unwrap();
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    fn call(&mut self, id: u32, tool: &str, arguments: Value) -> Value {
+        self.send(id, "tools/call", json!({"name": tool, "arguments": arguments}));
+        let answer = self.next();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text in {answer}"))
+}
+
+#[test]
+fn everything_serves_many_clients_over_tcp_as_one_application() {
+    let server = Server::start(EVERYTHING, &["--tcp", "127.0.0.1:0"]);
+    let (mut one, mut two) = (server.connect(), server.connect());
+    // A slow tool of one delays neither.
+    one.send(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 3600}}));
+    assert_eq!(text(&one.call(2, "test_simple_text", json!({}))), "This is a simple text");
+    two.send(1, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": ["test://watched-resource"]}}));
+    assert_eq!(two.next()["method"], "notifications/subscriptions/acknowledged");
+    // What one changes, the other is told, and sees.
+    one.call(3, "test_trigger_resource_update", json!({}));
+    assert_eq!(two.next()["method"], "notifications/resources/updated");
+    two.send(2, "resources/read", json!({"uri": "test://watched-resource"}));
+    assert_eq!(two.next()["result"]["contents"][0]["text"], "Changes so far: 1");
+}
+
+#[cfg(unix)]
+#[test]
+fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_server() {
+    use std::os::unix::net::UnixStream;
+    let path = std::env::temp_dir().join(format!("mcp-sansio-everything-{}.socket", std::process::id()));
+    let path = path.to_str().unwrap();
+    for _ in 0..2 {
+        // Killed, the first leaves its socket behind.
+        let server = Server::start(EVERYTHING, &["--unix", path]);
+        assert_eq!(server.place, path);
+        let mut client = Client(BufReader::new(UnixStream::connect(path).unwrap()));
+        assert_eq!(text(&client.call(1, "test_simple_text", json!({}))), "This is a simple text");
+        // One that lives keeps its place.
+        let second = Command::new(EVERYTHING).args(["--unix", path]).output().unwrap();
+        assert_eq!(second.status.code(), Some(1), "{second:?}");
+        assert_eq!(text(&client.call(2, "test_simple_text", json!({}))), "This is a simple text");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn sockets_need_an_address() {
+    for arguments in [&["--tcp"][..], &["--tcp", "nowhere"], &["--unix"], &["--tcp", "127.0.0.1:0", "--stdio"]] {
+        let output = Command::new(EVERYTHING).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        assert!(String::from_utf8(output.stderr).unwrap().starts_with("everything-server: "));
+    }
+}
+
+#[test]
+fn the_poll_loop_serves_several_clients_in_one_thread() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let mut clients: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    for round in 1..=10 {
+        for (number, client) in clients.iter_mut().enumerate() {
+            let arguments = json!({"a": number, "b": round});
+            assert_eq!(text(&client.call(round, "add", arguments)), (number as u32 + round).to_string());
+        }
+    }
+    // Half a line holds up nobody.
+    clients[0].0.get_mut().write_all(b"{\"jsonrpc\":\"2.0\"").unwrap();
+    assert_eq!(text(&clients[1].call(11, "echo", json!({"text": "x"}))), "x");
+    let long = "x".repeat(60_000);
+    assert_eq!(text(&clients[2].call(12, "echo", json!({"text": long}))), long);
+    let refused = clients[3].call(13, "echo", json!({"text": "x".repeat(100_000)}));
+    assert!(refused["error"]["code"].is_i64(), "{refused}");
+    assert_eq!(clients[3].call(14, "add", json!({"a": "1"}))["result"]["isError"], true);
+}
+
+#[test]
+fn the_poll_loop_reads_while_it_cannot_write_and_answers_all_before_it_ends() {
+    let server = Server::start(env!("CARGO_BIN_EXE_poll-server"), &["127.0.0.1:0"]);
+    let mut client = server.connect();
+    let text = "x".repeat(50_000);
+    let mut output = client.0.get_ref().try_clone().unwrap();
+    let reader = std::thread::spawn(move || {
+        let answers: Vec<Value> = std::iter::from_fn(|| {
+            let mut line = String::new();
+            client.0.read_line(&mut line).unwrap();
+            (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
+        })
+        .collect();
+        answers
+    });
+    let mut writer = Client(BufReader::new(output.try_clone().unwrap()));
+    for id in 0..100 {
+        writer.send(id, "tools/call", json!({"name": "echo", "arguments": {"text": text}}));
+    }
+    output.flush().unwrap();
+    output.shutdown(Shutdown::Write).unwrap();
+    let answers = reader.join().unwrap();
+    assert!(answers.iter().map(|answer| answer["id"].as_u64().unwrap()).eq(0..100));
+}
+
+const EVERYTHING: &str = env!("CARGO_BIN_EXE_everything-server");

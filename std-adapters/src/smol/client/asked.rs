@@ -1,0 +1,115 @@
+//! A legacy server's requests while their answers are being found.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
+
+use super::link::{Link, State};
+use super::question::{Answering, Question, Refusal};
+
+/// Requests and what finds their answers, and the answers that wait for room. A future never sends its own.
+pub(super) struct Asked {
+    open: Vec<(RequestHandle, Answering)>,
+    answered: VecDeque<(RequestHandle, Result<OwnedJson, Refusal>)>,
+    news: Arc<News>,
+}
+
+/// Whether one of the futures wants to be polled.
+struct News {
+    any: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Asked {
+    pub(super) fn new() -> Self {
+        let news = News { any: AtomicBool::new(false), waker: Mutex::new(None) };
+        Self { open: Vec::new(), answered: VecDeque::new(), news: Arc::new(news) }
+    }
+
+    pub(super) fn request<const N: usize>(&mut self, request: &ServerRequest<'_>, link: &Link<N>) {
+        let revision = link.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
+        match Question::of(request, revision) {
+            Ok(question) => {
+                self.open.push((request.handle, (link.answerer)(question)));
+                self.news.any.store(true, Ordering::Release);
+            }
+            Err(refusal) => self.answered.push_back((request.handle, Err(refusal))),
+        }
+    }
+
+    /// The server does not wait for it any more.
+    pub(super) fn forget(&mut self, request: RequestHandle) {
+        self.open.retain(|(handle, _)| *handle != request);
+    }
+
+    /// Goes on with those that want to, all of them when one does: they are few.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.open.is_empty() {
+            return false;
+        }
+        self.news.set_waker(cx.waker());
+        if !self.news.any.swap(false, Ordering::AcqRel) {
+            return false;
+        }
+        let waker = Waker::from(Arc::clone(&self.news));
+        let mut cx = Context::from_waker(&waker);
+        let answered = &mut self.answered;
+        let before = answered.len();
+        self.open.retain_mut(|(handle, answering)| match answering.as_mut().poll(&mut cx) {
+            Poll::Pending => true,
+            Poll::Ready(answer) => {
+                answered.push_back((*handle, answer.map(|answer| answer.0)));
+                false
+            }
+        });
+        answered.len() > before
+    }
+
+    /// Sends as many answers as there is room for.
+    pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
+        while let Some((handle, answer)) = self.answered.front() {
+            let sent = match answer {
+                Ok(json) => state.client.respond_raw(*handle, json.as_raw(), &mut state.tx),
+                Err(refusal) => state.client.respond_error(*handle, &refusal.as_error(), &mut state.tx),
+            };
+            match sent {
+                Err(error) if error.is_full() => return,
+                // Whether the server still waited for it makes no difference any more.
+                Ok(_) | Err(_) => drop(self.answered.pop_front()),
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.open.clear();
+        self.answered.clear();
+    }
+}
+
+impl News {
+    fn set_waker(&self, waker: &Waker) {
+        let mut kept = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            *kept = Some(waker.clone());
+        }
+    }
+}
+
+impl Wake for News {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.any.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}

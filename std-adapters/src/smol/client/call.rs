@@ -1,0 +1,137 @@
+//! One call on its way: waiting for its turn, in flight, given up when it is dropped.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mcp_sansio::{Call, Instant, SendError, Tx};
+
+use super::error::CallError;
+use super::handle::Owner;
+use super::link::{Link, State};
+use super::mail::Letter;
+
+/// A call in flight.
+pub(super) struct InFlight<const N: usize> {
+    /// It keeps the connection open.
+    owner: Arc<Owner<N>>,
+    number: usize,
+}
+
+/// A call of the core's that sends. Repeated until it is through.
+pub(super) trait Send<const N: usize, R>:
+    FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+{
+}
+
+impl<F, const N: usize, R> Send<N, R> for F where
+    F: FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
+{
+}
+
+impl<const N: usize> InFlight<N> {
+    /// Sends a request as soon as it is its turn.
+    pub(super) async fn start(owner: &Arc<Owner<N>>, send: impl Send<N, Call>) -> Result<Self, CallError> {
+        let number = take_turn(&owner.link, send, |state, call| state.mail.open(Some(call))).await?;
+        Ok(Self { owner: Arc::clone(owner), number })
+    }
+
+    /// What stands for a call, where there is none.
+    pub(super) fn without_call(owner: &Arc<Owner<N>>, prepare: impl FnOnce(&mut State<N>, usize)) -> Self {
+        let number = owner.link.with(|state| {
+            let number = state.mail.open(None);
+            prepare(state, number);
+            number
+        });
+        Self { owner: Arc::clone(owner), number }
+    }
+
+    pub(super) fn poll_letter(&self, cx: &Context<'_>) -> Poll<Letter> {
+        self.owner.link.with(|state| state.mail.take(self.number, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    pub(super) async fn letter(&self) -> Letter {
+        poll_fn(|cx| self.poll_letter(cx)).await
+    }
+}
+
+impl<const N: usize> Drop for InFlight<N> {
+    fn drop(&mut self) {
+        self.owner.link.with(|state| {
+            if let Some(call) = state.mail.close(self.number) {
+                state.unwanted.push(call);
+                state.touch();
+            }
+        });
+    }
+}
+
+/// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same lock.
+pub(super) async fn take_turn<const N: usize, R, S>(
+    link: &Link<N>,
+    mut send: impl Send<N, R>,
+    sent: impl Fn(&mut State<N>, R) -> S,
+) -> Result<S, CallError> {
+    let mut turn = Turn { link, number: None, was_full: false };
+    poll_fn(|cx| turn.poll(cx, &mut send, &sent)).await
+}
+
+/// A place among those who want to send.
+struct Turn<'l, const N: usize> {
+    link: &'l Link<N>,
+    number: Option<u64>,
+    /// Whether there was no room when it was tried. It is worth another attempt when all has been sent: each formats the request again.
+    was_full: bool,
+}
+
+impl<const N: usize> Turn<'_, N> {
+    fn poll<R, S>(
+        &mut self,
+        cx: &Context<'_>,
+        send: &mut impl Send<N, R>,
+        sent: &impl Fn(&mut State<N>, R) -> S,
+    ) -> Poll<Result<S, CallError>> {
+        let now = self.link.now();
+        self.link.with(|state| {
+            let opened = state.opened()?;
+            let has_room = !self.was_full || state.tx.pending().is_empty();
+            if has_room && opened.is_ready() && state.turns.is_next(self.number) && !state.is_cut_off {
+                self.was_full = false;
+                let result = send(&mut state.client, now, &mut state.tx);
+                match result {
+                    Ok(result) => {
+                        state.turns.has_begun = false;
+                        state.touch();
+                        return Poll::Ready(Ok(sent(state, result)));
+                    }
+                    Err(SendError::More) => {
+                        state.turns.has_begun = true;
+                        self.was_full = true;
+                        state.touch();
+                    }
+                    Err(SendError::Full) => self.was_full = true,
+                    Err(SendError::TooMany) => {}
+                    Err(error) => {
+                        state.turns.has_begun = false;
+                        return Poll::Ready(Err(CallError::Refused(error)));
+                    }
+                }
+            }
+            self.number = Some(state.turns.wait(self.number, cx.waker()));
+            Poll::Pending
+        })
+    }
+}
+
+impl<const N: usize> Drop for Turn<'_, N> {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        self.link.with(|state| {
+            if state.turns.leave(number) {
+                state.is_cut_off = true;
+                state.touch();
+            }
+            state.wake_next();
+        });
+    }
+}

@@ -1,0 +1,110 @@
+//! What can go wrong in a call.
+
+use std::fmt;
+
+use mcp_sansio::{OpenError, OwnedJson, PeerError, SendError, Violation};
+
+use super::question::Refusal;
+
+/// Why a call has no result.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The server answered with an error.
+    Server(ServerError),
+    /// The server could not be spoken with.
+    NotOpened(OpenFailure),
+    /// It was not sent: the server did not declare what it needs, its revision does not know the method, or the parameters cannot be written.
+    Refused(SendError),
+    /// The answer is none: of an unknown kind, longer than the longest line, or asking for what was not declared.
+    Invalid(Violation),
+    /// The server wanted to know something first, and was not told (2026-07-28).
+    Unanswered(Refusal),
+    /// No answer in time. The server has been told that it is not wanted any more.
+    TimedOut,
+    /// A list with more pages than [`MAX_PAGES`](super::MAX_PAGES).
+    TooManyPages,
+    /// The connection has ended.
+    Closed,
+}
+
+/// An error of the server's.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerError {
+    /// Its number.
+    pub code: i64,
+    /// One short sentence.
+    pub message: String,
+    /// What came with it.
+    pub data: Option<OwnedJson>,
+}
+
+/// Why a server could not be spoken with: an [`OpenError`] that is kept.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum OpenFailure {
+    /// It refused.
+    Refused(ServerError),
+    /// It speaks no revision that we speak. These are its own, where it said so.
+    NoCommonRevision(Option<OwnedJson>),
+    /// Its answer is none.
+    Invalid(Violation),
+    /// It did not answer in time.
+    TimedOut,
+}
+
+impl From<PeerError<'_>> for ServerError {
+    fn from(error: PeerError<'_>) -> Self {
+        let message = error.message().map_or_else(String::new, |message| message.to_string());
+        Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
+    }
+}
+
+impl From<OpenError<'_>> for OpenFailure {
+    fn from(error: OpenError<'_>) -> Self {
+        match error {
+            OpenError::Refused(error) => Self::Refused(error.into()),
+            OpenError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs.map(OwnedJson::from)),
+            OpenError::Invalid(violation) => Self::Invalid(violation),
+            _ => Self::TimedOut,
+        }
+    }
+}
+
+impl fmt::Display for ServerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (code {})", self.message, self.code)
+    }
+}
+
+impl fmt::Display for OpenFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => write!(f, "the server refused to begin: {error}"),
+            Self::NoCommonRevision(Some(theirs)) => write!(f, "no common revision: the server speaks {theirs:?}"),
+            Self::NoCommonRevision(None) => f.write_str("no common revision"),
+            Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
+            Self::TimedOut => f.write_str("the server did not answer in time"),
+        }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(error) => error.fmt(f),
+            Self::NotOpened(failure) => failure.fmt(f),
+            Self::Refused(error) => error.fmt(f),
+            Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
+            Self::Unanswered(refusal) => write!(f, "the server's question was not answered: {refusal}"),
+            Self::TimedOut => f.write_str("the server did not answer in time"),
+            Self::TooManyPages => f.write_str("the list has too many pages"),
+            Self::Closed => f.write_str("the connection has ended"),
+        }
+    }
+}
+
+impl std::error::Error for ServerError {}
+impl std::error::Error for OpenFailure {}
+impl std::error::Error for CallError {}

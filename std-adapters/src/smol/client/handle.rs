@@ -1,0 +1,166 @@
+//! The handle that requests are made with.
+
+use std::fmt;
+use std::sync::Arc;
+use std::task::Poll;
+
+use mcp_sansio::types::ProgressParams;
+use mcp_sansio::{CallOptions, Era, OwnedJson};
+use serde::Serialize;
+
+use super::call::{InFlight, take_turn};
+use super::connector::IN_FLIGHT;
+use super::error::CallError;
+use super::link::{Link, State};
+use super::mail::{Ended, Letter};
+use super::opened::Opened;
+use super::rounds::Inputs;
+
+/// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same connection, from any thread; it closes when the last is gone.
+///
+/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be made at once. One whose future is dropped is cancelled, and
+/// the server is told.
+pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<Owner<N>>);
+
+/// What all clones share. The connection closes with it.
+pub(super) struct Owner<const N: usize> {
+    pub(super) link: Arc<Link<N>>,
+}
+
+impl<const N: usize> Client<N> {
+    /// Makes a request. `params` is anything that serializes as a JSON object, [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) for none. The result is read with
+    /// [`OwnedJson::to`], as the type that belongs to the method.
+    ///
+    /// What a modern server wants to know first is [answered](super::Connector::answer), and the request sent again.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn request<P>(&self, method: &str, params: &P, options: CallOptions) -> Result<OwnedJson, CallError>
+    where
+        P: Serialize + ?Sized,
+    {
+        self.request_in_rounds(method, params, options, |_| ()).await
+    }
+
+    /// Makes a request, and asks the server to report how far it is. The latest reports are kept until this future is polled.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn request_with_progress<P>(
+        &self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, CallError>
+    where
+        P: Serialize + ?Sized,
+    {
+        self.request_in_rounds(method, params, options.progress(), on_progress).await
+    }
+
+    async fn request_in_rounds<P>(
+        &self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+        mut on_progress: impl FnMut(&ProgressParams<'_>),
+    ) -> Result<OwnedJson, CallError>
+    where
+        P: Serialize + ?Sized,
+    {
+        let mut inputs: Option<Inputs> = None;
+        loop {
+            let call = InFlight::start(&self.0, |client, now, tx| match &inputs {
+                None => client.request(now, method, params, options, tx),
+                Some(inputs) => client.retry(now, method, params, &inputs.as_core(), options, tx),
+            });
+            let call = call.await?;
+            let ended = loop {
+                match call.letter().await {
+                    Letter::Ended(ended) => break ended,
+                    Letter::Progress(params) => {
+                        if let Ok(params) = params.to() {
+                            on_progress(&params);
+                        }
+                    }
+                    Letter::Listening(_) | Letter::Change(_) => {}
+                }
+            };
+            match ended {
+                Ended::Result(result) => return Ok(result),
+                Ended::Error(error) => return Err(error),
+                Ended::ByServer => return Err(CallError::Closed),
+                Ended::InputRequired { result, round } => inputs = Some(Inputs::find(&self.0.link, result, round).await?),
+            }
+        }
+    }
+
+    /// Tells the server something of your own: see [`Client::notify`](mcp_sansio::Client::notify).
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn notify<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), CallError> {
+        take_turn(&self.0.link, |client, _, tx| client.notify(method, params, tx), |_, ()| ()).await
+    }
+
+    /// Tells a legacy server that the roots have changed: see [`Client::roots_changed`](mcp_sansio::Client::roots_changed).
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn roots_changed(&self) -> Result<(), CallError> {
+        take_turn(&self.0.link, |client, _, tx| client.roots_changed(tx), |_, ()| ()).await
+    }
+
+    /// Waits for the connection to be open. Need not be called before requests are made.
+    ///
+    /// # Errors
+    /// [`CallError::NotOpened`], [`CallError::Closed`].
+    pub async fn opened(&self) -> Result<Arc<Opened>, CallError> {
+        if let Poll::Ready(opened) = self.0.link.with(|state| state.opened()) {
+            return opened;
+        }
+        // The first turn is when it is open.
+        take_turn(&self.0.link, |_, _, _| Ok(()), |_, ()| ()).await?;
+        match self.0.link.with(|state| state.opened()) {
+            Poll::Ready(opened) => opened,
+            Poll::Pending => Err(CallError::Closed),
+        }
+    }
+
+    /// The era of this server, once it is known: worth keeping, to be [assumed](super::Connector::assume) next time.
+    #[must_use]
+    pub fn era(&self) -> Option<Era> {
+        self.0.link.with(|state| state.client.era())
+    }
+
+    /// Closes the connection for all: calls that wait end with [`CallError::Closed`], what has been sent goes out.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+impl<const N: usize> Owner<N> {
+    fn close(&self) {
+        self.link.with(State::close);
+    }
+}
+
+impl<const N: usize> Drop for Owner<N> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl<const N: usize> Clone for Client<N> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<const N: usize> fmt::Debug for Client<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self.0.link.with(|state| state.client.calls_in_flight());
+        f.debug_struct("Client").field("calls_in_flight", &waiting).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! From the stream to events.
+
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_lite::AsyncRead;
+use mcp_sansio::{ClientEvent, Messages, Position, RxBuffer};
+
+use super::link::Link;
+
+/// What was read and not taken yet.
+pub(super) struct Incoming {
+    rx: RxBuffer<Vec<u8>>,
+    /// Where to go on in the frame that is lent next.
+    position: Option<Position>,
+    input_ended: bool,
+}
+
+impl Incoming {
+    pub(super) fn new(max_line: usize) -> Self {
+        Self { rx: RxBuffer::with_limit(Vec::new(), max_line), position: None, input_ended: false }
+    }
+
+    /// Whether there is nothing any more, and nothing will come.
+    pub(super) fn has_ended(&self) -> bool {
+        self.input_ended && self.position.is_none()
+    }
+
+    /// Forgets what has been read.
+    pub(super) fn discard(&mut self) {
+        self.position = None;
+        while self.rx.next_frame().is_some() {}
+    }
+
+    pub(super) fn read(&mut self, stream: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> io::Result<bool> {
+        // Full only while a frame waits for room to be answered.
+        if self.input_ended || self.rx.spare().is_empty() {
+            return Ok(false);
+        }
+        match Pin::new(stream).poll_read(cx, self.rx.spare()) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(Ok(read)) if read > 0 => self.rx.commit(read),
+            Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+            Poll::Ready(Err(error)) if !is_gone(&error) => return Err(error),
+            Poll::Ready(Ok(_) | Err(_)) => {
+                self.input_ended = true;
+                // A last line without an end is a line.
+                if let Some(byte) = self.rx.spare().first_mut() {
+                    *byte = b'\n';
+                    self.rx.commit(1);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes all frames in; `see` gets the events that belong to no call. Most need no room to be answered. One that does and has none is given back, and gone
+    /// on with later, while reading goes on.
+    pub(super) fn take_events<const N: usize>(&mut self, link: &Link<N>, mut see: impl FnMut(&ClientEvent<'_>)) -> bool {
+        let now = link.now();
+        let mut moved = false;
+        while let Some(frame) = self.rx.next_frame() {
+            let mut messages = match self.position.take() {
+                Some(position) => Messages::resume(frame, position),
+                None => Messages::new(frame),
+            };
+            loop {
+                let taken = link.with(|state| {
+                    let event = state.client.next_event(now, &mut messages, &mut state.tx)?;
+                    Ok::<_, mcp_sansio::SendError>(event.map(|event| (state.take(&event), event)))
+                });
+                match taken {
+                    Ok(Some((is_taken, event))) => {
+                        moved = true;
+                        if !is_taken {
+                            see(&event);
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(_) => {
+                        self.position = Some(messages.position());
+                        self.rx.unread();
+                        return moved;
+                    }
+                }
+            }
+        }
+        moved
+    }
+}
+
+/// Whether the server has gone away: an end, and no error.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+}

@@ -1,0 +1,189 @@
+//! What a connection shares with its clients: the core's client and what it has written, each borrowed for the length of a call.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
+
+use super::error::{CallError, OpenFailure};
+use super::mail::Mail;
+use super::opened::Opened;
+use super::question::Answerer;
+use super::turns::Turns;
+
+pub(super) struct Link<const N: usize> {
+    state: Mutex<State<N>>,
+    clock: std::time::Instant,
+    pub(super) answerer: Answerer,
+}
+
+pub(super) struct State<const N: usize> {
+    pub(super) client: mcp_sansio::Client<'static, N>,
+    pub(super) tx: TxBuffer<Vec<u8>>,
+    pub(super) phase: Phase,
+    pub(super) mail: Mail,
+    /// Calls that nobody waits for any more.
+    pub(super) unwanted: Vec<Call>,
+    pub(super) turns: Turns,
+    /// Whether a request was cut off whose beginning has been sent.
+    pub(super) is_cut_off: bool,
+    /// Of the connection, while it sleeps.
+    sleeper: Option<Waker>,
+    /// Whether there is something to do for the connection that it has not seen.
+    is_touched: bool,
+    /// To be woken when the lock is released: a waker may drop a call, which takes the lock.
+    pub(super) wakers: Vec<Waker>,
+}
+
+/// How far a connection has come.
+#[derive(Clone)]
+pub(super) enum Phase {
+    Opening,
+    Open(Arc<Opened>),
+    /// The clients want it to end.
+    Closing,
+    /// The core could not open it.
+    NotOpened(OpenFailure),
+    Over,
+}
+
+impl<const N: usize> Link<N> {
+    pub(super) fn new(client: mcp_sansio::Client<'static, N>, max_pending: usize, answerer: Answerer) -> Self {
+        let state = State {
+            client,
+            tx: TxBuffer::with_limit(Vec::new(), max_pending),
+            phase: Phase::Opening,
+            mail: Mail::default(),
+            unwanted: Vec::new(),
+            turns: Turns::default(),
+            is_cut_off: false,
+            sleeper: None,
+            is_touched: false,
+            wakers: Vec::new(),
+        };
+        Self { state: Mutex::new(state), clock: std::time::Instant::now(), answerer }
+    }
+
+    /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
+    pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<N>) -> R) -> R {
+        let mut state = self.lock();
+        let result = call(&mut state);
+        let first = state.wakers.pop();
+        let rest = if state.wakers.is_empty() { Vec::new() } else { std::mem::take(&mut state.wakers) };
+        drop(state);
+        first.into_iter().chain(rest).for_each(Waker::wake);
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<N>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time since the connection began.
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
+        self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
+    }
+
+    /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.
+    pub(super) fn sleep(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if std::mem::take(&mut state.is_touched) {
+            return false;
+        }
+        if !state.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
+            state.sleeper = Some(waker.clone());
+        }
+        true
+    }
+
+    /// Begins a round. What is done in it by others, the connection sees without being woken.
+    pub(super) fn rise(&self) {
+        self.lock().sleeper = None;
+    }
+}
+
+impl<const N: usize> State<N> {
+    /// Has the connection look at what was done.
+    pub(super) fn touch(&mut self) {
+        self.is_touched = true;
+        self.wakers.extend(self.sleeper.take());
+    }
+
+    /// There may be room for the next who wants to send.
+    pub(super) fn wake_next(&mut self) {
+        self.wakers.extend(self.turns.first());
+    }
+
+    /// Puts an event where it belongs. `false` when it belongs to no call.
+    pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
+        match event {
+            ClientEvent::Opened(opened) => self.open(Opened::from(*opened)),
+            ClientEvent::OpenFailed(error) => self.end(Phase::NotOpened(OpenFailure::from(*error))),
+            // There is a place in the table again.
+            ClientEvent::Ended { .. } => self.wake_next(),
+            _ => {}
+        }
+        self.mail.deliver(event, &mut self.wakers)
+    }
+
+    pub(super) fn open(&mut self, opened: Opened) {
+        if matches!(self.phase, Phase::Opening) {
+            self.phase = Phase::Open(Arc::new(opened));
+            self.wake_next();
+        }
+    }
+
+    /// Those who hold clients want it to end.
+    pub(super) fn close(&mut self) {
+        if matches!(self.phase, Phase::Opening | Phase::Open(_)) {
+            self.end(Phase::Closing);
+        }
+    }
+
+    /// Nothing can be sent any more, for this reason; those who wait are told.
+    pub(super) fn end(&mut self, phase: Phase) {
+        // The reason stays.
+        if matches!(self.phase, Phase::NotOpened(_) | Phase::Over) {
+            return;
+        }
+        self.phase = phase;
+        while let Some(event) = self.client.close() {
+            self.mail.deliver(&event, &mut self.wakers);
+        }
+        self.mail.end_all(&mut self.wakers);
+        self.wakers.extend(self.turns.all());
+        self.unwanted.clear();
+        self.is_cut_off |= std::mem::take(&mut self.turns.has_begun);
+        self.touch();
+    }
+
+    /// What was opened; pending before that.
+    pub(super) fn opened(&self) -> Poll<Result<Arc<Opened>, CallError>> {
+        match &self.phase {
+            Phase::Opening => Poll::Pending,
+            Phase::Open(opened) => Poll::Ready(Ok(Arc::clone(opened))),
+            Phase::NotOpened(failure) => Poll::Ready(Err(CallError::NotOpened(failure.clone()))),
+            Phase::Closing | Phase::Over => Poll::Ready(Err(CallError::Closed)),
+        }
+    }
+
+    /// Gives up what nobody waits for, and closes lines that were cut off, as far as there is room.
+    pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
+        let Self { client, tx, .. } = self;
+        if self.is_cut_off {
+            client.abandon(tx)?;
+            self.is_cut_off = false;
+        }
+        while let Some(call) = self.unwanted.last() {
+            client.cancel(*call, None, tx)?;
+            self.unwanted.pop();
+            // There is a place in the table again.
+            self.wakers.extend(self.turns.first());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Being told of changes.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use futures_lite::Stream;
+use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
+use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
+
+use super::call::InFlight;
+use super::connector::IN_FLIGHT;
+use super::error::CallError;
+use super::handle::Client;
+use super::mail::{Ended, Letter};
+
+/// What is not what it was: what was kept of it is stale.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Change {
+    /// The list of tools.
+    Tools,
+    /// The list of prompts.
+    Prompts,
+    /// The list of resources.
+    Resources,
+    /// The resource with this URI, or a part of it.
+    Resource(Arc<str>),
+    /// More than could be kept while nobody looked: anything that was listened for.
+    Missed,
+}
+
+impl From<Changed<'_>> for Change {
+    fn from(changed: Changed<'_>) -> Self {
+        match changed {
+            Changed::Tools => Self::Tools,
+            Changed::Prompts => Self::Prompts,
+            Changed::Resources => Self::Resources,
+            Changed::Resource { uri } => Self::Resource(uri.to_string().into()),
+            _ => Self::Missed,
+        }
+    }
+}
+
+/// Changes as they come: a stream that ends with the server's will to tell them, or with the connection. One that is told again before it was looked at is told
+/// once. Dropped, it takes its subscription back.
+pub struct Listening<const N: usize = IN_FLIGHT> {
+    call: InFlight<N>,
+    filter: Option<OwnedJson>,
+    ended: Option<Option<CallError>>,
+}
+
+impl<const N: usize> Client<N> {
+    /// Listens for changes (`subscriptions/listen`), as soon as the server has acknowledged it.
+    ///
+    /// A legacy server tells of changes of its lists unasked; resources are subscribed to one by one, and stay so: `resources/unsubscribe` is yours to send.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn listen(&self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<Listening<N>, CallError> {
+        if !self.opened().await?.revision.is_modern() {
+            return self.listen_to_legacy(filter, options).await;
+        }
+        let call = InFlight::start(&self.0, |client, now, tx| client.listen(now, filter, options, tx)).await?;
+        loop {
+            match call.letter().await {
+                Letter::Listening(filter) => return Ok(Listening { call, filter: Some(filter), ended: None }),
+                Letter::Ended(ended) => return Err(ended.into_error()),
+                Letter::Progress(_) | Letter::Change(_) => {}
+            }
+        }
+    }
+
+    async fn listen_to_legacy(&self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<Listening<N>, CallError> {
+        let resources = filter.resource_subscriptions.unwrap_or_default();
+        let wants = Wants {
+            tools: filter.tools_list_changed.unwrap_or(false),
+            prompts: filter.prompts_list_changed.unwrap_or(false),
+            list: filter.resources_list_changed.unwrap_or(false),
+            resources: !resources.is_empty(),
+        };
+        let call = InFlight::without_call(&self.0, |state, number| state.mail.want(number, wants));
+        for uri in resources.iter().flatten() {
+            let mut params = ResourceParams::new("");
+            params.uri = uri;
+            self.request("resources/subscribe", &params, options).await?;
+        }
+        Ok(Listening { call, filter: None, ended: None })
+    }
+}
+
+impl<const N: usize> Listening<N> {
+    /// What a modern server honours of what was asked for: a [`SubscriptionFilter`].
+    #[must_use]
+    pub fn honoured(&self) -> Option<RawJson<'_>> {
+        self.filter.as_ref().map(OwnedJson::as_raw)
+    }
+
+    /// Why there are no more changes; `None` as long as there may be some, and when the server has ended it by itself.
+    #[must_use]
+    pub fn error(&self) -> Option<&CallError> {
+        self.ended.as_ref()?.as_ref()
+    }
+}
+
+impl<const N: usize> Stream for Listening<N> {
+    type Item = Change;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
+        let this = self.get_mut();
+        while this.ended.is_none() {
+            match ready!(this.call.poll_letter(cx)) {
+                Letter::Change(change) => return Poll::Ready(Some(change)),
+                Letter::Ended(Ended::Error(error)) => this.ended = Some(Some(error)),
+                Letter::Ended(_) => this.ended = Some(None),
+                Letter::Progress(_) | Letter::Listening(_) => {}
+            }
+        }
+        Poll::Ready(None)
+    }
+}
+
+impl<const N: usize> fmt::Debug for Listening<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listening").field("filter", &self.filter).field("ended", &self.ended).finish()
+    }
+}
+
+/// What of the changes that a legacy server tells all is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wants {
+    tools: bool,
+    prompts: bool,
+    list: bool,
+    resources: bool,
+}
+
+impl Wants {
+    pub(super) fn has(self, change: &Change) -> bool {
+        match change {
+            Change::Tools => self.tools,
+            Change::Prompts => self.prompts,
+            Change::Resources => self.list,
+            Change::Resource(_) => self.resources,
+            Change::Missed => true,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Lists that come in pages.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use mcp_sansio::types::{PaginatedParams, Prompt, Resource, ResourceTemplate, Text, Tool};
+use mcp_sansio::{CallOptions, OwnedJson, RawJson, ReadError};
+use serde::Deserialize;
+
+use super::error::CallError;
+use super::handle::Client;
+
+/// A kind of list.
+pub trait Listed {
+    /// What is in it.
+    type Item<'a>: Deserialize<'a>;
+    /// The request for it.
+    const METHOD: &'static str;
+    /// Where it is in the answer.
+    const MEMBER: &'static str;
+}
+
+macro_rules! lists {
+    ($($(#[$doc:meta])* $name:ident of $item:ident: $method:literal $member:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $name {}
+
+        impl Listed for $name {
+            type Item<'a> = $item<'a>;
+            const METHOD: &'static str = $method;
+            const MEMBER: &'static str = $member;
+        }
+    )*};
+}
+
+lists! {
+    /// The tools of a server.
+    Tools of Tool: "tools/list" "tools";
+    /// The prompts of a server.
+    Prompts of Prompt: "prompts/list" "prompts";
+    /// The resources of a server.
+    Resources of Resource: "resources/list" "resources";
+    /// The templates of resources of a server.
+    ResourceTemplates of ResourceTemplate: "resources/templates/list" "resourceTemplates";
+}
+
+/// A whole list: its pages as they came.
+pub struct Pages<L> {
+    pages: Vec<OwnedJson>,
+    kind: PhantomData<L>,
+}
+
+impl<const N: usize> Client<N> {
+    /// All pages of a list, up to [`MAX_PAGES`]: `client.list::<Tools>(CallOptions::new())`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn list<L: Listed>(&self, options: CallOptions) -> Result<Pages<L>, CallError> {
+        let mut pages: Vec<OwnedJson> = Vec::new();
+        while pages.len() < MAX_PAGES {
+            let mut params = PaginatedParams::new();
+            params.cursor = pages.last().and_then(next_cursor);
+            let page = self.request(L::METHOD, &params, options).await?;
+            let is_last = next_cursor(&page).is_none();
+            pages.push(page);
+            if is_last {
+                return Ok(Pages { pages, kind: PhantomData });
+            }
+        }
+        Err(CallError::TooManyPages)
+    }
+}
+
+fn next_cursor(page: &OwnedJson) -> Option<Text<'_>> {
+    page.as_raw().get("nextCursor").and_then(RawJson::as_string).map(Text::from_json)
+}
+
+impl<L: Listed> Pages<L> {
+    /// What is in the list. Something that does not fit its type is an error of its own: all else stays readable.
+    pub fn iter(&self) -> impl Iterator<Item = Result<L::Item<'_>, ReadError>> {
+        let lists = self.pages.iter().filter_map(|page| page.as_raw().get(L::MEMBER));
+        lists.flat_map(RawJson::elements).map(RawJson::to)
+    }
+
+    /// The answers.
+    #[must_use]
+    pub fn pages(&self) -> &[OwnedJson] {
+        &self.pages
+    }
+}
+
+impl<L> fmt::Debug for Pages<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pages.fmt(f)
+    }
+}
+
+/// Pages of one list that are asked for. Who has more, or goes round in circles, is not waited for.
+pub const MAX_PAGES: usize = 1000;

@@ -1,0 +1,170 @@
+//! Questions to a legacy client: requests of ours that a handler waits for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+
+use mcp_sansio::{Call, Instant, OwnedJson, RequestHandle, SendError};
+
+use super::link::{Link, State};
+use super::reply::Failure;
+
+/// All questions of a connection. They are sent by the connection and not by their futures, which may be dropped in the middle of a frame.
+#[derive(Default)]
+pub(super) struct Asks {
+    asks: Vec<Ask>,
+    made: u64,
+}
+
+struct Ask {
+    ticket: u64,
+    parent: RequestHandle,
+    question: OwnedJson,
+    stage: Stage,
+    /// Nobody waits for the answer any more.
+    is_dropped: bool,
+    waker: Option<Waker>,
+}
+
+enum Stage {
+    Waiting,
+    /// A part of it has been written.
+    Begun,
+    Open(Call),
+    Done(Result<OwnedJson, Failure>),
+}
+
+impl Asks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.asks.is_empty()
+    }
+
+    /// An answer has come, or none will.
+    pub(super) fn answered(&mut self, call: Call, answer: Result<OwnedJson, Failure>) {
+        let is_it = |ask: &&mut Ask| matches!(ask.stage, Stage::Open(open) if open == call);
+        if let Some(ask) = self.asks.iter_mut().find(is_it) {
+            ask.end(answer);
+        }
+        self.asks.retain(|ask| !(ask.is_dropped && matches!(ask.stage, Stage::Done(_))));
+    }
+
+    /// No answer will come to any of them.
+    pub(super) fn close(&mut self) {
+        self.asks.iter_mut().for_each(|ask| ask.end(Err(Failure::GONE)));
+    }
+
+    fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
+        self.made += 1;
+        let ask = Ask { ticket: self.made, parent, question, stage: Stage::Waiting, is_dropped: false, waker: None };
+        self.asks.push(ask);
+        self.made
+    }
+
+    fn position(&self, ticket: u64) -> Option<usize> {
+        self.asks.iter().position(|ask| ask.ticket == ticket)
+    }
+}
+
+impl Ask {
+    fn end(&mut self, answer: Result<OwnedJson, Failure>) {
+        self.stage = Stage::Done(answer);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<const N: usize, const S: usize> State<N, S> {
+    /// Sends what has yet to be sent: questions, and that nobody waits for an answer any more. `Full` when there is no room for all.
+    pub(super) fn send_asks(&mut self, now: Instant) -> Result<(), SendError> {
+        let mut at = 0;
+        let mut all = Ok(());
+        while let Some(ask) = self.asks.asks.get_mut(at) {
+            let sent = match ask.stage {
+                // Two of one handler and method could not be told apart in the middle of a frame.
+                Stage::Waiting if self.tx.is_mid_frame() => Err(SendError::Full),
+                Stage::Waiting | Stage::Begun => {
+                    let sent = match ask.question.to() {
+                        Ok(question) => self.server.request_input(now, ask.parent, &question, &mut self.tx),
+                        Err(_) => Err(SendError::Value),
+                    };
+                    sent.map(|call| ask.stage = Stage::Open(call))
+                }
+                Stage::Open(call) if ask.is_dropped => {
+                    self.server.cancel_call(now, call, &mut self.tx).map(|_| ask.end(Err(Failure::GONE)))
+                }
+                Stage::Open(_) | Stage::Done(_) => Ok(()),
+            };
+            match sent {
+                Err(error) if error.is_full() => {
+                    if error == SendError::More && matches!(ask.stage, Stage::Waiting) {
+                        ask.stage = Stage::Begun;
+                    }
+                    all = Err(SendError::Full);
+                }
+                Err(error) => ask.end(Err(Failure::answer(format!("The client cannot be asked now: {error}")))),
+                // Sent meanwhile, but nobody waits: once more, to take it back.
+                Ok(()) if ask.is_dropped && matches!(ask.stage, Stage::Open(_)) => continue,
+                Ok(()) => {}
+            }
+            at += 1;
+        }
+        self.asks.asks.retain(|ask| !(ask.is_dropped && matches!(ask.stage, Stage::Done(_))));
+        all
+    }
+}
+
+/// Waits for the answer to a question. Dropped, it takes the question back.
+pub(super) struct Asking<const N: usize, const S: usize> {
+    link: Arc<Link<N, S>>,
+    ticket: u64,
+}
+
+impl<const N: usize, const S: usize> Asking<N, S> {
+    pub(super) fn new(link: Arc<Link<N, S>>, parent: RequestHandle, question: OwnedJson) -> Self {
+        let ticket = {
+            let mut state = link.lock();
+            state.touch();
+            state.asks.begin(parent, question)
+        };
+        Self { link, ticket }
+    }
+}
+
+impl<const N: usize, const S: usize> Future for Asking<N, S> {
+    type Output = Result<OwnedJson, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let asks = &mut self.link.lock().asks;
+        let Some(at) = asks.position(self.ticket) else { return Poll::Ready(Err(Failure::GONE)) };
+        match asks.asks.get_mut(at) {
+            Some(Ask { stage: Stage::Done(_), .. }) => match asks.asks.remove(at).stage {
+                Stage::Done(answer) => Poll::Ready(answer),
+                _ => Poll::Ready(Err(Failure::GONE)),
+            },
+            Some(ask) => {
+                ask.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(Err(Failure::GONE)),
+        }
+    }
+}
+
+impl<const N: usize, const S: usize> Drop for Asking<N, S> {
+    fn drop(&mut self) {
+        let state = &mut *self.link.lock();
+        let Some(at) = state.asks.position(self.ticket) else { return };
+        let Some(ask) = state.asks.asks.get_mut(at) else { return };
+        match ask.stage {
+            // The server takes back by itself what belongs to a request that has ended.
+            Stage::Open(call) if !state.server.is_call_open(call) => drop(state.asks.asks.remove(at)),
+            Stage::Waiting | Stage::Done(_) => drop(state.asks.asks.remove(at)),
+            Stage::Begun | Stage::Open(_) => {
+                ask.is_dropped = true;
+                state.touch();
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
+
+use std::future::poll_fn;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use mcp_sansio::{Answered, Instant, Messages, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
+
+use super::app::MIN_BUFFER;
+use super::ask::Asks;
+use super::hub::{Member, News};
+use super::reply::Failure;
+
+pub(super) struct Link<const N: usize, const S: usize> {
+    state: Mutex<State<N, S>>,
+    clock: std::time::Instant,
+}
+
+pub(super) struct State<const N: usize, const S: usize> {
+    pub(super) server: Server<'static, N, S>,
+    pub(super) tx: TxBuffer<Vec<u8>>,
+    pub(super) asks: Asks,
+    /// What subscribers have yet to be told, and how far the first of it has come.
+    news: Vec<News>,
+    told: u16,
+    /// How much was pending when there was no room for an answer or a question; until that has gone out, nothing else is written.
+    blocked: Option<usize>,
+    /// Handlers that wait for room in `tx`.
+    waiting: Vec<Waker>,
+    /// Of the connection, while it sleeps.
+    sleeper: Option<Waker>,
+    /// Whether there is something to do for the connection that it has not seen.
+    is_touched: bool,
+}
+
+impl<const N: usize, const S: usize> Link<N, S> {
+    pub(super) fn new(config: &'static ServerConfig<'static>, max_pending: usize) -> Self {
+        let state = State {
+            server: Server::with_capacity(config),
+            tx: TxBuffer::with_limit(Vec::new(), max_pending),
+            asks: Asks::default(),
+            news: Vec::new(),
+            told: 0,
+            blocked: None,
+            waiting: Vec::new(),
+            sleeper: None,
+            is_touched: false,
+        };
+        Self { state: Mutex::new(state), clock: std::time::Instant::now() }
+    }
+
+    /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<N, S>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The time since the connection began.
+    pub(super) fn now(&self) -> Instant {
+        Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
+        self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
+    }
+
+    /// Sends a frame that goes out whole, as soon as there is room.
+    pub(super) async fn send(
+        &self,
+        mut call: impl FnMut(&mut State<N, S>) -> Result<Answered, SendError>,
+    ) -> Result<(), Failure> {
+        let sent = poll_fn(|cx| {
+            let mut state = self.lock();
+            let sent = if state.blocked.is_some() { Err(SendError::Full) } else { call(&mut state) };
+            match sent {
+                Err(error) if error.is_full() => {
+                    state.waiting.push(cx.waker().clone());
+                    Poll::Pending
+                }
+                sent => {
+                    state.touch();
+                    Poll::Ready(sent)
+                }
+            }
+        });
+        if sent.await? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
+    }
+
+    /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.
+    pub(super) fn sleep(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if std::mem::take(&mut state.is_touched) {
+            return false;
+        }
+        if !state.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
+            state.sleeper = Some(waker.clone());
+        }
+        true
+    }
+
+    /// Begins a round. What handlers do in it, the connection sees without being woken.
+    pub(super) fn rise(&self) {
+        self.lock().sleeper = None;
+    }
+
+    /// There is room again.
+    pub(super) fn drained(&self) {
+        let mut state = self.lock();
+        // Not after each byte: all of them would try again.
+        if state.blocked.is_some() || state.tx.room() < state.tx.pending().len() {
+            return;
+        }
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// The connection is gone: whatever still holds this is told so.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.server.close();
+        state.asks.close();
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<const N: usize, const S: usize> State<N, S> {
+    /// Has the connection look at what was done.
+    pub(super) fn touch(&mut self) {
+        self.is_touched = true;
+        if let Some(sleeper) = self.sleeper.take() {
+            sleeper.wake();
+        }
+    }
+
+    /// Whether there is room for whatever the core may answer by itself to a frame that cannot be taken in twice.
+    pub(super) fn has_room(&self) -> bool {
+        self.blocked.is_none() && !self.tx.is_mid_frame() && self.tx.room() >= MIN_BUFFER
+    }
+
+    pub(super) fn next_event<'f>(
+        &mut self,
+        now: Instant,
+        messages: &mut Messages<'f>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        self.server.next_event(now, messages, &mut self.tx)
+    }
+
+    /// What is due, if anything is.
+    pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<Option<ServerEvent<'static>>, SendError> {
+        if self.server.poll_timeout().is_none_or(|due| now < due) {
+            return Ok(None);
+        }
+        self.server.handle_timeout(now, &mut self.tx)
+    }
+
+    /// Whether to try again to send what did not fit. Each attempt formats it anew, so not after each byte that has gone out.
+    pub(super) fn may_send(&self) -> bool {
+        self.blocked.is_none_or(|pending| self.tx.pending().len() <= pending / 2)
+    }
+
+    /// Whether something did not fit; returns what was the case before.
+    pub(super) fn set_blocked(&mut self, is_blocked: bool) -> bool {
+        let now = is_blocked.then(|| self.tx.pending().len());
+        std::mem::replace(&mut self.blocked, now).is_some()
+    }
+
+    /// Tells subscribers of the news. `Full` when there is no room for all.
+    pub(super) fn send_news(&mut self) -> Result<(), SendError> {
+        while let Some(news) = self.news.first() {
+            let mut change = news.as_change().resume(self.told);
+            let told = self.server.publish(&mut change, &mut self.tx);
+            self.told = change.position();
+            match told {
+                Ok(true) => {}
+                Err(error) if error.is_full() => return Err(SendError::Full),
+                Ok(false) | Err(_) => {
+                    self.news.remove(0);
+                    self.told = 0;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn has_news(&self) -> bool {
+        !self.news.is_empty()
+    }
+}
+
+impl<const N: usize, const S: usize> Member for Link<N, S> {
+    fn tell(&self, change: News) {
+        let mut state = self.lock();
+        // The first may have reached some already: those are told again.
+        let untold = if state.told == 0 { 0 } else { 1 };
+        if !state.news.iter().skip(untold).any(|other| *other == change) {
+            state.news.push(change);
+        }
+        state.touch();
+    }
+
+    fn wake(&self) {
+        self.lock().touch();
+    }
+}

@@ -1,0 +1,26 @@
+//! The server: one application, many connections.
+
+mod answers;
+mod app;
+mod ask;
+mod connection;
+mod context;
+mod hub;
+mod link;
+mod listener;
+mod outbox;
+mod pair;
+mod reply;
+mod rounds;
+mod tasks;
+mod work;
+
+pub use answers::Answer;
+pub use app::{App, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS};
+pub use connection::{Connection, End};
+pub use context::Context;
+pub use hub::Hub;
+pub use listener::{Listener, accept, serve};
+pub use pair::Pair;
+pub use reply::{Failure, Reply};
+pub use rounds::Seal;

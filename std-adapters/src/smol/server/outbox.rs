@@ -1,0 +1,94 @@
+//! Answers on their way.
+
+use std::sync::Arc;
+
+use mcp_sansio::types::{InputRequest, InputRequiredResult, TextResult};
+use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError};
+
+use super::context::Call;
+use super::link::State;
+use super::reply::{Failure, Reply, Why};
+use super::rounds::Seal;
+
+/// An answer that waits for room. It does not change any more: the call that sends it may have to be repeated.
+pub(super) enum Outgoing {
+    Reply(Arc<Call>, OwnedJson),
+    Failure(Arc<Call>, Why),
+    /// What a modern client is asked, and what it is to carry.
+    Input(Arc<Call>, Vec<(String, OwnedJson)>, Option<String>),
+    /// A list of the catalog's, or the refusal of a name that is not in it.
+    Listed(OwnedRequest),
+    /// An error, before a handler has seen the request.
+    Refused(RequestHandle, RpcError<'static>),
+}
+
+impl Outgoing {
+    pub(super) fn new(call: Arc<Call>, result: Result<Reply, Failure>, seal: Option<&dyn Seal>) -> Self {
+        match result {
+            Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(call, json),
+            Ok(_) => Self::Refused(call.handle, RpcError::internal("The result is no object")),
+            Err(Failure(Why::Asked)) => {
+                let (questions, state) = call.rounds.end(&call.request.as_request(), seal);
+                Self::Input(call, questions, state)
+            }
+            Err(Failure(why)) => Self::Failure(call, why),
+        }
+    }
+
+    /// Sends it, or says why not.
+    pub(super) fn send<const N: usize, const S: usize>(
+        &self,
+        catalog: Option<&Catalog<'static>>,
+        state: &mut State<N, S>,
+    ) -> Result<(), SendError> {
+        let (server, tx) = (&mut state.server, &mut state.tx);
+        match self {
+            Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it),
+            Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
+            Self::Listed(request) => match catalog {
+                Some(catalog) => catalog.answer(server, &request.as_request(), tx).map(|_| ()),
+                None => Ok(()),
+            },
+            Self::Input(call, questions, carried) => {
+                let questions: Vec<(&str, InputRequest<'_>)> =
+                    questions.iter().filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?))).collect();
+                let mut input = InputRequiredResult::ask(&questions);
+                if let Some(carried) = carried {
+                    input = input.request_state(carried);
+                }
+                server.input_required(call.handle, &input, tx).map(drop_it)
+            }
+            Self::Failure(call, why) => {
+                let request = call.request.as_request();
+                let (handle, is_tool) = (request.handle, request.method == Method::ToolsCall);
+                match why {
+                    Why::Arguments(why) if is_tool => server.refuse_arguments(handle, why, tx),
+                    Why::Arguments(why) => server.respond_error(handle, &RpcError::invalid_params(why), tx),
+                    Why::Answer(why) if request.revision.is_modern() => {
+                        server.respond_error(handle, &RpcError::invalid_params(why), tx)
+                    }
+                    Why::Answer(why) | Why::Tool(why) if is_tool => server.respond(handle, &TextResult::error(why), tx),
+                    Why::Answer(why) | Why::Tool(why) => server.respond_error(handle, &RpcError::internal(why), tx),
+                    other => {
+                        let error = other.as_error().unwrap_or(RpcError::internal("The request was given up"));
+                        server.respond_error(handle, &error, tx)
+                    }
+                }
+                .map(drop_it)
+            }
+        }
+    }
+
+    /// What is sent in its place when the core refuses it.
+    pub(super) fn instead(&self) -> Option<Self> {
+        let handle = match self {
+            Self::Reply(call, _) | Self::Failure(call, _) | Self::Input(call, ..) => call.handle,
+            Self::Listed(request) => request.as_request().handle,
+            Self::Refused(..) => return None,
+        };
+        Some(Self::Refused(handle, RpcError::internal("The answer cannot be sent")))
+    }
+}
+
+/// Whether the client still waited for it makes no difference any more.
+fn drop_it<T>(_: T) {}

@@ -1,0 +1,98 @@
+//! How a handler ends.
+
+use std::fmt;
+
+use mcp_sansio::{ClientCapability, ErrorCode, OwnedJson, RpcError};
+
+/// The answer to a request, written down: see [`Context::reply`](super::Context::reply).
+#[derive(Debug)]
+pub struct Reply(pub(super) OwnedJson);
+
+/// Why a handler has no answer, and what its client is told instead.
+///
+/// Any error turns into one with `?`, as [`Failure::tool`] does it.
+pub struct Failure(pub(super) Why);
+
+#[derive(Debug)]
+pub(super) enum Why {
+    Tool(String),
+    Arguments(String),
+    Answer(String),
+    Error {
+        code: ErrorCode,
+        message: String,
+        data: Option<OwnedJson>,
+    },
+    Missing(ClientCapability),
+    /// A question has no answer yet (2026-07-28).
+    Asked,
+    Gone,
+}
+
+impl Failure {
+    /// The tool ran and failed: a result with `isError`, for the model to read. For other requests -32603.
+    pub fn tool(why: impl Into<String>) -> Self {
+        Self(Why::Tool(why.into()))
+    }
+
+    /// The arguments are not what the tool takes: see [`Server::refuse_arguments`](mcp_sansio::Server::refuse_arguments). For other requests -32602.
+    pub fn arguments(why: impl Into<String>) -> Self {
+        Self(Why::Arguments(why.into()))
+    }
+
+    /// The client's answer to a question is of no use. In 2026-07-28 that is an error of the request's, -32602; before, the request was right and only the tool
+    /// came to nothing.
+    pub fn answer(why: impl Into<String>) -> Self {
+        Self(Why::Answer(why.into()))
+    }
+
+    /// An error of the protocol.
+    pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Why::Error { code, message: message.into(), data: None })
+    }
+
+    /// An error of the protocol that says more.
+    pub fn error_with_data(code: ErrorCode, message: impl Into<String>, data: OwnedJson) -> Self {
+        Self(Why::Error { code, message: message.into(), data: Some(data) })
+    }
+
+    /// The client did not declare what the request needs.
+    #[must_use]
+    pub const fn missing_capability(needed: ClientCapability) -> Self {
+        Self(Why::Missing(needed))
+    }
+
+    /// Nobody waits for an answer any more.
+    pub(super) const GONE: Self = Self(Why::Gone);
+    pub(super) const ASKED: Self = Self(Why::Asked);
+
+    /// Whether it only means that nobody waits for an answer any more: cancelled, expired, or its connection has ended.
+    #[must_use]
+    pub const fn is_gone(&self) -> bool {
+        matches!(self.0, Why::Gone)
+    }
+}
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::tool(error.to_string())
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Why {
+    /// As an error of the protocol, where it is one.
+    pub(super) fn as_error(&self) -> Option<RpcError<'_>> {
+        match self {
+            Self::Error { code, message, data: None } => Some(RpcError::new(*code, message)),
+            Self::Error { code, message, data: Some(data) } => Some(RpcError::new(*code, message).with_data(data.as_raw())),
+            Self::Missing(needed) => Some(RpcError::missing_capability(*needed)),
+            _ => None,
+        }
+    }
+}

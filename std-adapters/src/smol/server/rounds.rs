@@ -1,0 +1,109 @@
+//! What a modern client carries from one attempt of a request to the next: `requestState` (2026-07-28, basic/patterns/mrtr).
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::{OwnedJson, OwnedRequest, RawJson, Request, Revision};
+
+/// Protects what clients carry, so that they cannot change it: by a signature, or by keeping it here and giving out a key to it.
+///
+/// The answers to questions need no protection, since it is the client that gives them. What a handler [remembers](super::Context::remember) does when
+/// something depends on it.
+pub trait Seal: Send + Sync {
+    /// What is given to the client in place of `state`. Worth something only for the same request: the method and name at least belong into it.
+    fn close(&self, request: &Request<'_>, state: &str) -> String;
+
+    /// What was closed. `None`, and the request is refused, when it is not ours or not for this request.
+    fn open(&self, request: &Request<'_>, sealed: &str) -> Option<String>;
+}
+
+/// The rounds of a request that lie before this attempt, and what it leaves to the next.
+pub(super) struct Rounds {
+    /// What came back: an object with the members `answers` and `kept`.
+    carried: Option<OwnedJson>,
+    next: Mutex<Next>,
+}
+
+#[derive(Default)]
+struct Next {
+    kept: Option<String>,
+    missing: Vec<(String, OwnedJson)>,
+}
+
+impl Rounds {
+    /// `None` when the request's state is not ours.
+    pub(super) fn of(request: &Request<'_>, seal: Option<&dyn Seal>) -> Option<Self> {
+        let state = request.request_state().filter(|_| request.revision.is_modern()).map(|state| state.to_string());
+        let carried = match state {
+            None => None,
+            Some(state) => {
+                let state = seal.map_or_else(|| Some(state.clone()), |seal| seal.open(request, &state))?;
+                let state = RawJson::parse(&state).ok().filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object))?;
+                Some(OwnedJson::from(state))
+            }
+        };
+        Some(Self { carried, next: Mutex::default() })
+    }
+
+    /// What was remembered in an earlier round.
+    pub(super) fn kept(&self) -> Option<String> {
+        let kept = self.carried.as_ref()?.as_raw().get(KEPT)?.as_string()?;
+        Some(kept.to_string())
+    }
+
+    pub(super) fn remember(&self, state: String) {
+        self.next().kept = Some(state);
+    }
+
+    /// The answer to a question, in this round or one before. Who remembers something takes no answer that comes without it.
+    pub(super) fn answer(&self, key: &str, request: &OwnedRequest) -> Option<OwnedJson> {
+        let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS)?.get(key));
+        let alone = self.carried.is_none() && self.next().kept.is_some();
+        let request = request.as_request();
+        carried.or_else(|| request.input_response(key).filter(|_| !alone)).map(OwnedJson::from)
+    }
+
+    pub(super) fn is_missing(&self, key: &str, question: OwnedJson) {
+        let missing = &mut self.next().missing;
+        if missing.iter().all(|(other, _)| other != key) {
+            missing.push((key.to_owned(), question));
+        }
+    }
+
+    /// What the client is asked, and what it is to carry.
+    pub(super) fn end(&self, request: &Request<'_>, seal: Option<&dyn Seal>) -> (Vec<(String, OwnedJson)>, Option<String>) {
+        let Next { kept, missing } = std::mem::take(&mut *self.next());
+        let mut answers = Vec::new();
+        let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
+        // What came without the state that it belongs to is not taken along either.
+        let fresh = request.params.get("inputResponses").filter(|_| self.carried.is_some() || kept.is_none());
+        for (key, answer) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
+            if answers.iter().all(|(other, _)| *other != key) {
+                answers.push((key, answer));
+            }
+        }
+        if answers.is_empty() && kept.is_none() {
+            return (missing, None);
+        }
+        let mut state = format!("{{\"{ANSWERS}\":{{");
+        for (number, (key, answer)) in answers.iter().enumerate() {
+            state.push_str(if number == 0 { "" } else { "," });
+            state.push_str(key.as_json());
+            state.push(':');
+            state.push_str(answer.as_str());
+        }
+        state.push('}');
+        if let Some(kept) = kept.and_then(|kept| OwnedJson::new(&kept, Revision::LATEST).ok()) {
+            state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
+        }
+        state.push('}');
+        let state = seal.map_or_else(|| state.clone(), |seal| seal.close(request, &state));
+        (missing, Some(state))
+    }
+
+    fn next(&self) -> MutexGuard<'_, Next> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const ANSWERS: &str = "answers";
+const KEPT: &str = "kept";

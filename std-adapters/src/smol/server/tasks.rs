@@ -1,0 +1,137 @@
+//! A set of futures of which only those are polled that have been woken.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// The futures, each with what its owner knows it by.
+pub(super) struct Tasks<K, F> {
+    tasks: Vec<Option<Task<K, F>>>,
+    free: Vec<usize>,
+    ready: Arc<Ready>,
+}
+
+struct Task<K, F> {
+    name: K,
+    future: Pin<Box<F>>,
+    waker: Waker,
+    woken: Arc<Woken>,
+}
+
+/// Places whose futures want to be polled, in the order in which they were woken.
+struct Ready(Mutex<Queue>);
+
+struct Queue {
+    places: VecDeque<usize>,
+    /// Of whoever polls the set.
+    waker: Option<Waker>,
+}
+
+struct Woken {
+    place: usize,
+    /// Whether it is in the queue already.
+    queued: AtomicBool,
+    ready: Arc<Ready>,
+}
+
+impl<K, F> Tasks<K, F> {
+    pub(super) fn new() -> Self {
+        let queue = Queue { places: VecDeque::new(), waker: None };
+        Self { tasks: Vec::new(), free: Vec::new(), ready: Arc::new(Ready(Mutex::new(queue))) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tasks.len() - self.free.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes a future in. It is polled for the first time by the next [`poll_next`](Self::poll_next).
+    pub(super) fn insert(&mut self, name: K, future: F) {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.tasks.push(None);
+            self.tasks.len() - 1
+        });
+        let woken = Arc::new(Woken { place, queued: AtomicBool::new(true), ready: Arc::clone(&self.ready) });
+        let waker = Waker::from(Arc::clone(&woken));
+        if let Some(slot) = self.tasks.get_mut(place) {
+            *slot = Some(Task { name, future: Box::pin(future), waker, woken });
+        }
+        self.ready.lock().places.push_back(place);
+    }
+
+    /// Drops all futures that `is_over` says it of.
+    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
+        for place in 0..self.tasks.len() {
+            if self.tasks.get(place).is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name))) {
+                self.remove(place);
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.drop_where(|_| true);
+    }
+
+    fn remove(&mut self, place: usize) -> Option<K> {
+        let task = self.tasks.get_mut(place)?.take()?;
+        // Whoever has kept its waker wakes nobody from now on.
+        task.woken.queued.store(true, Ordering::Release);
+        self.free.push(place);
+        Some(task.name)
+    }
+}
+
+impl<K, F: Future> Tasks<K, F> {
+    /// Polls one of those that have been woken; its output, if it is done. `Pending` when there are none left.
+    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<(K, F::Output)>> {
+        let place = {
+            let mut queue = self.ready.lock();
+            let Some(place) = queue.places.pop_front() else {
+                if !queue.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                    queue.waker = Some(cx.waker().clone());
+                }
+                return Poll::Pending;
+            };
+            place
+        };
+        // Woken by somebody who has kept the waker of a future that is gone.
+        let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
+        task.woken.queued.store(false, Ordering::Release);
+        let Poll::Ready(output) = task.future.as_mut().poll(&mut Context::from_waker(&task.waker)) else {
+            return Poll::Ready(None);
+        };
+        Poll::Ready(self.remove(place).map(|name| (name, output)))
+    }
+}
+
+impl Ready {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if self.queued.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let waker = {
+            let mut queue = self.ready.lock();
+            queue.places.push_back(self.place);
+            queue.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}

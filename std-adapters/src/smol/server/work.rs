@@ -1,0 +1,222 @@
+//! What a connection does about events: handlers are begun and dropped, their answers sent.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{self, Poll};
+
+use mcp_sansio::{Instant, OwnedJson, OwnedRequest, Request, RequestHandle, RpcError, SendError, ServerEvent, Target};
+
+use super::app::App;
+use super::context::{Call, Context};
+use super::link::{Link, State};
+use super::outbox::Outgoing;
+use super::reply::{Failure, Reply};
+use super::rounds::Rounds;
+use super::tasks::Tasks;
+
+/// Handlers that are under way, and answers that wait for room.
+pub(super) struct Work<F> {
+    handlers: Tasks<Arc<Call>, F>,
+    outbox: VecDeque<Outgoing>,
+    /// Open `subscriptions/listen`.
+    listens: Vec<RequestHandle>,
+    /// No request is begun any more.
+    pub(super) is_closing: bool,
+    /// Whether frames wait that could not be taken in yet.
+    pub(super) has_frames: bool,
+    pub(super) is_unresponsive: bool,
+}
+
+impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
+    pub(super) fn event<H, const N: usize, const S: usize>(
+        &mut self,
+        event: &ServerEvent<'_>,
+        app: &App<H, N, S>,
+        link: &Arc<Link<N, S>>,
+        cx: &mut task::Context<'_>,
+    ) where
+        H: Fn(Context<N, S>) -> F,
+    {
+        if let Some(observer) = &app.observer {
+            observer(event);
+        }
+        match event {
+            ServerEvent::Request(request) => {
+                self.begin(request, app, link);
+                // What is done at once is answered at once, and in this order.
+                self.run(app, link, cx);
+                self.send(app, link);
+            }
+            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+                self.handlers.drop_where(|call| call.handle == *request);
+                self.listens.retain(|listen| listen != request);
+            }
+            ServerEvent::Answer { call, outcome } => {
+                let answer = outcome.map(OwnedJson::from).map_err(|error| {
+                    let message = error.message().map(|message| message.to_string()).unwrap_or_default();
+                    Failure::answer(format!("The client refused ({}): {message}", error.code()))
+                });
+                link.lock().asks.answered(*call, answer);
+            }
+            ServerEvent::CallTimedOut { call } => {
+                link.lock().asks.answered(*call, Err(Failure::answer("The client did not answer in time")));
+            }
+            ServerEvent::CallCancelled { call } => link.lock().asks.answered(*call, Err(Failure::GONE)),
+            ServerEvent::Listening { request } => self.listens.push(*request),
+            ServerEvent::Unresponsive => self.is_unresponsive = true,
+            // The rest has been answered already: `initialize`, `ping`, log levels, subscriptions, and whatever was wrong.
+            _ => {}
+        }
+    }
+
+    fn begin<H, const N: usize, const S: usize>(&mut self, request: &Request<'_>, app: &App<H, N, S>, link: &Arc<Link<N, S>>)
+    where
+        H: Fn(Context<N, S>) -> F,
+    {
+        if self.is_closing {
+            return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::internal("The server is shutting down")));
+        }
+        let target = match app.catalog {
+            None => Target::Other,
+            Some(catalog) => {
+                let mut state = link.lock();
+                let state = &mut *state;
+                match catalog.answer(&mut state.server, request, &mut state.tx) {
+                    Ok(Some(target)) => target,
+                    Ok(None) => return,
+                    // Begun, and to be finished before those that wait.
+                    Err(SendError::More) => return self.outbox.push_front(Outgoing::Listed(OwnedRequest::from(request))),
+                    Err(_) => return self.outbox.push_back(Outgoing::Listed(OwnedRequest::from(request))),
+                }
+            }
+        };
+        let Some(rounds) = Rounds::of(request, app.seal_ref()) else {
+            return self
+                .outbox
+                .push_back(Outgoing::Refused(request.handle, RpcError::invalid_params("requestState is not ours")));
+        };
+        let call = Arc::new(Call { handle: request.handle, request: OwnedRequest::from(request), target, rounds });
+        let context = Context { call: Arc::clone(&call), link: Arc::clone(link), hub: app.hub().clone() };
+        self.handlers.insert(call, (app.handler)(context));
+    }
+
+    /// Polls the handlers that have been woken.
+    pub(super) fn run<H, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        link: &Link<N, S>,
+        cx: &mut task::Context<'_>,
+    ) -> bool {
+        let mut moved = false;
+        // One that wakes itself each time is not to keep the others waiting.
+        for _ in 0..=2 * self.handlers.len() {
+            let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
+            moved = true;
+            if let Some((call, result)) = done
+                && link.lock().server.is_open(call.handle)
+            {
+                self.outbox.push_back(Outgoing::new(call, result, app.seal_ref()));
+            }
+        }
+        true
+    }
+
+    /// What time alone brings about.
+    pub(super) fn handle_timeouts<H, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        link: &Arc<Link<N, S>>,
+        cx: &mut task::Context<'_>,
+    ) -> bool
+    where
+        H: Fn(Context<N, S>) -> F,
+    {
+        let mut moved = false;
+        loop {
+            let event = link.lock().handle_timeout(link.now());
+            match event {
+                Ok(Some(event)) => {
+                    moved = true;
+                    self.event(&event, app, link, cx);
+                }
+                Ok(None) | Err(_) => return moved,
+            }
+        }
+    }
+
+    /// Sends as much as there is room for.
+    pub(super) fn send<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Link<N, S>) {
+        let mut state = link.lock();
+        if !state.may_send() {
+            return;
+        }
+        let is_blocked = self.send_all(app, &mut state, link.now()).is_err();
+        let was_blocked = state.set_blocked(is_blocked);
+        drop(state);
+        if was_blocked && !is_blocked {
+            link.drained();
+        }
+    }
+
+    /// `Full` when there is no room for all.
+    fn send_all<H, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        state: &mut State<N, S>,
+        now: Instant,
+    ) -> Result<(), SendError> {
+        // What has begun is among them somewhere, and the others have no room before it has ended.
+        let asked = state.send_asks(now);
+        let told = state.send_news();
+        while let Some(outgoing) = self.outbox.front_mut() {
+            let instead = match outgoing.send(app.catalog, state) {
+                Err(error) if error.is_full() => return Err(error),
+                Err(_) => outgoing.instead(),
+                Ok(()) => None,
+            };
+            match instead {
+                Some(instead) => *outgoing = instead,
+                None => drop(self.outbox.pop_front()),
+            }
+        }
+        while let Some(listen) = self.listens.last().filter(|_| self.is_closing) {
+            match state.server.end_listen(*listen, &mut state.tx) {
+                Ok(true) => {}
+                Err(error) if error.is_full() => return Err(error),
+                Ok(false) | Err(_) => drop(self.listens.pop()),
+            }
+        }
+        asked.and(told)
+    }
+
+    /// Whether all answers that there are have been sent.
+    pub(super) fn is_sent(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
+    /// Whether nothing is in flight.
+    pub(super) fn is_idle<const N: usize, const S: usize>(&self, link: &Link<N, S>) -> bool {
+        let state = link.lock();
+        self.handlers.is_empty() && self.listens.is_empty() && state.asks.is_empty() && !state.has_news()
+    }
+}
+
+impl<F> Work<F> {
+    pub(super) fn new() -> Self {
+        Self {
+            handlers: Tasks::new(),
+            outbox: VecDeque::new(),
+            listens: Vec::new(),
+            is_closing: false,
+            has_frames: false,
+            is_unresponsive: false,
+        }
+    }
+
+    /// Drops everything that is under way.
+    pub(super) fn drop_all(&mut self) {
+        self.handlers.clear();
+        self.outbox.clear();
+    }
+}

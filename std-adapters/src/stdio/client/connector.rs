@@ -1,0 +1,77 @@
+//! How a client comes to be.
+
+use std::fmt;
+
+use mcp_sansio::{ClientConfig, Era};
+
+use super::conversation::Conversation;
+use super::{Client, Error, Handler, MAX_LINE, Transport};
+
+/// What a client is given before it connects: `Connector::new(&CONFIG).handler(ask).connect(Process::new(command))`.
+pub struct Connector<'c> {
+    config: &'c ClientConfig<'c>,
+    handler: Box<dyn Handler + 'c>,
+    trace: Option<Box<Trace<'c>>>,
+    era: Option<Era>,
+    max_line: usize,
+}
+
+/// What is shown each message that passes, without its line end.
+pub type Trace<'c> = dyn FnMut(Way, &[u8]) + Send + 'c;
+
+/// Which way a message goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Way {
+    /// To the server. When it is written down, which may be before the server reads it.
+    Sent,
+    /// From the server, noise included; of a line that is too long, the beginning.
+    Received,
+}
+
+impl<'c> Connector<'c> {
+    /// Without a handler, and without a trace.
+    #[must_use]
+    pub fn new(config: &'c ClientConfig<'c>) -> Self {
+        Self { config, handler: Box::new(()), trace: None, era: None, max_line: MAX_LINE }
+    }
+
+    /// Who answers the server's questions and hears what else comes.
+    #[must_use]
+    pub fn handler(self, handler: impl Handler + 'c) -> Self {
+        Self { handler: Box::new(handler), ..self }
+    }
+
+    /// Who is shown each message.
+    #[must_use]
+    pub fn trace(self, trace: impl FnMut(Way, &[u8]) + Send + 'c) -> Self {
+        Self { trace: Some(Box::new(trace)), ..self }
+    }
+
+    /// The era of the server, where it is known ([`Client::era`]): it is not asked then.
+    #[must_use]
+    pub fn era(self, era: Era) -> Self {
+        Self { era: Some(era), ..self }
+    }
+
+    /// The longest line accepted. Default: [`MAX_LINE`].
+    #[must_use]
+    pub fn max_line(self, max_line: usize) -> Self {
+        Self { max_line, ..self }
+    }
+
+    /// Connects to the server and finds out what it speaks.
+    ///
+    /// # Errors
+    /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
+    pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
+        let mut conversation = Conversation::new(self.config, self.handler, self.trace);
+        conversation.machine.assume(self.era);
+        Client::open(conversation, Box::new(transport), self.max_line)
+    }
+}
+
+impl fmt::Debug for Connector<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connector").field("config", self.config).field("era", &self.era).finish_non_exhaustive()
+    }
+}

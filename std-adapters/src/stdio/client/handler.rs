@@ -1,0 +1,70 @@
+//! What an application does while it waits for an answer.
+
+use mcp_sansio::types::InputRequest;
+use mcp_sansio::{ClientEvent, OwnedJson, Revision, SendError};
+use serde::Serialize;
+
+use super::CallId;
+
+/// What an application has to say to the server's questions, and hears of what else comes.
+///
+/// It is called while one of the client's calls waits. The server waits for it, so time that it takes counts for no deadline. A closure that answers questions is
+/// one, `()` refuses them all.
+pub trait Handler: Send {
+    /// The server asks: the person, the model, or for the roots. Only what the configuration declared is asked, by servers of both eras.
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        question.refuse()
+    }
+
+    /// Progress, log messages, changes, and whatever else is no answer. `about` is the call that it belongs to, where it belongs to one.
+    fn told(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+        let _ = (about, event);
+    }
+}
+
+impl Handler for () {}
+
+impl<F: FnMut(&Question<'_>) -> Answer + Send> Handler for F {
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        self(question)
+    }
+}
+
+/// What a server wants to know.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Question<'q> {
+    /// The question.
+    pub request: InputRequest<'q>,
+    revision: Revision,
+}
+
+impl<'q> Question<'q> {
+    pub(super) const fn new(request: InputRequest<'q>, revision: Revision) -> Self {
+        Self { request, revision }
+    }
+
+    /// Answers with a result that belongs to the question: an [`ElicitResult`](mcp_sansio::types::ElicitResult), which may be that the person declined, a
+    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
+    #[must_use]
+    pub fn answer<T: Serialize + ?Sized>(&self, result: &T) -> Answer {
+        Answer(OwnedJson::new(result, self.revision).map_err(Refusal::Unwritable))
+    }
+
+    /// Does not answer. A legacy server gets an error; a modern one is not asked again, and the call fails with
+    /// [`Error::InputRequired`](super::Error::InputRequired).
+    #[must_use]
+    pub const fn refuse(&self) -> Answer {
+        Answer(Err(Refusal::Refused))
+    }
+}
+
+/// What is answered: see [`Question`].
+#[derive(Clone, Debug)]
+pub struct Answer(pub(super) Result<OwnedJson, Refusal>);
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Refusal {
+    Refused,
+    Unwritable(SendError),
+}

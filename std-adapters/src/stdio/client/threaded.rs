@@ -1,0 +1,189 @@
+//! Any input and output, each with a thread.
+
+use std::io::{self, Read, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::transport::{Ended, Exchanged, Transport};
+
+/// Any input and output. A thread reads and a thread writes, so that neither can hold up the other, nor this one; each has a few buffers that go to and fro.
+/// They end with their streams, or at their next call after this was closed.
+#[derive(Debug)]
+pub struct ThreadedStreams {
+    name: String,
+    signals: Receiver<Signal>,
+    /// Buffers to be read into; none when the input has ended.
+    empty: Option<Sender<Vec<u8>>>,
+    /// Buffers to be written; none when the output has ended.
+    full: Option<Sender<Vec<u8>>>,
+    /// The buffer of the writer, while it is here.
+    idle: Option<Vec<u8>>,
+    /// What was read and not passed on yet.
+    chunks: std::collections::VecDeque<(Vec<u8>, usize)>,
+}
+
+/// What the threads report.
+#[derive(Debug)]
+enum Signal {
+    Read(Vec<u8>),
+    Wrote(Vec<u8>),
+    InputEnded(Option<io::Error>),
+    OutputEnded,
+}
+
+impl ThreadedStreams {
+    /// `name` is what errors call it.
+    pub fn new(name: impl Into<String>, mut input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> Self {
+        let (sender, signals) = channel();
+        let (empty, to_read) = channel::<Vec<u8>>();
+        let (full, to_write) = channel::<Vec<u8>>();
+        let reports = sender.clone();
+        thread::spawn(move || {
+            while let Ok(mut chunk) = to_read.recv() {
+                chunk.resize(CHUNK, 0);
+                let signal = loop {
+                    match input.read(&mut chunk) {
+                        Ok(0) => break Signal::InputEnded(None),
+                        Ok(read) => {
+                            chunk.truncate(read);
+                            break Signal::Read(chunk);
+                        }
+                        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                        Err(error) => break Signal::InputEnded(Some(error)),
+                    }
+                };
+                let last = matches!(signal, Signal::InputEnded(_));
+                if reports.send(signal).is_err() || last {
+                    return;
+                }
+            }
+        });
+        thread::spawn(move || {
+            while let Ok(mut chunk) = to_write.recv() {
+                if output.write_all(&chunk).and_then(|()| output.flush()).is_err() {
+                    let _ = sender.send(Signal::OutputEnded);
+                    return;
+                }
+                chunk.clear();
+                if sender.send(Signal::Wrote(chunk)).is_err() {
+                    return;
+                }
+            }
+        });
+        for _ in 0..BUFFERS {
+            let _ = empty.send(Vec::new());
+        }
+        let chunks = std::collections::VecDeque::with_capacity(BUFFERS);
+        Self { name: name.into(), signals, empty: Some(empty), full: Some(full), idle: Some(Vec::new()), chunks }
+    }
+
+    /// Ends what the server reads, once all is written.
+    #[cfg(not(unix))]
+    pub(super) fn close_output(&mut self) {
+        self.full = None;
+    }
+
+    fn take(&mut self, signal: Signal) -> io::Result<()> {
+        match signal {
+            Signal::Read(chunk) => self.chunks.push_back((chunk, 0)),
+            Signal::Wrote(chunk) => self.idle = Some(chunk),
+            Signal::OutputEnded => self.full = None,
+            Signal::InputEnded(error) => {
+                self.empty = None;
+                if let Some(error) = error.filter(|error| !is_gone(error)) {
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What can be done now.
+    fn attempt(&mut self, out: &[u8], into: &mut [u8]) -> Exchanged {
+        let mut done = Exchanged::default();
+        match &self.full {
+            None => done.written = out.len(),
+            Some(full) if !out.is_empty() => {
+                if let Some(mut chunk) = self.idle.take() {
+                    done.written = out.len().min(CHUNK);
+                    chunk.extend_from_slice(out.get(..done.written).unwrap_or_default());
+                    // Whoever is gone has said so.
+                    let _ = full.send(chunk);
+                }
+            }
+            Some(_) => {}
+        }
+        while let Some((chunk, from)) = self.chunks.front_mut() {
+            let rest = chunk.get(*from..).unwrap_or_default();
+            let room = into.get_mut(done.read..).unwrap_or_default();
+            let len = rest.len().min(room.len());
+            if len == 0 {
+                break;
+            }
+            if let (Some(to), Some(part)) = (room.get_mut(..len), rest.get(..len)) {
+                to.copy_from_slice(part);
+            }
+            *from += len;
+            done.read += len;
+            if *from == chunk.len()
+                && let Some((chunk, _)) = self.chunks.pop_front()
+                && let Some(empty) = &self.empty
+            {
+                let _ = empty.send(chunk);
+            }
+        }
+        done.ended = self.empty.is_none() && self.chunks.is_empty() && done.read == 0;
+        done
+    }
+}
+
+impl Transport for ThreadedStreams {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        if self.empty.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+
+    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            while let Ok(signal) = self.signals.try_recv() {
+                self.take(signal)?;
+            }
+            let done = self.attempt(out, into);
+            if done != Exchanged::default() {
+                return Ok(done);
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            let signal = match left {
+                None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(left) => self.signals.recv_timeout(left),
+            };
+            match signal {
+                Ok(signal) => self.take(signal)?,
+                Err(RecvTimeoutError::Timeout) => return Ok(done),
+                // Both threads have ended, and said so before.
+                Err(RecvTimeoutError::Disconnected) => self.empty = None,
+            }
+        }
+    }
+
+    fn close(&mut self) -> io::Result<Ended> {
+        self.full = None;
+        self.empty = None;
+        self.chunks.clear();
+        Ok(Ended::new(self.name()))
+    }
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
+}
+
+/// Bytes of a buffer.
+const CHUNK: usize = 64 << 10;
+/// Buffers of the reader.
+const BUFFERS: usize = 2;

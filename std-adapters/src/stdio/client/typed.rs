@@ -1,0 +1,171 @@
+//! The requests of the protocol, by name.
+
+use mcp_sansio::types::{
+    CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
+};
+use mcp_sansio::{CallOptions, OwnedJson, RawJson};
+use serde::{Serialize, Serializer};
+
+use super::{CallId, Client, Error, Listing};
+
+/// With other options: [`call`](Client::call).
+impl Client<'_> {
+    /// The tools, all pages: each a [`Tool`](mcp_sansio::types::Tool).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn list_tools(&mut self) -> Result<Listing, Error> {
+        self.list("tools/list", "tools")
+    }
+
+    /// The resources, all pages: each a [`Resource`](mcp_sansio::types::Resource).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn list_resources(&mut self) -> Result<Listing, Error> {
+        self.list("resources/list", "resources")
+    }
+
+    /// The templates of resources, all pages: each a [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn list_resource_templates(&mut self) -> Result<Listing, Error> {
+        self.list("resources/templates/list", "resourceTemplates")
+    }
+
+    /// The prompts, all pages: each a [`Prompt`](mcp_sansio::types::Prompt).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn list_prompts(&mut self) -> Result<Listing, Error> {
+        self.list("prompts/list", "prompts")
+    }
+
+    /// Calls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed is in the result.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn call_tool<A: Serialize + ?Sized>(&mut self, name: &str, arguments: &A) -> Result<OwnedJson, Error> {
+        self.call("tools/call", &Named { name, arguments }, CallOptions::new())
+    }
+
+    /// Reads a resource: a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn read_resource(&mut self, uri: &str) -> Result<OwnedJson, Error> {
+        self.call("resources/read", &ResourceParams::new(uri), CallOptions::new())
+    }
+
+    /// A prompt, filled in: a [`GetPromptResult`](mcp_sansio::types::GetPromptResult).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn get_prompt<A: Serialize + ?Sized>(&mut self, name: &str, arguments: &A) -> Result<OwnedJson, Error> {
+        self.call("prompts/get", &Named { name, arguments }, CallOptions::new())
+    }
+
+    /// Values for what is being typed: a [`CompleteResult`](mcp_sansio::types::CompleteResult).
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn complete(&mut self, params: &CompleteParams<'_>) -> Result<OwnedJson, Error> {
+        self.call("completion/complete", params, CallOptions::new())
+    }
+
+    /// From now on log messages of this level and above are wanted. A legacy server is told so, a modern one with each request.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn set_level(&mut self, level: LoggingLevel) -> Result<(), Error> {
+        if !self.is_modern() {
+            self.call("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
+        }
+        self.log_level = Some(level);
+        Ok(())
+    }
+
+    /// From now on changes of this resource are told to the [handler](super::Handler). A modern server is sent a [listen](Self::listen) of its own for it.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn subscribe(&mut self, uri: &str) -> Result<(), Error> {
+        if self.subscribed.iter().any(|(subscribed, _)| subscribed == uri) {
+            return Ok(());
+        }
+        let listen = if self.is_modern() {
+            let uris = [Text::new(uri)];
+            Some(self.listen(&SubscriptionFilter::new().resource_subscriptions(&uris))?)
+        } else {
+            self.call("resources/subscribe", &ResourceParams::new(uri), CallOptions::new())?;
+            None
+        };
+        self.subscribed.push((uri.to_owned(), listen));
+        Ok(())
+    }
+
+    /// Changes of this resource are not to be told any more.
+    ///
+    /// # Errors
+    /// See [`call`](Self::call).
+    pub fn unsubscribe(&mut self, uri: &str) -> Result<(), Error> {
+        let Some(at) = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri) else { return Ok(()) };
+        match self.subscribed.swap_remove(at) {
+            (_, Some(listen)) => self.cancel(listen, None).map(|_| ()),
+            (uri, None) => self.call("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new()).map(|_| ()),
+        }
+    }
+
+    /// Says once more what a legacy server has forgotten.
+    pub(super) fn set_again(&mut self) -> Result<(), Error> {
+        if let Some(level) = self.log_level {
+            self.set_level(level)?;
+        }
+        let (kept, lost) = std::mem::take(&mut self.subscribed).into_iter().partition(|(_, listen)| listen.is_some());
+        self.subscribed = kept;
+        let lost: Vec<(String, Option<CallId>)> = lost;
+        lost.iter().try_for_each(|(uri, _)| self.subscribe(uri))
+    }
+
+    /// All pages of a list whose entries are in this member.
+    fn list(&mut self, method: &str, member: &'static str) -> Result<Listing, Error> {
+        let mut pages: Vec<OwnedJson> = Vec::new();
+        loop {
+            let cursor = pages.last().and_then(|page| page.as_raw().get("nextCursor")).and_then(RawJson::as_string);
+            if cursor.is_none() && !pages.is_empty() {
+                return Ok(Listing::new(member, pages));
+            }
+            let mut params = PaginatedParams::new();
+            params.cursor = cursor.map(Text::from_json);
+            let page = self.call(method, &params, CallOptions::new())?;
+            pages.push(page);
+            if pages.len() > MAX_PAGES {
+                return Err(Error::TooManyPages { method: method.to_owned() });
+            }
+        }
+    }
+
+    fn is_modern(&self) -> bool {
+        self.revision().is_some_and(|revision| revision.is_modern())
+    }
+}
+
+/// What tools and prompts are asked for by. The arguments are anything that serializes as an object.
+struct Named<'a, A: ?Sized> {
+    name: &'a str,
+    arguments: &'a A,
+}
+
+impl<A: Serialize + ?Sized> Serialize for Named<'_, A> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct as _;
+        let mut object = serializer.serialize_struct("Params", 2)?;
+        object.serialize_field("name", self.name)?;
+        object.serialize_field("arguments", self.arguments)?;
+        object.end()
+    }
+}
+
+/// A list that is longer has no end.
+const MAX_PAGES: usize = 10_000;

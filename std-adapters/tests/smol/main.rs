@@ -1,0 +1,28 @@
+//! The smol adapter's server: over pipes in memory, where everything can be brought about on purpose, and over sockets.
+
+mod asking;
+mod chaos;
+mod client;
+mod handlers;
+mod limits;
+mod pipe;
+mod sockets;
+
+use mcp_sansio::types::{Implementation, Resource, Tool};
+use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerCapability::TOOLS_LIST_CHANGED
+        .and(ServerCapability::PROMPTS)
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
+);
+
+static CATALOG: Catalog<'_> = Catalog::new()
+    .tools(&[tool("echo"), tool("wait"), tool("steps"), tool("ask"), tool("fail"), tool("change")])
+    .resources(&[Resource::new("test://r", "r")]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+}

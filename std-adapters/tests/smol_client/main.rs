@@ -1,0 +1,32 @@
+//! The smol adapter's client: over pipes in memory against the core's server in a loop of a few lines, where everything can be brought about on purpose;
+//! against the server of the same adapter; and over sockets.
+
+mod asking;
+mod calls;
+mod changes;
+mod ends;
+mod flow;
+mod opening;
+#[path = "../smol/pipe.rs"]
+mod pipe;
+mod script;
+mod servers;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientCapability, ClientConfig, Revision, Revisions, ServerCapability, ServerConfig};
+
+/// Everything that can be declared.
+const SERVER: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("server", "1"),
+    ServerCapability::TOOLS_LIST_CHANGED
+        .and(ServerCapability::PROMPTS)
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::RESOURCES_LIST_CHANGED)
+        .and(ServerCapability::LOGGING),
+);
+
+static MODERN: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::LATEST));
+static LEGACY: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::V2025_11_25));
+
+static CLIENT: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS));

@@ -1,0 +1,33 @@
+# Sourced: installs what the SDK programs need, once for each lock file. Expects `here` (this directory) and `build`.
+# A stamp of the lock file decides whether an installation can be kept.
+
+python_for() { # NAME: a virtual environment with exactly python/requirements-NAME.txt
+    local env=$build/$1 lock=$here/python/requirements-$1.txt
+    if ! cmp -s "$lock" "$env/lock"; then
+        rm -rf "$env"
+        python3 -m venv "$env" >&2
+        "$env/bin/pip" install --quiet --disable-pip-version-check --no-deps --requirement "$lock" >&2
+        cp "$lock" "$env/lock"
+    fi
+    echo "$env/bin/python"
+}
+
+node_for() { # a copy of the scripts next to exactly the locked node_modules
+    local dir=$build/typescript
+    mkdir -p "$dir/typescript/servers"
+    if ! cmp -s "$here/typescript/package-lock.json" "$dir/lock"; then
+        rm -rf "$dir/typescript/node_modules"
+        cp "$here"/typescript/package*.json "$dir/typescript/"
+        npm ci --prefix "$dir/typescript" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
+        cp "$here/typescript/package-lock.json" "$dir/lock"
+    fi
+    cp "$here/wiretap.py" "$here/expected.json" "$dir/"
+    cp "$here"/typescript/*.mjs "$here"/typescript/package*.json "$dir/typescript/"
+    cp "$here"/servers/*.mjs "$here/servers/offer.json" "$dir/typescript/servers/"
+    echo "$dir/typescript"
+}
+
+rmcp_for() { # PROGRAM: built from rmcp/, a workspace of its own
+    CARGO_TARGET_DIR=$build/rmcp cargo build --quiet --locked --manifest-path "$here/rmcp/Cargo.toml" --bin "$1" >&2
+    echo "$build/rmcp/debug/$1"
+}

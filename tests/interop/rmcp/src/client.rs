@@ -1,0 +1,149 @@
+//! Drives a stdio server with the official Rust SDK's client, in every era and revision it speaks.
+//!
+//!     rmcp-client COMMAND [ARGUMENT...]
+//!
+//! One session a case, one line a case; exit status 1 if one failed. `INTEROP_TAP` names `wiretap.py`, `INTEROP_LOGS` the
+//! directory of its recordings, `INTEROP_CASE` a part of the names of the cases to run: as for the clients beside this one.
+
+mod cases;
+mod handler;
+mod legacy;
+mod modern;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::time::Duration;
+
+use handler::{Answers, Seen};
+use rmcp::model::{CallToolRequestParams, ProtocolVersion};
+use rmcp::service::{RunningService, ServiceError};
+use rmcp::transport::TokioChildProcess;
+use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+const CASE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A way to connect, and which cases it can run.
+#[derive(Clone)]
+pub struct Mode {
+    name: &'static str,
+    pub modern: bool,
+    pub revision: ProtocolVersion,
+    lifecycle: ClientLifecycleMode,
+}
+
+pub type Outcome = Result<(), String>;
+
+/// One connected session.
+pub struct Session {
+    pub service: RunningService<RoleClient, Answers>,
+    pub seen: Seen,
+    pub mode: Mode,
+}
+
+/// A function for each case: `async` ones of different types only meet as boxed futures.
+pub type Run = for<'s> fn(&'s Session) -> std::pin::Pin<Box<dyn Future<Output = Outcome> + Send + 's>>;
+
+/// Names an async function with a boxed future of it.
+#[macro_export]
+macro_rules! cases {
+    ($($name:literal => $function:ident),+ $(,)?) => {
+        &[$(($name, |session| Box::pin($function(session)))),+]
+    };
+}
+
+impl Session {
+    async fn open(mode: &Mode, command: &[String], log: Option<PathBuf>) -> Result<Self, String> {
+        let mut words = command.to_vec();
+        if let (Some(log), Ok(tap)) = (log, env::var("INTEROP_TAP")) {
+            words.splice(0..0, ["python3".into(), tap, log.display().to_string()]);
+        }
+        let mut process = Command::new(&words[0]);
+        process.args(&words[1..]);
+        let (process, _) = TokioChildProcess::builder(process).stderr(Stdio::inherit()).spawn().map_err(|e| e.to_string())?;
+        let answers = Answers::new(mode.revision.clone());
+        let seen = answers.seen.clone();
+        let service = answers.serve_with_lifecycle(process, mode.lifecycle.clone()).await.map_err(|e| e.to_string())?;
+        Ok(Self { service, seen, mode: mode.clone() })
+    }
+
+    /// Calls a tool; the SDK answers what the server asks on the way.
+    pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, ServiceError> {
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let params = CallToolRequestParams::new(name.to_owned()).with_arguments(arguments);
+        self.service.call_tool(params).await.map(|result| json!(result))
+    }
+}
+
+pub fn check(holds: bool, message: &str, seen: impl std::fmt::Debug) -> Outcome {
+    if holds { Ok(()) } else { Err(format!("{message}; got {seen:?}")) }
+}
+
+pub fn text_of(result: &Value) -> String {
+    let blocks = result["content"].as_array().cloned().unwrap_or_default();
+    blocks.iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect()
+}
+
+/// The SDK's error, as the reason of a failure.
+pub fn failed(error: ServiceError) -> String {
+    error.to_string()
+}
+
+pub fn refused<T: std::fmt::Debug>(result: Result<T, ServiceError>, code: i32) -> Outcome {
+    match result {
+        Err(ServiceError::McpError(error)) => check(error.code.0 == code, &format!("wanted error {code}"), error),
+        other => Err(format!("wanted error {code}; got {other:?}")),
+    }
+}
+
+async fn run(mode: &Mode, command: &[String], log: Option<PathBuf>, case: Run) -> Outcome {
+    let mut session = Session::open(mode, command, log).await?;
+    let outcome = case(&session).await;
+    let closed = session.service.close_with_timeout(Duration::from_secs(3)).await;
+    outcome?;
+    check(matches!(closed, Ok(Some(_))), "the session must close", closed)
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let command: Vec<_> = env::args().skip(1).collect();
+    if command.is_empty() {
+        eprintln!("usage: rmcp-client COMMAND [ARGUMENT...]");
+        return ExitCode::from(2);
+    }
+    let only = env::var("INTEROP_CASE").unwrap_or_default();
+    let mut failures = 0;
+    for mode in modes() {
+        let suites = if mode.modern { [cases::ALL, modern::ALL] } else { [cases::ALL, legacy::ALL] };
+        for (index, (name, case)) in suites.concat().into_iter().filter(|(name, _)| name.contains(&only)).enumerate() {
+            let log = env::var_os("INTEROP_LOGS").map(|logs| PathBuf::from(logs).join(format!("rmcp-{}/{index:03}", mode.name)));
+            let late = Err(format!("no result after {CASE_TIMEOUT:?}"));
+            let outcome = tokio::time::timeout(CASE_TIMEOUT, run(&mode, &command, log, case)).await.unwrap_or(late);
+            match outcome {
+                Ok(()) => println!("PASS rmcp {}: {name}", mode.name),
+                Err(why) => {
+                    failures += 1;
+                    let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
+                    println!("FAIL rmcp {}: {name} -- {why} [wire {index:03}]", mode.name);
+                }
+            }
+        }
+    }
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn modes() -> Vec<Mode> {
+    let legacy = |name, revision| Mode { name, modern: false, revision, lifecycle: ClientLifecycleMode::Initialize };
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    let modern = |name, lifecycle| Mode { name, modern: true, revision: ProtocolVersion::V_2026_07_28, lifecycle };
+    vec![
+        legacy("2024-11-05", ProtocolVersion::V_2024_11_05),
+        legacy("2025-03-26", ProtocolVersion::V_2025_03_26),
+        legacy("2025-06-18", ProtocolVersion::V_2025_06_18),
+        legacy("2025-11-25", ProtocolVersion::V_2025_11_25),
+        modern("discover", ClientLifecycleMode::Discover { preferred_versions: preferred_versions.clone() }),
+        modern("auto", ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }),
+    ]
+}

@@ -1,0 +1,152 @@
+"""A bare stdio peer: enough of a client to see exactly what a server answers."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+import time
+from typing import Any
+
+Json = dict[str, Any]
+MODERN = "2026-07-28"
+META = "io.modelcontextprotocol/"
+ANSWERS: dict[str, Json] = {
+    "sampling/createMessage": {"role": "assistant", "content": {"type": "text", "text": "forty-two"}, "model": "check"},
+    "elicitation/create": {"action": "accept", "content": {"name": "Ada"}},
+    "elicitation/create url": {"action": "accept"},
+    "roots/list": {"roots": [{"uri": "file:///one", "name": "one"}, {"uri": "file:///two"}]},
+    "ping": {},
+}
+CAPABILITIES: Json = {"sampling": {}, "roots": {}, "elicitation": {"form": {}, "url": {}}}
+
+
+class Silent(Exception):
+    """Nothing came in time, or the server has gone."""
+
+
+class Refused(Exception):
+    """A JSON-RPC error."""
+
+    def __init__(self, error: Json):
+        super().__init__(f"error {error.get('code')}: {error.get('message')}")
+        self.error = error
+
+
+class Peer:
+    """One server process. Whatever is not an answer is kept in `seen`; what the server asks is answered."""
+
+    def __init__(self, command: list[str], timeout: float = 5.0, capabilities: Json | None = None):
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.started = time.monotonic()
+        self.timeout, self.seen, self.errors, self.next_id = timeout, [], [], 1
+        self.arrived: queue.Queue[Json | None] = queue.Queue()
+        self.revision, self.capabilities = "", CAPABILITIES if capabilities is None else capabilities
+        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.arrived.put(json.loads(line))
+        self.arrived.put(None)
+
+    def send(self, message: Json) -> None:
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self, timeout: float | None = None) -> Json:
+        """The next message, after answering it if it is a request."""
+        try:
+            message = self.arrived.get(timeout=self.timeout if timeout is None else timeout)
+        except queue.Empty as error:
+            raise Silent("no message") from error
+        if message is None:
+            self.arrived.put(None)  # it stays the end
+            raise Silent("the server has closed its output")
+        if "method" in message and "id" in message:
+            self.send({"id": message["id"], "result": ANSWERS[question(message)]})
+        if "method" in message:
+            self.seen.append(message)
+        return message
+
+    def begin(self, method: str, params: Json | None = None) -> int:
+        request = {"id": self.next_id, "method": method}
+        self.next_id += 1
+        self.send({**request, "params": params} if params is not None else request)
+        return request["id"]
+
+    def answer(self, request: int) -> Json:
+        """The raw answer to a request that was begun."""
+        end = max(time.monotonic() + self.timeout, self.started + 20)  # interpreters start slowly
+        while True:
+            message = self.receive(max(0.0, end - time.monotonic()))
+            if "method" not in message and message.get("id") == request:
+                return message
+
+    def open(self, revision: str) -> Json:
+        """The handshake; since 2026-07-28 there is none, and `server/discover` stands for it."""
+        self.revision = revision
+        if revision == MODERN:
+            return self.request("server/discover")
+        client = {"capabilities": self.capabilities, "clientInfo": {"name": "check", "version": "1"}}
+        result = self.request("initialize", {"protocolVersion": revision, **client})
+        self.send({"method": "notifications/initialized"})
+        return result
+
+    def params(self, params: Json | None, meta: Json | None = None) -> Json | None:
+        meta = dict(meta or {})
+        if self.revision == MODERN:
+            meta[f"{META}protocolVersion"] = MODERN
+            meta[f"{META}clientCapabilities"] = self.capabilities
+            meta[f"{META}clientInfo"] = {"name": "check", "version": "1"}
+        return {**(params or {}), "_meta": meta} if meta else params
+
+    def request(self, method: str, params: Json | None = None, meta: Json | None = None) -> Json:
+        message = self.answer(self.begin(method, self.params(params, meta)))
+        if "error" in message:
+            raise Refused(message["error"])
+        return message["result"]
+
+    def call(self, name: str, arguments: Json | None = None, meta: Json | None = None) -> Json:
+        """Calls a tool; answers what it asks on the way, in either era's manner."""
+        params: Json = {"name": name, "arguments": arguments or {}}
+        result = self.request("tools/call", params, meta)
+        while result.get("resultType") == "input_required":
+            wanted = result.get("inputRequests", {})
+            self.seen += [{"asked": key, **value} for key, value in wanted.items()]
+            params["inputResponses"] = {key: ANSWERS[question(value)] for key, value in wanted.items()}
+            params.pop("requestState", None)
+            if "requestState" in result:
+                params["requestState"] = result["requestState"]
+            result = self.request("tools/call", params, meta)
+        return result
+
+    def take(self, method: str) -> Json:
+        """The params of the first notification or request of that name that has come, or is still to come."""
+        while True:
+            for index, message in enumerate(self.seen):
+                if message.get("method") == method:
+                    return self.seen.pop(index).get("params", {})
+            self.receive(1.0)
+
+    def close(self) -> tuple[int | None, float]:
+        """Ends the input; the exit status and the seconds it took, or None and the seconds waited."""
+        began = time.monotonic()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass
+        try:
+            status = self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            status = None
+        return status, time.monotonic() - began
+
+
+def question(message: Json) -> str:
+    url = message.get("params", {}).get("mode") == "url"
+    return f"{message['method']} url" if url else message["method"]

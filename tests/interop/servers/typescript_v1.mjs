@@ -1,0 +1,91 @@
+// The offer on the npm package `@modelcontextprotocol/sdk` 1.x, over stdio.
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import {
+    CallToolRequestSchema, CompleteRequestSchema, CreateMessageResultSchema, ElicitResultSchema, GetPromptRequestSchema,
+    ListPromptsRequestSchema, ListResourcesRequestSchema, ListResourceTemplatesRequestSchema, ListRootsResultSchema,
+    ListToolsRequestSchema, McpError, ReadResourceRequestSchema, SubscribeRequestSchema, UnsubscribeRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+
+import { COUNTER, DATA, Offer, text, Unknown } from './offer.mjs';
+
+const INVALID_PARAMS = -32602;
+const RESOURCE_NOT_FOUND = -32002;
+const offer = new Offer();
+const server = new Server(DATA.serverInfo, {
+    instructions: DATA.instructions,
+    capabilities: {
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+        completions: {},
+        logging: {}, // with this the SDK answers logging/setLevel, and keeps to it
+    },
+});
+
+function known(find, code = INVALID_PARAMS) {
+    try {
+        return find();
+    } catch (error) {
+        throw error instanceof Unknown ? new McpError(code, `unknown: ${error.message}`) : error;
+    }
+}
+
+const tools = {
+    slow: (args, { signal, _meta, sendNotification }) => offer.slow(args, signal, async (progress) => {
+        if (_meta?.progressToken === undefined) return;
+        const params = { progressToken: _meta.progressToken, ...progress };
+        await sendNotification({ method: 'notifications/progress', params });
+    }),
+    async log({ level, text: data }) {
+        await server.sendLoggingMessage({ level, logger: 'offer', data });
+        return text('sent'); // or withheld by the SDK, which remembers the session's level
+    },
+    async ask_model({ prompt }, { sendRequest }) {
+        const messages = [{ role: 'user', content: { type: 'text', text: prompt } }];
+        const params = { messages, ...DATA.askModel };
+        const { content } = await sendRequest({ method: 'sampling/createMessage', params }, CreateMessageResultSchema);
+        return text(content.text ?? content.type);
+    },
+    async ask_user(_args, { sendRequest }) {
+        const params = { mode: 'form', ...DATA.askUser };
+        const { action, content } = await sendRequest({ method: 'elicitation/create', params }, ElicitResultSchema);
+        return text(action === 'accept' ? `accept ${content.name}` : action);
+    },
+    async ask_url(_args, { requestId }) {
+        const { action } = await server.elicitInput({ mode: 'url', ...DATA.askUrl }, { relatedRequestId: requestId });
+        if (action === 'accept') await server.createElicitationCompletionNotifier(DATA.askUrl.elicitationId)();
+        return text(action);
+    },
+    async roots(_args, { sendRequest }) {
+        const { roots } = await sendRequest({ method: 'roots/list' }, ListRootsResultSchema);
+        return text(roots.map((root) => root.uri).join('\n'));
+    },
+    async change({ what }) {
+        offer.change(what);
+        if (what === 'tools') await server.sendToolListChanged();
+        if (what === 'resources') await server.sendResourceListChanged();
+        if (what === 'prompts') await server.sendPromptListChanged();
+        if (what === 'counter' && offer.subscribed.has(COUNTER)) await server.sendResourceUpdated({ uri: COUNTER });
+        return text('changed');
+    },
+    async ping() {
+        await server.ping();
+        return text('pong');
+    },
+};
+
+server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: offer.tools() }));
+server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: args = {} } }, extra) =>
+    known(() => (Object.hasOwn(tools, name) ? tools[name](args, extra) : offer.call(name, args))));
+server.setRequestHandler(ListResourcesRequestSchema, ({ params }) => known(() => offer.resourcePage(params?.cursor)));
+server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: DATA.templates }));
+server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }) =>
+    known(() => ({ contents: [offer.read(uri)] }), RESOURCE_NOT_FOUND));
+server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => (offer.subscribed.add(uri), {}));
+server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => (offer.subscribed.delete(uri), {}));
+server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: offer.prompts() }));
+server.setRequestHandler(GetPromptRequestSchema, ({ params }) => known(() => offer.prompt(params.name, params.arguments)));
+server.setRequestHandler(CompleteRequestSchema, ({ params }) => ({ completion: offer.complete(params.argument) }));
+
+await server.connect(new StdioServerTransport());

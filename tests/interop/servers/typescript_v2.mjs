@@ -1,0 +1,109 @@
+// The offer on the npm package `@modelcontextprotocol/server` 2.x, over stdio, in both eras.
+import { inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+
+import { COUNTER, DATA, Offer, text, Unknown } from './offer.mjs';
+
+const INVALID_PARAMS = -32602;
+const RESOURCE_NOT_FOUND = -32002;
+
+function known(find, code = INVALID_PARAMS) {
+    try {
+        return find();
+    } catch (error) {
+        throw error instanceof Unknown ? new ProtocolError(code, `unknown: ${error.message}`) : error;
+    }
+}
+
+/** `ask` is an input request: to a legacy client the SDK sends it as a request, and calls again with the answer. */
+function asked(name, ask, show) {
+    const state = `${name}-1`;
+    return (args, { mcpReq }) => {
+        const answer = mcpReq.inputResponses?.answer;
+        if (answer === undefined) return inputRequired({ inputRequests: { answer: ask(args) }, requestState: state });
+        if (mcpReq.requestState() !== state) throw new ProtocolError(INVALID_PARAMS, `requestState is ${mcpReq.requestState()}`);
+        return text(show(answer));
+    };
+}
+
+const askUrl = asked(
+    'ask_url',
+    () => inputRequired.elicitUrl({ message: DATA.askUrl.message, url: DATA.askUrl.url }),
+    ({ action }) => action,
+);
+
+function toolsOf(server, offer) {
+    return {
+        slow: (args, { mcpReq }) => offer.slow(args, mcpReq.signal, async (progress) => {
+            if (mcpReq._meta?.progressToken === undefined) return;
+            const params = { progressToken: mcpReq._meta.progressToken, ...progress };
+            await mcpReq.notify({ method: 'notifications/progress', params });
+        }),
+        async log({ level, text: data }, { mcpReq }) {
+            await mcpReq.log(level, data, 'offer');
+            return text('sent'); // or withheld by the SDK, which knows the session's or the request's level
+        },
+        ask_model: asked(
+            'ask_model',
+            ({ prompt }) => inputRequired.createMessage({
+                messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
+                ...DATA.askModel,
+            }),
+            ({ content }) => content.text ?? content.type,
+        ),
+        ask_user: asked(
+            'ask_user',
+            () => inputRequired.elicit(DATA.askUser),
+            ({ action, content }) => (action === 'accept' ? `accept ${content.name}` : action),
+        ),
+        async ask_url(args, context) {
+            if (context.mcpReq.envelope !== undefined) return askUrl(args, context);
+            const { action } = await context.mcpReq.elicitInput({ mode: 'url', ...DATA.askUrl });
+            if (action === 'accept') await server.createElicitationCompletionNotifier(DATA.askUrl.elicitationId)();
+            return text(action);
+        },
+        roots: asked('roots', () => inputRequired.listRoots(), ({ roots }) => roots.map((root) => root.uri).join('\n')),
+        async change({ what }, { mcpReq }) {
+            offer.change(what);
+            const modern = mcpReq.envelope !== undefined;
+            if (what === 'tools') await server.sendToolListChanged();
+            if (what === 'resources') await server.sendResourceListChanged();
+            if (what === 'prompts') await server.sendPromptListChanged();
+            const wanted = modern || offer.subscribed.has(COUNTER);
+            if (what === 'counter' && wanted) await server.sendResourceUpdated({ uri: COUNTER });
+            return text('changed');
+        },
+        async ping() {
+            await server.ping();
+            return text('pong');
+        },
+    };
+}
+
+serveStdio(() => {
+    const offer = new Offer();
+    const server = new Server(DATA.serverInfo, {
+        instructions: DATA.instructions,
+        capabilities: {
+            tools: { listChanged: true },
+            resources: { subscribe: true, listChanged: true },
+            prompts: { listChanged: true },
+            completions: {},
+            logging: {},
+        },
+    });
+    const tools = toolsOf(server, offer);
+    server.setRequestHandler('tools/list', () => ({ tools: offer.tools() }));
+    server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) =>
+        known(() => (Object.hasOwn(tools, name) ? tools[name](args, context) : offer.call(name, args))));
+    server.setRequestHandler('resources/list', ({ params }) => known(() => offer.resourcePage(params?.cursor)));
+    server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: DATA.templates }));
+    server.setRequestHandler('resources/read', ({ params: { uri } }, { mcpReq }) =>
+        known(() => ({ contents: [offer.read(uri)] }), mcpReq.envelope ? INVALID_PARAMS : RESOURCE_NOT_FOUND));
+    server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => (offer.subscribed.add(uri), {}));
+    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => (offer.subscribed.delete(uri), {}));
+    server.setRequestHandler('prompts/list', () => ({ prompts: offer.prompts() }));
+    server.setRequestHandler('prompts/get', ({ params }) => known(() => offer.prompt(params.name, params.arguments)));
+    server.setRequestHandler('completion/complete', ({ params }) => ({ completion: offer.complete(params.argument) }));
+    return server;
+});

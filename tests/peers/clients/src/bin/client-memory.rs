@@ -1,0 +1,84 @@
+//! `client-memory PORT ours|rmcp`: opens a thousand connections to a server on this machine, makes a call on each, and prints what one of them takes.
+
+use std::error::Error;
+use std::net::TcpStream;
+
+use async_io::Async;
+use mcp_sansio::types::{CallToolParams, Implementation};
+use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, Era, RawJson};
+use mcp_sansio_adapters::smol::client::{Client, Connection, Connector, IN_FLIGHT};
+use rmcp::ServiceExt;
+use rmcp::model::CallToolRequestParams;
+
+static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+const COUNT: usize = 1000;
+
+fn resident_kib() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")?.trim().parse().ok());
+    resident.unwrap_or(0)
+}
+
+/// Prints how much more is resident after `COUNT` connections than after the first few.
+struct Meter(usize);
+
+impl Meter {
+    fn stop(self) {
+        println!("{} B a connection", (resident_kib() - self.0) * 1024 / COUNT);
+    }
+}
+
+fn ours(port: u16) -> Result<(), Box<dyn Error>> {
+    println!(
+        "core's client of {IN_FLIGHT} {} B, connection future {} B",
+        size_of::<mcp_sansio::Client<'_, IN_FLIGHT>>(),
+        size_of::<Connection<Async<TcpStream>>>()
+    );
+    let executor = smol::LocalExecutor::new();
+    async_io::block_on(executor.run(async {
+        let mut held: Vec<Client> = Vec::new();
+        let mut meter = None;
+        for number in 0..COUNT + 10 {
+            let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
+            let (client, connection) = Connector::new(&CONFIG).assume(Some(Era::Legacy)).connect(stream);
+            executor.spawn(connection).detach();
+            let params = CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));
+            client.request("tools/call", &params, CallOptions::new()).await?;
+            held.push(client);
+            if number == 9 {
+                meter = Some(Meter(resident_kib()));
+            }
+        }
+        meter.map(Meter::stop);
+        Ok(())
+    }))
+}
+
+fn rmcp(port: u16) -> Result<(), Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut held = Vec::new();
+        let mut meter = None;
+        for number in 0..COUNT + 10 {
+            let service = ().serve(tokio::net::TcpStream::connect(("127.0.0.1", port)).await?).await?;
+            let mut arguments = serde_json::Map::new();
+            arguments.insert("text".into(), "hello".into());
+            service.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await?;
+            held.push(service);
+            if number == 9 {
+                meter = Some(Meter(resident_kib()));
+            }
+        }
+        meter.map(Meter::stop);
+        Ok(())
+    })
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [port, who] if who == "ours" => ours(port.parse()?),
+        [port, who] if who == "rmcp" => rmcp(port.parse()?),
+        _ => Err("usage: client-memory PORT ours|rmcp".into()),
+    }
+}

@@ -1,0 +1,105 @@
+//! The core's client in a blocking loop over a child's pipes.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::process::{ChildStdin, ChildStdout, Stdio};
+
+use clients::{Clock, Load, WARM_UP};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Instant, Messages, Outcome, RxBuffer, TxBuffer,
+};
+use serde::Serialize;
+
+static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+
+#[derive(Serialize)]
+struct Params<'a> {
+    name: &'a str,
+    arguments: Arguments<'a>,
+}
+
+#[derive(Serialize)]
+struct Arguments<'a> {
+    text: &'a str,
+}
+
+struct Connection {
+    client: Box<Client<'static, 64>>,
+    input: ChildStdout,
+    output: ChildStdin,
+    rx: RxBuffer<Vec<u8>>,
+    tx: TxBuffer<Vec<u8>>,
+    clock: std::time::Instant,
+}
+
+impl Connection {
+    fn now(&self) -> Instant {
+        Instant::from_millis(self.clock.elapsed().as_millis() as u64)
+    }
+
+    fn drain(&mut self) -> std::io::Result<()> {
+        self.output.write_all(self.tx.pending())?;
+        self.tx.advance(usize::MAX);
+        Ok(())
+    }
+
+    /// Reads once, and hands over the events.
+    fn step(&mut self, mut handle: impl FnMut(ClientEvent)) -> Result<(), Box<dyn Error>> {
+        self.drain()?;
+        let read = self.input.read(self.rx.spare())?;
+        self.rx.commit(read);
+        let now = self.now();
+        while let Some(frame) = self.rx.next_frame() {
+            let mut messages = Messages::new(frame);
+            while let Some(event) = self.client.next_event(now, &mut messages, &mut self.tx)? {
+                handle(event);
+            }
+        }
+        if read == 0 { Err("the server has gone".into()) } else { Ok(()) }
+    }
+
+    fn call(&mut self, load: &Load, from: u64, to: u64) -> Result<(), Box<dyn Error>> {
+        let (mut next, mut waiting, mut expected) = (from, 0, vec![None; 64]);
+        while next < to || waiting > 0 {
+            let now = self.now();
+            while next < to && waiting < load.window {
+                let text = load.text(next);
+                let params = Params { name: "echo", arguments: Arguments { text: &text } };
+                let call = self.client.request(now, "tools/call", &params, CallOptions::new(), &mut self.tx)?;
+                expected[call.index()] = Some(text);
+                (next, waiting) = (next + 1, waiting + 1);
+            }
+            self.step(|event| {
+                let ClientEvent::Ended { call, outcome: Outcome::Result(result) } = event else { panic!("{event:?}") };
+                let text = result.get("content").and_then(|content| content.elements().next()?.get("text")?.as_string());
+                let expected = expected[call.index()].take().expect("in flight");
+                assert!(text.and_then(|text| text.as_plain()) == Some(expected.as_str()));
+                waiting -= 1;
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let load = Load::from_arguments();
+    let mut child = load.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else { return Err("no pipes".into()) };
+    let mut client = Box::new(Client::with_capacity(&CONFIG));
+    client.assume(Some(Era::Legacy));
+    let (rx, tx) = (RxBuffer::with_limit(Vec::new(), 16 << 20), TxBuffer::with_limit(Vec::new(), 64 << 20));
+    let mut connection = Connection { client, input, output, rx, tx, clock: std::time::Instant::now() };
+    let now = connection.now();
+    connection.client.open(now, &mut connection.tx)?;
+    while !connection.client.is_open() {
+        connection.step(|_| ())?;
+    }
+    connection.call(&load, 0, WARM_UP)?;
+    let clock = Clock::start();
+    connection.call(&load, WARM_UP, WARM_UP + load.calls)?;
+    clock.stop(&load);
+    drop(connection);
+    child.wait()?;
+    Ok(())
+}

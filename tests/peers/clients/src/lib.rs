@@ -1,0 +1,71 @@
+//! What all client programs share: the load, and the CPU clock.
+
+use std::io;
+use std::process::Command;
+use std::time::Duration;
+
+/// `PROGRAM SERVER CALLS WINDOW LENGTH`: calls the tool `echo` of a server that it starts, and prints what that cost.
+pub struct Load {
+    pub server: String,
+    pub calls: u64,
+    /// Calls in flight.
+    pub window: u64,
+    pub length: usize,
+    filler: String,
+}
+
+/// Not counted.
+pub const WARM_UP: u64 = 2_000;
+
+impl Load {
+    /// # Panics
+    /// When the arguments are others.
+    pub fn from_arguments() -> Self {
+        let arguments: Vec<_> = std::env::args().skip(1).collect();
+        let [server, calls, window, length] = &arguments[..] else { panic!("SERVER CALLS WINDOW LENGTH") };
+        let number = |text: &String| text.parse().expect("a number");
+        let length = number(length) as usize;
+        let filler = "the quick brown fox jumps over the lazy dog ".chars().cycle().take(length - TAG).collect();
+        Self { server: server.clone(), calls: number(calls), window: number(window), length, filler }
+    }
+
+    pub fn command(&self) -> Command {
+        Command::new(&self.server)
+    }
+
+    /// What call number `call` says: no other says the same.
+    pub fn text(&self, call: u64) -> String {
+        format!("{call:0TAG$}{}", self.filler)
+    }
+}
+
+/// Digits that every text begins with.
+const TAG: usize = 16;
+
+/// CPU time of this process: user and system, all threads, without its children.
+pub struct Clock(Duration);
+
+impl Clock {
+    pub fn start() -> Self {
+        Self(now())
+    }
+
+    /// Prints nanoseconds per call and the peak resident set in KiB.
+    pub fn stop(&self, load: &Load) {
+        let took = now() - self.0;
+        println!("{} {}", took.as_nanos() / u128::from(load.calls), peak_kib().unwrap_or(0));
+    }
+}
+
+fn now() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn peak_kib() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
+    peak.ok_or_else(|| io::Error::other("no VmHWM in /proc"))
+}

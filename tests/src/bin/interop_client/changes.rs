@@ -1,0 +1,87 @@
+//! Changes, and the end.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio::types::{SubscriptionFilter, Text};
+use mcp_sansio_adapters::stdio::client::{CallId, Ending};
+use serde_json::json;
+
+use super::Feature;
+use super::features::read;
+use super::session::{Session, Wrong, value, want};
+
+pub(crate) const ALL: [Feature; 7] = [
+    ("no_unasked_log", |s| {
+        s.forget();
+        s.call("log", json!({"level": "emergency", "text": "unasked"}))?;
+        want(s.all("log").len(), usize::from(!s.is_modern()))
+    }),
+    ("unknown_method", |s| s.refused(-32601, "no/such/method", json!({}))),
+    ("change_tools", |s| {
+        changed(s, "tools")?;
+        let tools = s.client.list_tools()?;
+        want(tools.raw().last().map(|tool| value(tool)["name"].clone()), Some(json!("extra")))
+    }),
+    ("change_resources", |s| {
+        changed(s, "resources")?;
+        want(read(s, "test://extra")?["text"].as_str(), Some("extra"))
+    }),
+    ("change_prompts", |s| {
+        changed(s, "prompts")?;
+        let prompts = s.client.list_prompts()?;
+        want(prompts.raw().last().map(|prompt| value(prompt)["name"].clone()), Some(json!("extra")))
+    }),
+    ("change_counter", |s| {
+        changed(s, "counter")?;
+        want(read(s, COUNTER)?["text"].as_str(), Some("1"))
+    }),
+    ("unsubscribe", |s| {
+        let listen = changed(s, "counter")?;
+        match listen {
+            Some(listen) => want(s.client.cancel(listen, None)?, true)?,
+            None => s.client.unsubscribe(COUNTER)?,
+        }
+        s.client.attend(Duration::from_millis(200))?;
+        s.forget();
+        s.call("change", json!({"what": "counter"}))?;
+        s.client.attend(Duration::from_millis(300))?;
+        want((s.all("counter"), s.all("violation")), (Vec::new(), Vec::new()))
+    }),
+];
+
+/// The server ends with its input, soon and well.
+pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
+    session.client.list_tools()?;
+    let began = Instant::now();
+    let ended = session.client.close()?;
+    want((ended.how, ended.status.is_some_and(|status| status.success())), (Ending::ByItself, true))?;
+    want(began.elapsed() < Duration::from_secs(2), true)
+}
+
+/// Has something changed, and hears of it: by a listen of its own from a modern server.
+fn changed(s: &mut Session, what: &'static str) -> Result<Option<CallId>, Wrong> {
+    s.forget();
+    let mut listen = None;
+    if s.is_modern() {
+        let uris = [Text::new(COUNTER)];
+        let filter = SubscriptionFilter::new();
+        let filter = match what {
+            "tools" => filter.tools_list_changed(true),
+            "resources" => filter.resources_list_changed(true),
+            "prompts" => filter.prompts_list_changed(true),
+            _ => filter.resource_subscriptions(&uris),
+        };
+        listen = Some(s.client.listen(&filter)?);
+        let granted = s.take("listening")?;
+        want(granted, serde_json::to_value(filter).unwrap_or_default())?;
+    } else if what == "counter" {
+        s.client.subscribe(COUNTER)?;
+    }
+    want(s.said("change", json!({"what": what}))?.as_str(), "changed")?;
+    let tagged = listen.is_some();
+    let seen = s.take(what)?;
+    want(seen, if what == "counter" { json!([tagged, COUNTER]) } else { json!(tagged) })?;
+    Ok(listen)
+}
+
+const COUNTER: &str = "test://counter";

@@ -1,0 +1,179 @@
+//! Tools, resources, prompts, completion, and what servers ask.
+
+use std::time::Duration;
+
+use mcp_sansio::CallOptions;
+use mcp_sansio::types::{
+    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference, ResourceTemplateReference,
+};
+use mcp_sansio_adapters::stdio::client::Error;
+use serde_json::{Value, json};
+
+use super::Feature;
+use super::data::{OFFER, each};
+use super::session::{Session, Wrong, value, want};
+
+pub(crate) const ALL: [Feature; 30] = [
+    ("list_tools", |s| {
+        let tools = s.client.list_tools()?;
+        want(
+            tools.raw().map(|tool| value(tool)["name"].as_str().unwrap_or("").to_owned()).collect(),
+            each(&OFFER["tools"], "name"),
+        )
+    }),
+    ("echo", |s| want(s.said("echo", json!({"text": TEXT}))?.as_str(), TEXT)),
+    ("add", |s| want(s.said("add", json!({"a": 1.5, "b": 2}))?.parse(), Ok(3.5))),
+    ("structured_content", |s| {
+        let sum = s.call("add", json!({"a": 1, "b": 2}))?["structuredContent"]["sum"].as_f64();
+        want(sum, Some(3.0))
+    }),
+    ("progress", |s| {
+        s.forget();
+        slow(s, 3)?;
+        for step in 1..=3 {
+            let seen = s.take("progress")?;
+            want(
+                (seen[0].as_bool(), seen[1]["progress"].as_f64(), seen[1]["total"].as_f64()),
+                (Some(true), Some(f64::from(step)), Some(3.0)),
+            )?;
+        }
+        Ok(())
+    }),
+    ("progress_message", |s| {
+        s.forget();
+        slow(s, 1)?;
+        want(s.take("progress")?[1]["message"].as_str(), Some("step 1"))
+    }),
+    ("observes_cancel", |s| {
+        let before = cancelled(s)?;
+        begin_and_cancel(s)?;
+        for _ in 0..50 {
+            if cancelled(s)? == before + 1 {
+                return Ok(());
+            }
+            s.client.attend(Duration::from_millis(50))?;
+        }
+        Err(Wrong("the call went on".to_owned()))
+    }),
+    ("silent_after_cancel", |s| {
+        // An answer that comes all the same is dropped without a word.
+        s.forget();
+        begin_and_cancel(s)?;
+        s.client.attend(Duration::from_millis(700))?;
+        want((s.all("violation"), s.all("progress").len() < 10), (Vec::new(), true))
+    }),
+    ("fail", |s| want(s.call("fail", json!({}))?["isError"].as_bool(), Some(true))),
+    ("unknown_tool", |s| s.refused(-32602, "tools/call", json!({"name": "no_such_tool", "arguments": {}}))),
+    ("log", |s| {
+        s.client.set_level(LoggingLevel::Debug)?;
+        s.forget();
+        want(s.said("log", json!({"level": "error", "text": "a line"}))?.as_str(), "sent")?;
+        let seen = s.take("log")?;
+        want([&seen["level"], &seen["logger"], &seen["data"]], [&json!("error"), &json!("offer"), &json!("a line")])
+    }),
+    ("log_level", |s| {
+        s.client.set_level(LoggingLevel::Error)?;
+        s.forget();
+        for level in ["info", "critical"] {
+            s.call("log", json!({"level": level, "text": level}))?;
+        }
+        want(s.take("log")?["level"].as_str(), Some("critical"))
+    }),
+    ("ask_model", |s| {
+        s.forget();
+        want(s.said("ask_model", json!({"prompt": "what is six times seven?"}))?.as_str(), "forty-two")?;
+        let params = &s.take("question")?["params"];
+        want((params["messages"][0]["role"].as_str(), params["maxTokens"].as_u64()), (Some("user"), Some(100)))
+    }),
+    ("ask_user", |s| {
+        s.forget();
+        want(s.said("ask_user", json!({}))?.as_str(), "accept Ada")?;
+        want(&s.take("question")?["params"]["requestedSchema"]["required"], &json!(["name"]))
+    }),
+    ("ask_url", |s| {
+        s.forget();
+        want(s.said("ask_url", json!({}))?.as_str(), "accept")?;
+        want(&s.take("question")?["params"]["url"], &OFFER["askUrl"]["url"])
+    }),
+    ("elicitation_complete", |s| {
+        s.forget();
+        s.call("ask_url", json!({}))?;
+        want(&s.take("complete")?["elicitationId"], &OFFER["askUrl"]["elicitationId"])
+    }),
+    ("roots", |s| want(s.said("roots", json!({}))?.as_str(), "file:///one\nfile:///two")),
+    ("ping_client", |s| want(s.said("ping", json!({}))?.as_str(), "pong")),
+    ("big", |s| want(s.said("big", json!({"bytes": 1 << 20}))? == "x".repeat(1 << 20), true)),
+    ("image", |s| want(each(&s.call("image", json!({}))?["content"], "data"), each(&json!([OFFER["image"]]), "data"))),
+    ("mixed", |s| {
+        let kinds = each(&s.call("mixed", json!({}))?["content"], "type");
+        want(kinds.iter().map(String::as_str).collect(), vec!["text", "image", "audio", "resource_link", "resource", "resource"])
+    }),
+    ("pages", |s| {
+        let listed = s.client.list_resources()?;
+        let uris: Vec<_> = listed.raw().map(|resource| value(resource)["uri"].as_str().unwrap_or("").to_owned()).collect();
+        want((uris, listed.pages().len()), (each(&OFFER["resources"], "uri"), 3))
+    }),
+    ("bad_cursor", |s| s.refused(-32602, "resources/list", json!({"cursor": "no such cursor"}))),
+    ("templates", |s| {
+        let listed = s.client.list_resource_templates()?;
+        want(listed.raw().map(|template| value(template)["uriTemplate"].clone()).collect(), vec![json!("test://item/{id}")])?;
+        want(read(s, "test://item/42")?["text"].as_str(), Some("item 42"))
+    }),
+    ("read", |s| {
+        want(read(s, "test://hello")?["text"].as_str(), Some("Hello, world"))?;
+        want(&read(s, "test://blob")?["blob"], &OFFER["blob"])
+    }),
+    ("unknown_resource", |s| {
+        let code = if s.is_modern() { -32602 } else { -32002 };
+        s.refused(code, "resources/read", json!({"uri": "test://nothing"}))
+    }),
+    ("prompts", |s| {
+        let listed = s.client.list_prompts()?;
+        want(listed.raw().map(|prompt| value(prompt)["name"].clone()).collect(), vec![json!("plain"), json!("with_args")])?;
+        want(text_of(s.client.get_prompt("plain", &json!({}))), Ok("plain".to_owned()))?;
+        want(text_of(s.client.get_prompt("with_args", &json!({"name": "Ada"}))), Ok("Hello, Ada".to_owned()))
+    }),
+    ("unknown_prompt", |s| s.refused(-32602, "prompts/get", json!({"name": "nothing"}))),
+    ("complete", |s| {
+        let prompt = CompletionRef::Prompt(PromptReference::new("with_args"));
+        let template = CompletionRef::Resource(ResourceTemplateReference::new("test://item/{id}"));
+        for (reference, argument, values) in [
+            (prompt, CompletionArgument::new("name", "A"), json!(["Ada", "Alan"])),
+            (template, CompletionArgument::new("id", "1"), json!(["1", "10", "11"])),
+        ] {
+            let completed = s.client.complete(&CompleteParams::new(reference, argument))?;
+            want(&value(completed.as_raw())["completion"]["values"], &values)?;
+        }
+        Ok(())
+    }),
+    ("ping", |s| Ok(s.request("ping", json!({})).map(|_| ())?)),
+];
+
+fn slow(s: &mut Session, steps: u32) -> Result<(), Error> {
+    let params = json!({"name": "slow", "arguments": {"steps": steps, "ms": 10}});
+    s.client.call("tools/call", &params, CallOptions::new().progress()).map(|_| ())
+}
+
+fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
+    let params = json!({"name": "slow", "arguments": {"steps": 25, "ms": 20}});
+    let call = s.client.start("tools/call", &params, CallOptions::new().progress())?;
+    s.client.attend(Duration::from_millis(100))?;
+    s.client.cancel(call, Some("a test")).map(|_| ())
+}
+
+/// How many calls the server has seen cancelled.
+fn cancelled(s: &mut Session) -> Result<u64, Wrong> {
+    let text = read(s, "test://cancelled")?["text"].clone();
+    text.as_str().and_then(|text| text.parse().ok()).ok_or_else(|| Wrong(format!("test://cancelled says {text}")))
+}
+
+pub(crate) fn read(s: &mut Session, uri: &str) -> Result<Value, Error> {
+    s.client.read_resource(uri).map(|result| value(result.as_raw())["contents"][0].clone())
+}
+
+fn text_of(prompt: Result<mcp_sansio::OwnedJson, Error>) -> Result<String, String> {
+    let prompt = prompt.map_err(|error| error.to_string())?;
+    Ok(value(prompt.as_raw())["messages"][0]["content"]["text"].as_str().unwrap_or("").to_owned())
+}
+
+const TEXT: &str = "zażółć 🦀 \u{2028} \" \\";

@@ -1,0 +1,146 @@
+//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER COMMAND…`
+//!
+//! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give. Exit status 1 on any failure.
+
+mod changes;
+mod data;
+mod features;
+mod session;
+
+use std::process::{Command, ExitCode};
+
+use mcp_sansio::{Era, Revision, Revisions};
+use mcp_sansio_adapters::stdio::client::Error;
+use serde_json::Value;
+
+use session::{Session, Wrong};
+
+/// A feature, by the name that the offers have for it.
+type Feature = (&'static str, fn(&mut Session) -> Result<(), Wrong>);
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(offers), Some(server)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: interop-client OFFERS.json SERVER COMMAND…");
+        return ExitCode::from(2);
+    };
+    let command: Vec<String> = arguments.collect();
+    let offers: Value = std::fs::read(&offers)
+        .map_err(|error| error.to_string())
+        .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
+        .unwrap_or_else(|error| panic!("{offers}: {error}"));
+    let offered = &offers[&server];
+    let mut report = Report { server, failed: 0 };
+    for revision in Revision::ALL {
+        hold(&mut report, &offered[revision.as_str()], &command, revision);
+    }
+    found_by_itself(&mut report, offered, &command);
+    if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// One process serves all features, unless one of them wants a fresh one or has left it broken.
+fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revision) {
+    if let Some(reason) = offered.as_str() {
+        return report.not_offered("everything", revision.as_str(), reason);
+    }
+    let mut session = None;
+    for (name, run) in features::ALL.iter().chain(&changes::ALL) {
+        // What a server sends too late or too much is the client's to bear: that is held for all.
+        if !report.is_offered(offered, name, revision) && *name != "silent_after_cancel" {
+            continue;
+        }
+        // These need a process that has been told nothing before.
+        if matches!(*name, "unsubscribe" | "no_unasked_log") {
+            session = None;
+        }
+        let outcome = match session.take() {
+            Some(open) => Ok(open),
+            None => Session::open(command, Revisions::only(revision), None),
+        };
+        report.say(
+            name,
+            revision.as_str(),
+            outcome.and_then(|mut open| {
+                run(&mut open)?;
+                session = Some(open);
+                Ok(())
+            }),
+        );
+    }
+    if report.is_offered(offered, "ends_at_eof", revision) {
+        let fresh = Session::open(command, Revisions::only(revision), None);
+        report.say("ends_at_eof", revision.as_str(), fresh.and_then(changes::ends_at_eof));
+    }
+}
+
+/// A client of all revisions finds out which to speak, and what it found out spares the next one the probe.
+fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
+    let best = Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object());
+    let found = Session::open(command, Revisions::ALL, None).and_then(|session| {
+        let (revision, era) = (session.client.revision(), session.client.era());
+        session::want(revision, best)?;
+        let again = Session::open(command, Revisions::ALL, era)?;
+        session::want(again.client.revision(), best)?;
+        session::want(
+            again.sent_first().as_deref(),
+            match era {
+                Some(Era::Legacy) => Some("initialize"),
+                _ => None,
+            },
+        )
+    });
+    report.say("finds_out", "all revisions", found);
+}
+
+struct Report {
+    server: String,
+    failed: usize,
+}
+
+impl Report {
+    fn say(&mut self, feature: &str, revision: &str, outcome: Result<(), Wrong>) {
+        match outcome {
+            Ok(()) => println!("PASS our client, {} {revision}: {feature}", self.server),
+            Err(Wrong(why)) => {
+                self.failed += 1;
+                println!("FAIL our client, {} {revision}: {feature} -- {why}", self.server);
+            }
+        }
+    }
+
+    /// What the offers say of it. A reason against it is printed.
+    fn is_offered(&mut self, offered: &Value, feature: &str, revision: Revision) -> bool {
+        // Some servers serve what a revision does not know; our client does not declare it there.
+        let since = match feature {
+            "ask_user" => Revision::V2025_06_18,
+            "ask_url" | "elicitation_complete" => Revision::V2025_11_25,
+            _ => Revision::V2024_11_05,
+        };
+        match &offered[feature] {
+            Value::Bool(true) if revision < since => {
+                self.not_offered(feature, revision.as_str(), &format!("not before {since}, so the client does not declare it"));
+            }
+            Value::Bool(true) => return true,
+            Value::String(_) if feature == "silent_after_cancel" => {}
+            Value::String(reason) => self.not_offered(feature, revision.as_str(), reason),
+            _ => self.say(feature, revision.as_str(), Err(Wrong("the offers do not say whether it is there".to_owned()))),
+        }
+        false
+    }
+
+    fn not_offered(&self, feature: &str, revision: &str, reason: &str) {
+        println!("N/A our client, {} {revision}: {feature} -- {reason}", self.server);
+    }
+}
+
+impl From<Error> for Wrong {
+    fn from(error: Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+fn command(words: &[String]) -> Command {
+    let mut command = Command::new(words.first().map_or("", String::as_str));
+    command.args(words.iter().skip(1));
+    command
+}

@@ -1,0 +1,161 @@
+//! A conversation with a reference server, and all that came on the way.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
+use mcp_sansio::{CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions};
+use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, Process, Question, Way};
+use serde_json::{Value, json};
+
+/// Why a feature does not work.
+#[derive(Debug)]
+pub(crate) struct Wrong(pub(crate) String);
+
+pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong> {
+    if seen == wanted { Ok(()) } else { Err(Wrong(format!("{seen:?} instead of {wanted:?}").chars().take(400).collect())) }
+}
+
+pub(crate) struct Session {
+    pub(crate) client: Client<'static>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    sent: Arc<Mutex<Vec<Value>>>,
+}
+
+/// Something that came and was no answer: what kind, and what was in it.
+pub(crate) type Seen = (&'static str, Value);
+
+impl Session {
+    pub(crate) fn open(command: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
+        let all = ClientCapability::ROOTS_LIST_CHANGED
+            .and(ClientCapability::SAMPLING)
+            .and(ClientCapability::ELICITATION_FORM)
+            .and(ClientCapability::ELICITATION_URL);
+        let config = ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
+        // A few dozen in a process that ends soon.
+        let config: &'static ClientConfig<'static> = Box::leak(Box::new(config.call_timeout(Duration::from_secs(20))));
+        let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
+        let lines = Arc::clone(&sent);
+        let mut connector = Connector::new(config).handler(Recorder(Arc::clone(&seen))).trace(move |way, line| {
+            if way == Way::Sent {
+                lines.lock().expect("no panic").extend(serde_json::from_slice::<Value>(line).ok());
+            }
+        });
+        if let Some(era) = era {
+            connector = connector.era(era);
+        }
+        Ok(Self { client: connector.connect(Process::new(super::command(command)))?, seen, sent })
+    }
+
+    pub(crate) fn is_modern(&self) -> bool {
+        self.client.revision().is_some_and(|revision| revision.is_modern())
+    }
+
+    /// The method of the first message that was sent, if any was.
+    pub(crate) fn sent_first(&self) -> Option<String> {
+        self.sent.lock().expect("no panic").first().and_then(|line| line["method"].as_str().map(str::to_owned))
+    }
+
+    pub(crate) fn forget(&self) {
+        self.seen.lock().expect("no panic").clear();
+    }
+
+    /// All of a kind that has come.
+    pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
+        self.seen.lock().expect("no panic").iter().filter(|(seen, _)| *seen == kind).map(|(_, value)| value.clone()).collect()
+    }
+
+    /// The first of a kind, waited for.
+    pub(crate) fn take(&mut self, kind: &str) -> Result<Value, Wrong> {
+        let until = Instant::now() + Duration::from_secs(5);
+        loop {
+            let mut seen = self.seen.lock().expect("no panic");
+            if let Some(at) = seen.iter().position(|(seen, _)| *seen == kind) {
+                return Ok(seen.remove(at).1);
+            }
+            drop(seen);
+            if Instant::now() > until {
+                return Err(Wrong(format!("no {kind} came")));
+            }
+            self.client.attend(Duration::from_millis(20))?;
+        }
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: Value) -> Result<Value, Error> {
+        self.client.call(method, &params, CallOptions::new()).map(|result| value(result.as_raw()))
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Value, Error> {
+        self.client.call_tool(tool, &arguments).map(|result| value(result.as_raw()))
+    }
+
+    /// The texts that a tool answers with.
+    pub(crate) fn said(&mut self, tool: &str, arguments: Value) -> Result<String, Wrong> {
+        let result = self.call(tool, arguments)?;
+        if result["isError"] == true {
+            return Err(Wrong(format!("the tool failed: {result}").chars().take(300).collect()));
+        }
+        let blocks = result["content"].as_array().cloned().unwrap_or_default();
+        Ok(blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// A request that must be refused with this code.
+    pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
+        match self.request(method, params) {
+            Err(Error::Peer(fault)) => want(fault.code, code),
+            Ok(result) => Err(Wrong(format!("{result} instead of error {code}").chars().take(300).collect())),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+pub(crate) fn value(raw: RawJson<'_>) -> Value {
+    serde_json::from_str(raw.as_str()).expect("what the core scanned is JSON")
+}
+
+struct Recorder(Arc<Mutex<Vec<Seen>>>);
+
+impl Recorder {
+    fn saw(&self, kind: &'static str, what: Value) {
+        self.0.lock().expect("no panic").push((kind, what));
+    }
+}
+
+impl Handler for Recorder {
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        let asked = serde_json::to_value(question.request).expect("a question is JSON");
+        self.saw("question", asked);
+        question.answer(&match question.request {
+            InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),
+            InputRequest::Elicit(_) => json!({"action": "accept"}),
+            InputRequest::CreateMessage(_) => {
+                let content = json!({"type": "text", "text": "forty-two"});
+                json!({"role": "assistant", "content": content, "model": "deep-thought", "stopReason": "endTurn"})
+            }
+            InputRequest::ListRoots => json!({"roots": [{"uri": "file:///one", "name": "one"}, {"uri": "file:///two"}]}),
+            _ => return question.refuse(),
+        })
+    }
+
+    fn told(&mut self, about: Option<mcp_sansio_adapters::stdio::client::CallId>, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Progress { params, .. } => self.saw("progress", json!([about.is_some(), value(*params)])),
+            ClientEvent::Log { params } => self.saw("log", value(*params)),
+            ClientEvent::Listening { filter, .. } => self.saw("listening", value(*filter)),
+            ClientEvent::Changed { what, .. } => match what {
+                Changed::Tools => self.saw("tools", json!(about.is_some())),
+                Changed::Prompts => self.saw("prompts", json!(about.is_some())),
+                Changed::Resources => self.saw("resources", json!(about.is_some())),
+                Changed::Resource { uri } => self.saw("counter", json!([about.is_some(), uri.to_string()])),
+                _ => self.saw("unknown", Value::Null),
+            },
+            ClientEvent::Notification { method, params } => {
+                let complete = *method == "notifications/elicitation/complete";
+                self.saw(if complete { "complete" } else { "unknown" }, value(params.raw()));
+            }
+            ClientEvent::Violation(violation) => self.saw("violation", violation.to_string().into()),
+            other => self.saw("unknown", format!("{other:?}").into()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A server that does what a server may do, and what none should: `misbehaving_server MODE`. Its tools are its tricks.
+
+use std::io::{Write as _, stderr, stdin, stdout};
+use std::process::exit;
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+fn main() {
+    let mode = std::env::args().nth(1).unwrap_or_default();
+    let mut heard = Vec::new();
+    while let Some(line) = hear() {
+        let message: Value = serde_json::from_str(&line).unwrap_or_default();
+        heard.push(Value::from(line));
+        let (id, params) = (&message["id"], &message["params"]);
+        match (message["method"].as_str().unwrap_or_default(), mode.as_str()) {
+            (_, "silent") => {}
+            ("server/discover", "late") => {}
+            ("server/discover", "exits-on-probe" | "always-exits") => {
+                eprintln!("what is server/discover?");
+                exit(1);
+            }
+            ("server/discover", "legacy") => {
+                say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}));
+            }
+            ("server/discover", _) => {
+                let versions = json!(["2026-07-28"]);
+                answer(
+                    id,
+                    json!({"supportedVersions": versions, "capabilities": capabilities(), "ttlMs": 0, "cacheScope": "private"}),
+                );
+            }
+            ("initialize", "always-exits") => exit(1),
+            ("initialize", _) => {
+                let info = json!({"name": "misbehaving", "version": "1"});
+                answer(id, json!({"protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info}));
+            }
+            ("tools/list", _) => {
+                // A cursor is the number of pages that were before.
+                let before = params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap_or(0));
+                let mut page = json!({"tools": [{"name": format!("trick-{before}"), "inputSchema": {"type": "object"}}]});
+                match mode.as_str() {
+                    "circle" => page["nextCursor"] = "\u{1d11e}".into(),
+                    _ if before < 2 => page["nextCursor"] = (before + 1).to_string().into(),
+                    _ => {}
+                }
+                answer(id, page);
+            }
+            ("tools/call", _) => call(id, params, &heard),
+            ("subscriptions/listen", _) => {
+                let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
+                let ack = json!({"_meta": meta, "notifications": params["notifications"]});
+                tell("notifications/subscriptions/acknowledged", &ack);
+                tell("notifications/tools/list_changed", &json!({"_meta": meta}));
+            }
+            ("ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe", _) => answer(id, json!({})),
+            _ => {}
+        }
+    }
+    if mode == "deaf" {
+        // A writer that would block, too, if nobody read.
+        print!("{}", "still here\n".repeat(100_000));
+        loop {
+            sleep(Duration::from_secs(1));
+        }
+    }
+}
+
+fn call(id: &Value, params: &Value, heard: &[Value]) {
+    let arguments = &params["arguments"];
+    let token = &params["_meta"]["progressToken"];
+    match params["name"].as_str().unwrap_or_default() {
+        "echo" => answer(id, json!({"content": [], "structuredContent": arguments})),
+        "length" => answer(id, json!({"content": [], "structuredContent": params.to_string().len()})),
+        "heard" => answer(id, json!({"content": [], "structuredContent": heard})),
+        "pid" => answer(id, json!({"content": [], "structuredContent": std::process::id()})),
+        "mute" => {}
+        "sleep" => sleep(Duration::from_secs(600)),
+        "die" => {
+            eprintln!("out of cheese");
+            exit(7);
+        }
+        "flood-stderr" => {
+            let line = [b"\xffnot UTF-8, and no error either".as_slice(), &[b'.'; 1000], b"\n"].concat();
+            for _ in 0..4096 {
+                let _ = stderr().write_all(&line);
+            }
+            answer(id, json!({"content": []}));
+        }
+        "noise" => {
+            let mut out = stdout().lock();
+            let _ = out.write_all(b"Listening on port 8080 ...\n\r\n   \n{\"jsonrpc\":\"2.0\",\"id\":\n\xff\xfe\n[1,2\n");
+            let _ = out.write_all(&[b'x'; 100_000]);
+            let _ = out.write_all(
+                format!("\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\"}}}}\r\n").as_bytes(),
+            );
+        }
+        "big" => {
+            answer(id, json!({"content": [], "structuredContent": "a".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize)}))
+        }
+        "flood" => {
+            // Much is said before the next line is read.
+            for _ in 0..arguments["lines"].as_u64().unwrap_or(0) {
+                tell("notifications/message", &json!({"level": "info", "data": "x".repeat(1000)}));
+            }
+            answer(id, json!({"content": []}));
+        }
+        "slow" => {
+            for step in 1..=arguments["steps"].as_u64().unwrap_or(u64::MAX) {
+                sleep(Duration::from_millis(100));
+                tell("notifications/progress", &json!({"progressToken": token, "progress": step}));
+            }
+            answer(id, json!({"content": []}));
+        }
+        "ping-flood" => {
+            for _ in 0..arguments["pings"].as_u64().unwrap_or(0) {
+                say(&json!({"jsonrpc": "2.0", "id": "are you there", "method": "ping"}));
+            }
+            answer(id, json!({"content": []}));
+        }
+        "ping" => {
+            say(&json!({"jsonrpc": "2.0", "id": "are you there", "method": "ping"}));
+            let pong = hear();
+            answer(id, json!({"content": [], "structuredContent": {"pong": pong}}));
+        }
+        _ => say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such trick"}})),
+    }
+}
+
+/// The next line.
+fn hear() -> Option<String> {
+    let mut line = String::new();
+    let read = stdin().read_line(&mut line).ok()?;
+    (read > 0).then(|| line.trim_end().to_owned())
+}
+
+fn capabilities() -> Value {
+    json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}, "logging": {}})
+}
+
+fn answer(id: &Value, mut result: Value) {
+    result["resultType"] = "complete".into();
+    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+}
+
+fn tell(method: &str, params: &Value) {
+    say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+}
+
+/// Whoever does not listen any more is no reason to end.
+fn say(message: &Value) {
+    let _ = writeln!(stdout().lock(), "{message}");
+}

@@ -1,0 +1,108 @@
+//! What goes over the line, read by serde_json: the promises that both sides make to each other.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// Who says it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Speaker {
+    /// The client.
+    Client,
+    /// The server.
+    Server,
+}
+
+/// Reads every line of both directions, in the order in which they are written.
+///
+/// - A line is one JSON-RPC message: never a batch, never a fragment.
+/// - An id is used for one request only.
+/// - What is answered was asked, and is answered once.
+/// - Progress is about a request that asked for it and is not answered yet, and becomes more each time.
+/// - A client of the modern era sends no answers, and its server asks nothing.
+#[derive(Default)]
+pub struct Audit {
+    client: Half,
+    server: Half,
+    /// Whether `initialize` was sent.
+    legacy: bool,
+    /// Lines read.
+    pub lines: u64,
+}
+
+/// What one side asked.
+#[derive(Default)]
+struct Half {
+    latest: u64,
+    asked: HashMap<u64, Asked>,
+    /// Which progress token belongs to which request.
+    tokens: HashMap<String, u64>,
+}
+
+#[derive(Default)]
+struct Asked {
+    answered: bool,
+    progress: Option<f64>,
+}
+
+impl Audit {
+    /// A line without its end.
+    ///
+    /// # Panics
+    /// When it breaks a promise.
+    pub fn line(&mut self, speaker: Speaker, line: &[u8]) {
+        self.lines += 1;
+        let text = String::from_utf8_lossy(line);
+        let message: Value = serde_json::from_slice(line).unwrap_or_else(|error| panic!("{speaker:?}: {error}: {text}"));
+        assert!(message.is_object() && message["jsonrpc"] == "2.0", "{speaker:?}: {text}");
+        let (own, other) = match speaker {
+            Speaker::Client => (&mut self.client, &mut self.server),
+            Speaker::Server => (&mut self.server, &mut self.client),
+        };
+        let id = message.get("id").map(|id| id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an id of nobody's: {text}")));
+        let method = message.get("method").map(|method| method.as_str().expect("a string"));
+        let params = message.get("params");
+        assert!(params.is_none_or(Value::is_object), "{speaker:?}: {text}");
+        match (method, id) {
+            (Some(method), Some(id)) => {
+                assert!(id > own.latest, "{speaker:?} uses an id again: {text}");
+                own.latest = id;
+                self.legacy |= method == "initialize";
+                assert!(speaker == Speaker::Client || self.legacy, "a modern server asks: {text}");
+                let token = params.and_then(|params| params.pointer("/_meta/progressToken"));
+                if let Some(token) = token {
+                    assert!(speaker == Speaker::Server || token.as_u64() == Some(id), "{speaker:?}: {text}");
+                    assert_eq!(own.tokens.insert(token.to_string(), id), None, "{speaker:?} uses a token again: {text}");
+                }
+                own.asked.insert(id, Asked::default());
+            }
+            (None, Some(id)) => {
+                assert!(speaker == Speaker::Server || self.legacy, "a modern client answers: {text}");
+                let is_result = message["result"].is_object() && message.get("error").is_none();
+                let is_error = message["error"]["code"].is_i64() && message["error"]["message"].is_string();
+                assert!(is_result || is_error && message.get("result").is_none(), "{speaker:?}: {text}");
+                let asked = other.asked.get_mut(&id).unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
+                assert!(!asked.answered, "{speaker:?} answers twice: {text}");
+                asked.answered = true;
+            }
+            (Some("notifications/progress"), None) => {
+                let asked = other.tokens.get(&message["params"]["progressToken"].to_string());
+                let asked = asked.and_then(|id| other.asked.get_mut(id));
+                let asked = asked.unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
+                let progress = message["params"]["progress"].as_f64().expect("a number");
+                assert!(!asked.answered, "{speaker:?} reports to nobody: {text}");
+                assert!(asked.progress.is_none_or(|last| last < progress), "{speaker:?}: no progress: {text}");
+                asked.progress = Some(progress);
+            }
+            (Some(_), None) => {}
+            (None, None) => panic!("{speaker:?}: no message: {text}"),
+        }
+    }
+
+    /// The connection is lost. The client goes on with the numbers of its requests, a server begins anew.
+    pub fn reconnect(&mut self) {
+        self.server = Half::default();
+        self.client = Half { latest: self.client.latest, ..Half::default() };
+        self.legacy = false;
+    }
+}

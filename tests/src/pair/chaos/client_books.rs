@@ -1,0 +1,192 @@
+//! What the client's application knows of, and what an event changes.
+
+use std::time::Duration;
+
+use mcp_sansio::types::LoggingLevel;
+use mcp_sansio::{Call, CallOptions, ClientConfig, ClientEvent, Outcome, RawJson, RequestHandle, Revision, Violation};
+
+use super::client_end::Machine;
+use super::corpus::REQUESTS;
+use super::show;
+
+/// What the application knows of.
+#[derive(Default)]
+pub(super) struct Books {
+    pub(super) calls: Vec<Waiting>,
+    pub(super) asked: Vec<RequestHandle>,
+    pub(super) again: Vec<Again>,
+    /// Handles that are worth nothing any more.
+    pub(super) gone: Vec<Call>,
+    /// How many answers may come too late in this connection.
+    pub(super) given_up: usize,
+    /// The opening failed: there is nothing to be done.
+    pub(super) failed: bool,
+    /// The latest time that was told: clocks go backwards, too.
+    pub(super) latest: u64,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) call: Call,
+    pub(super) kind: usize,
+    pub(super) is_listen: bool,
+    pub(super) listening: bool,
+    pub(super) wants_progress: bool,
+    pub(super) progress: Option<f64>,
+    pub(super) timeout: u64,
+    pub(super) limit: u64,
+    pub(super) deadline: Option<u64>,
+}
+
+/// A request that will be sent again with what the server wanted to know.
+#[derive(Clone, Debug)]
+pub(super) struct Again {
+    pub(super) kind: usize,
+    pub(super) round: u8,
+    pub(super) state: Option<String>,
+    pub(super) answers: bool,
+}
+
+impl Books {
+    pub(super) fn event(&mut self, client: &Machine, event: &ClientEvent<'_>, now: u64, roomy: bool) {
+        show(format_args!("   client saw {event:?}"));
+        match event {
+            ClientEvent::Opened(opened) => {
+                assert_eq!(client.revision(), Some(opened.revision));
+                assert!(client.config().revisions.contains(opened.revision));
+                assert_eq!(client.era(), Some(opened.revision.era()));
+            }
+            ClientEvent::OpenFailed(_) => {
+                assert!(!client.is_open() && client.calls_in_flight() == 0);
+                self.failed = true;
+            }
+            ClientEvent::Ended { call, outcome } => {
+                assert!(!client.is_waiting(*call));
+                let waiting = self.forget(*call);
+                match outcome {
+                    Outcome::InputRequired(input) => {
+                        assert!(REQUESTS[waiting.kind].1.is_object() && !waiting.is_listen);
+                        assert!(client.revision() == Some(Revision::LATEST) && input.round() < client.config().max_rounds);
+                        let state = input.state().map(|state| state.as_plain().expect("our state").to_owned());
+                        let answers = input.raw_requests().is_some();
+                        self.again.push(Again { kind: waiting.kind, round: input.round(), state, answers });
+                    }
+                    Outcome::Invalid(violation) => assert!(
+                        matches!(violation, Violation::TooManyRounds | Violation::InputNotAllowed)
+                            || *violation == Violation::TooLong && !roomy,
+                        "{violation:?}"
+                    ),
+                    Outcome::EndedByServer => {
+                        assert!(waiting.is_listen && waiting.listening);
+                        self.given_up += 1;
+                    }
+                    Outcome::TimedOut => {
+                        assert!(
+                            waiting.deadline.is_some_and(|deadline| deadline <= self.latest),
+                            "too early: {waiting:?}, {now}"
+                        );
+                        self.given_up += 1;
+                    }
+                    Outcome::Closed => panic!("closed by whom?"),
+                    _ => {}
+                }
+            }
+            ClientEvent::Progress { call, params } => {
+                let prolongs = client.config().progress_prolongs;
+                let waiting = self.waiting(*call);
+                assert!(waiting.wants_progress);
+                let done = params.get("progress").and_then(RawJson::as_f64).expect("a number");
+                assert!(waiting.progress.is_none_or(|last| last < done), "no progress");
+                waiting.progress = Some(done);
+                if prolongs && !waiting.is_listen {
+                    waiting.deadline = Some(now.saturating_add(waiting.timeout).min(waiting.limit));
+                }
+            }
+            ClientEvent::Listening { call, .. } => {
+                let waiting = self.waiting(*call);
+                assert!(waiting.is_listen && !waiting.listening);
+                waiting.listening = true;
+                waiting.deadline = None;
+            }
+            ClientEvent::Changed { listen, .. } => match listen {
+                Some(call) => assert!(self.waiting(*call).listening, "a change before the acknowledgement"),
+                None => assert!(client.revision().is_some_and(|revision| !revision.is_modern())),
+            },
+            ClientEvent::Request(request) => {
+                assert!(client.is_requested(request.handle) && client.revision().is_some_and(|revision| !revision.is_modern()));
+                self.asked.push(request.handle);
+            }
+            ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
+                let at = self.asked.iter().position(|asked| asked == request).expect("it ends twice");
+                self.asked.remove(at);
+                assert!(!client.is_requested(*request));
+            }
+            ClientEvent::Unresponsive => self.given_up += 1,
+            ClientEvent::Violation(violation) => match violation {
+                // It remembers as many as it can have in flight, and one or two that were for the opening.
+                Violation::UnexpectedResponse => assert!(self.given_up > 1, "an answer to nothing"),
+                Violation::TooLong => assert!(!roomy),
+                // Nothing was agreed on, and nobody has closed the connection yet.
+                Violation::UnexpectedRequest => assert!(self.failed),
+                Violation::UnknownMethod | Violation::InvalidParams | Violation::TooManyRequests => {}
+                other => panic!("{other:?}"),
+            },
+            ClientEvent::Log { .. } | ClientEvent::Notification { .. } | ClientEvent::LateDiscovery(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn waiting(&mut self, call: Call) -> &mut Waiting {
+        self.calls.iter_mut().find(|waiting| waiting.call == call).expect("about a request that is over")
+    }
+
+    fn forget(&mut self, call: Call) -> Waiting {
+        let at = self.calls.iter().position(|waiting| waiting.call == call).expect("it ends twice");
+        self.gone.push(call);
+        self.calls.remove(at)
+    }
+}
+
+/// How a request is made, and what its time limits are.
+pub(super) struct How {
+    pub(super) options: CallOptions,
+    timeout: u64,
+    limit: u64,
+    wants_progress: bool,
+}
+
+impl How {
+    pub(super) fn of(kind: usize, config: &ClientConfig<'_>) -> Self {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let (timeout, limit) = (millis(config.call_timeout), millis(config.call_limit));
+        let mut how = Self { options: CallOptions::new(), timeout, limit, wants_progress: kind & 1 > 0 };
+        if how.wants_progress {
+            how.options = how.options.progress();
+        }
+        if kind & 2 > 0 {
+            how.timeout = 700;
+            how.options = how.options.timeout(Duration::from_millis(700)).log_level(LoggingLevel::Info);
+        }
+        if kind & 4 > 0 {
+            how.limit = 1000;
+            how.options = how.options.limit(Duration::from_millis(1000));
+        }
+        how
+    }
+
+    pub(super) fn waiting(self, call: Call, kind: Option<usize>, now: u64) -> Waiting {
+        let limit = if kind.is_some() { now.saturating_add(self.limit) } else { u64::MAX };
+        Waiting {
+            call,
+            kind: kind.unwrap_or(0),
+            is_listen: kind.is_none(),
+            listening: false,
+            wants_progress: self.wants_progress,
+            progress: None,
+            timeout: self.timeout,
+            limit,
+            deadline: Some(now.saturating_add(self.timeout).min(limit)),
+        }
+    }
+}

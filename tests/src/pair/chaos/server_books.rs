@@ -1,0 +1,55 @@
+//! What the server's application knows of, and what an event changes.
+
+use mcp_sansio::{Call, RequestHandle, ServerEvent, Violation};
+
+use super::server_end::Machine;
+use super::show;
+
+/// What the application knows of.
+#[derive(Default)]
+pub(super) struct Books {
+    pub(super) jobs: Vec<RequestHandle>,
+    pub(super) listens: Vec<RequestHandle>,
+    pub(super) calls: Vec<Call>,
+    pub(super) gone: Vec<RequestHandle>,
+}
+
+impl Books {
+    pub(super) fn event(&mut self, server: &Machine, event: &ServerEvent<'_>, roomy: bool) {
+        show(format_args!("   server saw {event:?}"));
+        match event {
+            ServerEvent::Request(request) => {
+                assert!(server.is_open(request.handle));
+                self.jobs.push(request.handle);
+            }
+            ServerEvent::Listening { request } => self.listens.push(*request),
+            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+                assert!(!server.is_open(*request) && self.forget(*request), "it ends twice");
+            }
+            ServerEvent::Answer { call, .. } | ServerEvent::CallTimedOut { call } => {
+                let at = self.calls.iter().position(|open| open == call).expect("it ends twice");
+                self.calls.remove(at);
+            }
+            ServerEvent::Violation(violation) => match violation {
+                Violation::TooLong => assert!(!roomy),
+                Violation::TooManyRequests
+                | Violation::UnknownMethod
+                | Violation::InvalidParams
+                | Violation::UnsupportedVersion => {}
+                other => panic!("{other:?}"),
+            },
+            ServerEvent::PeerError(error) => panic!("{error:?}"),
+            _ => {}
+        }
+        // What hung on a request that has ended is open no more.
+        self.calls.retain(|call| server.is_call_open(*call));
+    }
+
+    pub(super) fn forget(&mut self, request: RequestHandle) -> bool {
+        let before = self.jobs.len() + self.listens.len();
+        self.jobs.retain(|job| *job != request);
+        self.listens.retain(|listen| *listen != request);
+        self.gone.push(request);
+        self.jobs.len() + self.listens.len() < before
+    }
+}

@@ -1,0 +1,84 @@
+//! One direction of a connection.
+
+use std::collections::VecDeque;
+
+use mcp_sansio::{RxBuffer, SendError, Tx, TxBuffer};
+
+/// An output buffer, the bytes that are on their way, and what was said.
+pub struct Line {
+    /// The output buffer.
+    pub tx: TxBuffer<Vec<u8>>,
+    way: VecDeque<u8>,
+    unfinished: Vec<u8>,
+    /// Whole lines, without their ends.
+    pub said: Vec<Vec<u8>>,
+}
+
+impl Line {
+    /// With an output buffer of `room` bytes.
+    #[must_use]
+    pub fn new(room: usize) -> Self {
+        Self { tx: TxBuffer::new(vec![0; room]), way: VecDeque::new(), unfinished: Vec::new(), said: Vec::new() }
+    }
+
+    /// Makes a call until it is through.
+    ///
+    /// # Errors
+    /// Those of the call that draining does not help against.
+    ///
+    /// # Panics
+    /// When that never ends.
+    pub fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+        loop {
+            let result = call(&mut self.tx);
+            match result {
+                Err(SendError::Full | SendError::More) => {
+                    assert!(!self.tx.pending().is_empty(), "no room, and nothing to drain");
+                    self.drain(usize::MAX);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// At most `n` bytes leave the output buffer.
+    pub fn drain(&mut self, n: usize) {
+        let n = n.min(self.tx.pending().len());
+        for piece in self.tx.pending()[..n].split_inclusive(|byte| *byte == b'\n') {
+            self.unfinished.extend_from_slice(piece);
+            if self.unfinished.pop_if(|byte| *byte == b'\n').is_some() {
+                self.said.push(std::mem::take(&mut self.unfinished));
+            }
+        }
+        self.way.extend(&self.tx.pending()[..n]);
+        self.tx.advance(n);
+    }
+
+    /// At most `n` bytes arrive. Returns how many.
+    pub fn deliver(&mut self, n: usize, rx: &mut RxBuffer<Vec<u8>>) -> usize {
+        let spare = rx.spare();
+        let n = n.min(spare.len()).min(self.way.len());
+        for (to, from) in spare.iter_mut().zip(self.way.drain(..n)) {
+            *to = from;
+        }
+        rx.commit(n);
+        n
+    }
+
+    /// Whether bytes are on their way.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.way.is_empty() || !self.tx.is_idle()
+    }
+
+    /// Whether every line has its end.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.unfinished.is_empty()
+    }
+}
+
+/// An input buffer that everything fits.
+pub(super) fn rx() -> RxBuffer<Vec<u8>> {
+    RxBuffer::new(vec![0; 16 << 10])
+}

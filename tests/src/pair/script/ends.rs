@@ -1,0 +1,116 @@
+//! Requests that end before they are answered.
+
+use std::time::Duration;
+
+use mcp_sansio::{Answered, CallOptions, Progress, RawJson, SendError};
+
+use super::super::ServerSide;
+use super::{LEGACY, Step, ask, secs, tool};
+
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        name: "a client gives up",
+        era: None,
+        play: |stage| {
+            tool(stage, "slow", "slow", CallOptions::new().progress());
+            stage.run();
+            let slow = stage.server.app.slow[0];
+            assert!(stage.client.cancel("slow", Some("tired")));
+            // Meanwhile: what is late is ignored.
+            let now = stage.instant();
+            let progress = Progress::of(1);
+            let told = stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+            assert!(matches!(told, Ok(Answered::Sent) | Err(SendError::TooLarge)));
+            stage.run();
+            let late = stage.server.line.send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            assert_eq!(late, Ok(Answered::Gone));
+            tool(stage, "crossing", "slow", CallOptions::new());
+            stage.run();
+            // The answer is on its way when the cancellation leaves.
+            let slow = stage.server.app.slow.remove(0);
+            let answered = stage.server.line.send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            assert_eq!(answered, Ok(Answered::Sent));
+            assert!(stage.client.cancel("crossing", None));
+        },
+        expect: r#"
+            s ToolsCall "slow"
+            s cancelled: Some("tired")
+            s ToolsCall "slow""#,
+    },
+    Step {
+        name: "a server gives up",
+        era: LEGACY,
+        play: |stage| {
+            stage.client.app.deaf = true;
+            let now = stage.instant();
+            let ServerSide { server, line, app, .. } = &mut stage.server;
+            app.ask(server, line, now, "roots", None).expect("declared");
+            stage.run();
+            let (call, _) = stage.server.app.asked.remove(0);
+            assert_eq!(stage.server.line.send(|tx| stage.server.server.cancel_call(now, call, tx)), Ok(true));
+            let late = stage.client.app.asked[0];
+            stage.run();
+            let late = stage.client.line.send(|tx| stage.client.client.respond_raw(late, RawJson::EMPTY, tx));
+            assert_eq!(late, Ok(Answered::Gone));
+            // What was asked on behalf of a request ends with it.
+            ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);
+            stage.run();
+            assert!(stage.client.cancel("ask", None));
+            stage.run();
+            stage.client.app.deaf = false;
+        },
+        expect: r#"
+            c asked roots
+            c RequestCancelled
+            s ToolsCall "ask"
+            c asked roots
+            s cancelled: None
+            s CallCancelled
+            c RequestCancelled"#,
+    },
+    Step {
+        name: "a client's time limits",
+        era: None,
+        play: |stage| {
+            let options = CallOptions::new().timeout(secs(2)).limit(secs(5)).progress();
+            tool(stage, "slow", "slow", options);
+            stage.run();
+            let slow = stage.server.app.slow[0];
+            let mut alive = 0;
+            for done in 1..10 {
+                stage.wait(Duration::from_millis(1500));
+                alive += stage.client.app.waiting.len();
+                let (now, progress) = (stage.instant(), Progress::of(done).total(10));
+                _ = stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+                stage.run();
+            }
+            // Progress prolongs it up to its limit; a small buffer carries none.
+            assert!([1, 3].contains(&alive), "{alive}");
+        },
+        expect: r#"
+            s ToolsCall "slow"
+            ~c slow: progress 1/10 no message
+            ~c slow: progress 2/10 no message
+            ~c slow: progress 3/10 no message
+            c slow: TimedOut
+            s cancelled: None"#,
+    },
+    Step {
+        name: "a server's time limit",
+        era: LEGACY,
+        play: |stage| {
+            stage.client.app.deaf = true;
+            let now = stage.instant();
+            let ServerSide { server, line, app, .. } = &mut stage.server;
+            app.ask(server, line, now, "sampling", None).expect("declared");
+            stage.wait(secs(59));
+            assert_eq!(stage.server.app.asked.len(), 1);
+            stage.wait(secs(2));
+            stage.client.app.deaf = false;
+        },
+        expect: "
+            c asked sampling
+            s CallTimedOut
+            c RequestCancelled",
+    },
+];

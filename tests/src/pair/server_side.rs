@@ -1,0 +1,285 @@
+//! The server's end of the line: a server, its buffers, and an application with something of everything.
+
+use mcp_sansio::types::{
+    CompleteResult, Completion, CreateMessageParams, ElicitParams, Field, GetPromptResult, InputRequest, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, Prompt, PromptMessage,
+    ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text,
+    TextResult, Tool,
+};
+use mcp_sansio::{
+    Call, Change, ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request, RequestHandle, RpcError,
+    RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+};
+
+use super::line::{Line, rx};
+
+type Machine<'c> = Server<'c, 4, 4>;
+
+/// A server, its application, and what the application has seen.
+pub struct ServerSide<'c> {
+    /// The machine.
+    pub server: Machine<'c>,
+    /// What it says.
+    pub line: Line,
+    /// What it reads.
+    pub rx: RxBuffer<Vec<u8>>,
+    /// What its application does and has seen.
+    pub app: Application,
+}
+
+/// The application.
+#[derive(Default)]
+pub struct Application {
+    /// What happened, in its words.
+    pub log: Vec<String>,
+    /// Requests that are not answered yet, latest last.
+    pub slow: Vec<RequestHandle>,
+    /// Subscriptions, latest last.
+    pub listens: Vec<RequestHandle>,
+    /// Requests of its own, and on whose behalf.
+    pub asked: Vec<(Call, Option<RequestHandle>)>,
+}
+
+impl<'c> ServerSide<'c> {
+    /// With an output buffer of `room` bytes.
+    #[must_use]
+    pub fn new(config: &'c ServerConfig<'c>, room: usize) -> Self {
+        Self { server: Machine::with_capacity(config), line: Line::new(room), rx: rx(), app: Application::default() }
+    }
+
+    /// Takes what has arrived.
+    pub fn take_frames(&mut self, now: Instant) {
+        let Self { server, line, rx, app } = self;
+        while let Some(frame) = rx.next_frame() {
+            let mut messages = Messages::new(frame);
+            while let Some(event) = line.send(|tx| server.next_event(now, &mut messages, tx)).expect("only Full and More") {
+                app.event(server, line, now, &event);
+            }
+        }
+    }
+
+    /// Does what is due.
+    pub fn timeouts(&mut self, now: Instant) {
+        let Self { server, line, app, .. } = self;
+        while let Some(event) = line.send(|tx| server.handle_timeout(now, tx)).expect("only Full and More") {
+            app.event(server, line, now, &event);
+        }
+    }
+
+    /// Tells of a change whoever wants to know.
+    pub fn publish(&mut self, mut change: Change<'_>) {
+        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full and More") {}
+    }
+}
+
+impl Application {
+    fn event(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, event: &ServerEvent<'_>) {
+        let words = match event {
+            ServerEvent::Request(request) => {
+                let name =
+                    request.name().or(request.uri()).or(request.cursor()).map_or(String::new(), |name| format!(" {name:?}"));
+                self.log.push(format!("{:?}{name}", request.method));
+                return self.request(server, line, now, request);
+            }
+            ServerEvent::Cancelled { request, reason } => {
+                self.slow.retain(|slow| slow != request);
+                self.listens.retain(|listen| listen != request);
+                format!("cancelled: {reason:?}")
+            }
+            ServerEvent::Expired { request } => {
+                self.slow.retain(|slow| slow != request);
+                "expired".into()
+            }
+            ServerEvent::Initialize { revision, .. } => format!("initialize {revision}"),
+            ServerEvent::Listening { request } => {
+                self.listens.push(*request);
+                "listening".into()
+            }
+            ServerEvent::Answer { call, outcome } => {
+                let at = self.asked.iter().position(|(asked, _)| asked == call).expect("an answer to nothing");
+                let (_, parent) = self.asked.remove(at);
+                let words = match outcome {
+                    Ok(result) => result.as_str().to_owned(),
+                    Err(error) => format!("error {}", error.code()),
+                };
+                if let Some(parent) = parent {
+                    line.send(|tx| server.respond(parent, &TextResult::new(&words), tx)).map(|_| ()).expect("room");
+                }
+                format!("answer {words}")
+            }
+            ServerEvent::CallTimedOut { call } | ServerEvent::CallCancelled { call } => {
+                self.asked.retain(|(asked, _)| asked != call);
+                format!("{event:?}").split(' ').next().unwrap_or_default().to_owned()
+            }
+            ServerEvent::Notification { method, .. } => format!("notification {method:?}"),
+            ServerEvent::Subscribed { uri } => format!("subscribed {uri:?}"),
+            ServerEvent::Unsubscribed { uri } => format!("unsubscribed {uri:?}"),
+            other => format!("{other:?}"),
+        };
+        self.log.push(words);
+    }
+
+    fn request(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+        let handle = request.handle;
+        let needs_input = request.name().is_some_and(|name| name == "more") || request.uri().is_some_and(|uri| uri == "m://more");
+        if needs_input && request.revision.is_modern() && request.input_response("k").is_none() {
+            let questions = [("k", InputRequest::ListRoots)];
+            _ = line.send(|tx| server.input_required(handle, &InputRequiredResult::ask(&questions), tx)).expect("an answer");
+            return;
+        }
+        let second_page = request.cursor().is_some_and(|cursor| cursor == "2");
+        let answered = match request.method {
+            Method::ToolsList if !second_page => {
+                let tools = [Tool::new("echo", SCHEMA), Tool::new("count", SCHEMA)];
+                line.send(|tx| server.respond(handle, &ListToolsResult::new(&tools).next_cursor("2"), tx))
+            }
+            Method::ToolsList => line.send(|tx| server.respond(handle, &ListToolsResult::new(&[Tool::new("fail", SCHEMA)]), tx)),
+            Method::ResourcesList => {
+                line.send(|tx| server.respond(handle, &ListResourcesResult::new(&[Resource::new("m://a", "a")]), tx))
+            }
+            Method::ResourcesTemplatesList => {
+                let templates = [ResourceTemplate::new("m://{x}", "any")];
+                line.send(|tx| server.respond(handle, &ListResourceTemplatesResult::new(&templates), tx))
+            }
+            Method::ResourcesRead if request.uri().is_some_and(|uri| uri == "m://none") => {
+                let error = RpcError::resource_not_found(request.uri().expect("checked"));
+                line.send(|tx| server.respond_error(handle, &error, tx))
+            }
+            Method::ResourcesRead => {
+                let contents = [ResourceContents::text("m://a", "l\u{ed}ne\n"), ResourceContents::blob("m://b", &[0, 255, 7])];
+                line.send(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx))
+            }
+            Method::PromptsList => line.send(|tx| server.respond(handle, &ListPromptsResult::new(&[Prompt::new("greet")]), tx)),
+            Method::PromptsGet => {
+                line.send(|tx| server.respond(handle, &GetPromptResult::new(&[PromptMessage::user("Hello")]), tx))
+            }
+            Method::CompletionComplete => {
+                let values = [Text::new("yes"), Text::new("yeah")];
+                line.send(|tx| server.respond(handle, &CompleteResult::new(Completion::new(&values).total(2)), tx))
+            }
+            Method::ToolsCall => return self.tool(server, line, now, request),
+            _ => line.send(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
+        };
+        _ = answered.expect("an answer");
+    }
+
+    fn tool(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+        let handle = request.handle;
+        let name = request.name().and_then(|name| name.as_plain()).unwrap_or_default();
+        let answered = match name {
+            "echo" => {
+                let text = request.arguments().get("text").and_then(RawJson::as_string).map(Text::from_json).unwrap_or_default();
+                line.send(|tx| server.respond(handle, &TextResult::from(text), tx))
+            }
+            "count" => {
+                for done in [1, 2, 2, 3] {
+                    let progress = Progress::of(done).total(3).message("on");
+                    _ = line.send(|tx| server.progress(now, handle, &progress, tx));
+                }
+                line.send(|tx| server.respond(handle, &TextResult::new("counted"), tx))
+            }
+            "chatter" => {
+                for level in [LoggingLevel::Debug, LoggingLevel::Info, LoggingLevel::Error] {
+                    _ = line.send(|tx| server.log(handle, &LogMessage::new(level, "so"), tx));
+                }
+                line.send(|tx| server.respond(handle, &TextResult::new("said"), tx))
+            }
+            "structured" => line.send(|tx| server.respond_structured(handle, RawJson::from_static(r#"{"n":[1,2.50]}"#), tx)),
+            "wrong" => line.send(|tx| server.refuse_arguments(handle, &"not so", tx)),
+            "fail" => {
+                let error = RpcError::internal("it failed").with_data(RawJson::from_static(r#"{"why":null}"#));
+                line.send(|tx| server.respond_error(handle, &error, tx))
+            }
+            "slow" => return self.slow.push(handle),
+            "ask" if request.revision.is_modern() => self.ask_modern(server, line, request),
+            "ask" => return self.ask_legacy(server, line, now, request),
+            "loop" => line.send(|tx| server.input_required(handle, &InputRequiredResult::new().request_state("again"), tx)),
+            _ => line.send(|tx| server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)),
+        };
+        _ = answered.expect("an answer");
+    }
+
+    /// One question a round; the state says which were asked.
+    fn ask_modern(
+        &self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        request: &Request<'_>,
+    ) -> Result<mcp_sansio::Answered, SendError> {
+        let handle = request.handle;
+        let arguments = request.arguments().get("what");
+        let what: Vec<_> = arguments.iter().flat_map(|what| what.elements()).filter_map(RawJson::as_string).collect();
+        let round = request.request_state().map_or(0, |state| state.as_plain().and_then(|n| n.parse().ok()).expect("our state"));
+        let heard = request.input_response("k").map_or("nothing", |answer| answer.as_str());
+        let Some(next) = what.get(round) else {
+            return line.send(|tx| server.respond(handle, &TextResult::new(heard), tx));
+        };
+        let messages = [SamplingMessage::user("What?")];
+        let question = match next.as_plain() {
+            Some("roots") => InputRequest::ListRoots,
+            Some("sampling") => InputRequest::CreateMessage(CreateMessageParams::new(&messages, 9)),
+            _ => InputRequest::Elicit(FORM),
+        };
+        let (questions, state) = ([("k", question)], (round + 1).to_string());
+        let input = InputRequiredResult::ask(&questions).request_state(state.as_str());
+        match line.send(|tx| server.input_required(handle, &input, tx)) {
+            Err(SendError::NotAllowed) => {
+                let error = RpcError::missing_capability(questions[0].1.needs());
+                line.send(|tx| server.respond_error(handle, &error, tx))
+            }
+            other => other,
+        }
+    }
+
+    /// One question, on behalf of the request.
+    fn ask_legacy(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+        let handle = request.handle;
+        let what = request.arguments().get("what").and_then(|what| what.elements().next()?.as_string());
+        match self.ask(server, line, now, what.and_then(|what| what.as_plain()).unwrap_or_default(), Some(handle)) {
+            Ok(()) => {}
+            Err(error) => {
+                assert_eq!(error, SendError::NotAllowed);
+                let error = RpcError::internal("The client cannot be asked that");
+                _ = line.send(|tx| server.respond_error(handle, &error, tx)).expect("an answer");
+            }
+        }
+    }
+
+    /// Asks the client.
+    ///
+    /// # Errors
+    /// Where that is not allowed.
+    pub fn ask(
+        &mut self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        what: &str,
+        parent: Option<RequestHandle>,
+    ) -> Result<(), SendError> {
+        let messages = [SamplingMessage::user("What?")];
+        let (sampling, form) = (CreateMessageParams::new(&messages, 9), FORM);
+        let for_whom = |line: &mut Line, server: &mut Machine<'_>| match what {
+            "roots" => {
+                let request = ClientRequest::roots();
+                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+            }
+            "sampling" => {
+                let request = ClientRequest::sampling(&sampling);
+                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+            }
+            "ping" => line.send(|tx| server.request(now, &ClientRequest::ping(), tx)),
+            _ => {
+                let request = ClientRequest::elicitation(&form);
+                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+            }
+        };
+        let call = for_whom(line, server)?;
+        self.asked.push((call, parent));
+        Ok(())
+    }
+}
+
+const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
+const FORM: ElicitParams =
+    ElicitParams::form("Who?", RequestedSchema::new(&[Field::required("who", StringSchema::new().schema())]));

@@ -1,0 +1,152 @@
+//! Both ends and what lies between them.
+
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientCapability, ClientConfig, Instant, ServerCapability as Can, ServerConfig};
+use serde_json::Value;
+
+use super::line::{Line, rx};
+use super::{Audit, ClientSide, ServerSide, Speaker};
+
+/// A client and a server, both ends of the line, a clock, and a reader in between.
+pub struct Stage<'c> {
+    /// The client's end.
+    pub client: ClientSide<'c>,
+    /// The server's end.
+    pub server: ServerSide<'c>,
+    /// Milliseconds.
+    pub now: u64,
+    /// The size of the output buffers.
+    room: usize,
+    /// The most bytes that arrive at once.
+    chunk: usize,
+    audit: Audit,
+    /// Each line as who said it and what it is: a method, or `result`, or `error` and its code.
+    pub frames: Vec<String>,
+}
+
+/// A server with something of everything.
+pub const SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
+/// A client that can be asked everything.
+pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
+    Implementation::new("c", "1"),
+    ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+)
+.max_rounds(4);
+const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
+    .and(Can::RESOURCES_LIST_CHANGED)
+    .and(Can::RESOURCES_SUBSCRIBE)
+    .and(Can::PROMPTS_LIST_CHANGED)
+    .and(Can::COMPLETIONS)
+    .and(Can::LOGGING);
+
+impl<'c> Stage<'c> {
+    /// Output buffers of `room` bytes, reads of at most `chunk`.
+    #[must_use]
+    pub fn new(server: &'c ServerConfig<'c>, client: &'c ClientConfig<'c>, room: usize, chunk: usize) -> Self {
+        Self {
+            client: ClientSide::new(client, room),
+            server: ServerSide::new(server, room),
+            now: 1,
+            room,
+            chunk,
+            audit: Audit::default(),
+            frames: Vec::new(),
+        }
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn instant(&self) -> Instant {
+        Instant::from_millis(self.now)
+    }
+
+    /// The client begins; the rest follows.
+    pub fn open(&mut self) {
+        let now = self.instant();
+        self.client.line.send(|tx| self.client.client.open(now, tx)).expect("a beginning");
+        self.run();
+    }
+
+    /// Until nothing is on its way and nothing is due.
+    pub fn run(&mut self) {
+        loop {
+            let now = self.instant();
+            self.client.timeouts(now);
+            self.client.line.drain(usize::MAX);
+            self.listen(Speaker::Client);
+            let up = self.client.line.deliver(self.chunk, &mut self.server.rx);
+            self.server.take_frames(now);
+            self.server.timeouts(now);
+            self.server.line.drain(usize::MAX);
+            self.listen(Speaker::Server);
+            let down = self.server.line.deliver(self.chunk, &mut self.client.rx);
+            self.client.take_frames(now);
+            self.listen(Speaker::Client);
+            if up == 0 && down == 0 && !self.client.line.is_busy() && !self.server.line.is_busy() {
+                return;
+            }
+        }
+    }
+
+    /// What is due at the client happens; what it says is read, and goes nowhere.
+    pub fn client_alone(&mut self) {
+        self.client.timeouts(self.instant());
+        self.client.line.drain(usize::MAX);
+        self.listen(Speaker::Client);
+    }
+
+    /// The connection is lost, with what was on its way; there is a new one.
+    pub fn reconnect(&mut self) {
+        self.client.close();
+        self.server.server.close();
+        let room = self.room;
+        (self.client.line, self.server.line) = (Line::new(room), Line::new(room));
+        (self.client.rx, self.server.rx) = (rx(), rx());
+        self.client.app.asked.clear();
+        self.server.app = Default::default();
+        self.frames.clear();
+        self.audit.reconnect();
+    }
+
+    /// Time passes, and what is due then happens.
+    pub fn wait(&mut self, time: Duration) {
+        self.now += u64::try_from(time.as_millis()).expect("less than an age");
+        self.run();
+    }
+
+    /// Reads what was said.
+    fn listen(&mut self, speaker: Speaker) {
+        let (line, arrow) = match speaker {
+            Speaker::Client => (&mut self.client.line, '>'),
+            Speaker::Server => (&mut self.server.line, '<'),
+        };
+        for text in std::mem::take(&mut line.said) {
+            self.audit.line(speaker, &text);
+            let message: Value = serde_json::from_slice(&text).expect("it was read already");
+            let offer = message["params"]["protocolVersion"].as_str().or(message["result"]["protocolVersion"].as_str());
+            let what = match (message["method"].as_str(), &message["error"]["code"]) {
+                (Some(method), _) => method.to_owned(),
+                (None, Value::Null) => "result".to_owned(),
+                (None, code) => format!("error {code}"),
+            };
+            self.frames.push(format!("{arrow} {what}{}{}", if offer.is_some() { " " } else { "" }, offer.unwrap_or_default()));
+        }
+    }
+
+    /// Nothing waits any more, and every line has its end.
+    ///
+    /// # Panics
+    /// When something does.
+    pub fn is_over(&self) {
+        assert!(self.client.line.is_whole() && self.server.line.is_whole());
+        assert!(!self.client.line.is_busy() && !self.server.line.is_busy());
+        let client = (self.client.client.calls_in_flight(), self.client.client.requests_in_flight());
+        let server = (self.server.server.in_flight(), self.server.server.calls_in_flight());
+        assert_eq!((client, server), ((0, 0), (0, 0)));
+        let apps = (self.client.app.waiting.len(), self.client.app.asked.len(), self.server.app.slow.len());
+        assert_eq!((apps, self.server.app.asked.len(), self.server.app.listens.len()), ((0, 0, 0), 0, 0));
+        assert_eq!((self.client.client.poll_timeout(), self.server.server.poll_timeout()), (None, None));
+    }
+}

@@ -1,0 +1,176 @@
+//! What the application of a client does, as text. `?1` is the first request or listen of ours, `#1` the server's first.
+//!
+//! | action | call |
+//! | --- | --- |
+//! | `open`, `assume modern`, `assume legacy`, `assume nothing` | `open`, `assume` |
+//! | `request METHOD`, `request METHOD PARAMS OPTIONS` | `request`; options: `progress`, `within MS`, `at most MS`, `log LEVEL` |
+//! | `?1 retry METHOD PARAMS`, `... answers JSON` | `retry` with the round and state of what `?1` ended with |
+//! | `listen FILTER OPTIONS` | `listen` |
+//! | `?1 cancel`, `?1 cancel REASON` | `cancel` |
+//! | `?1 waiting`, `?1 id` | `is_waiting`, `id` |
+//! | `#1 result JSON` | `respond_raw` |
+//! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error` |
+//! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
+//! | `#1 open` | `is_requested` |
+//! | `roots changed` | `roots_changed` |
+//! | `notify METHOD JSON` | `notify` |
+//! | `close` | `close`, until all is said |
+//! | `is open`, `era`, `revision`, `capabilities` | of the same names |
+//! | `in flight` | requests of ours and of the server's: `2 0` |
+//! | `done` | nothing is in flight |
+//!
+//! The outcome is what the call returned; it need not be said when it is `Sent`, `Ok` or `true`.
+
+use mcp_sansio::types::Text;
+use mcp_sansio::{CallOptions, Era, Inputs, Progress, RawJson};
+
+use super::super::actions::{amount, error, outcome, split};
+use super::super::setup::{code, json, level, millis};
+use super::play::{Asked, Player};
+
+impl<const N: usize> Player<'_, N> {
+    /// Does it; returns the outcome.
+    pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
+        let (subject, rest) = split(text);
+        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        match subject {
+            "open" => Ok(outcome(wire.send(|tx| client.open(now, tx)))),
+            "assume" => {
+                client.assume(match rest {
+                    "modern" => Some(Era::Modern),
+                    "legacy" => Some(Era::Legacy),
+                    "nothing" => None,
+                    _ => return Err("modern, legacy or nothing".into()),
+                });
+                Ok("Ok".into())
+            }
+            "request" => {
+                let (method, rest) = split(rest);
+                let (params, options) = params_and_options(rest)?;
+                let call = wire.send(|tx| client.request(now, method, &params, options, tx));
+                self.calls.extend(call);
+                Ok(outcome(call.map(|_| "Ok")))
+            }
+            "listen" => {
+                let (filter, options) = params_and_options(rest)?;
+                let filter = filter.to().map_err(|error| error.to_string())?;
+                let call = wire.send(|tx| client.listen(now, &filter, options, tx));
+                self.calls.extend(call);
+                Ok(outcome(call.map(|_| "Ok")))
+            }
+            "roots" if rest == "changed" => Ok(outcome(wire.send(|tx| client.roots_changed(tx)))),
+            "notify" => {
+                let (method, params) = split(rest);
+                let params = json(params)?;
+                Ok(outcome(wire.send(|tx| client.notify(method, &params, tx))))
+            }
+            "close" => {
+                while let Some(event) = self.client.close() {
+                    self.happened(&event);
+                }
+                Ok("Ok".into())
+            }
+            "is" if rest == "open" => Ok(client.is_open().to_string()),
+            "era" => Ok(format!("{:?}", client.era())),
+            "revision" => Ok(client.revision().map_or("none".into(), |revision| code(revision).to_string())),
+            "capabilities" => Ok(format!("{:?}", client.server_capabilities())),
+            "in" => Ok(format!("{} {}", client.calls_in_flight(), client.requests_in_flight())),
+            "done" => match (client.calls_in_flight(), client.requests_in_flight()) {
+                (0, 0) => Ok("Ok".into()),
+                (calls, requests) => Err(format!("{calls} requests of ours and {requests} of the server's are in flight")),
+            },
+            _ if subject.starts_with('?') => self.act_on_call(subject, rest),
+            _ if subject.starts_with('#') => self.act_on_request(subject, rest),
+            _ => Err(format!("no such action: {text}")),
+        }
+    }
+
+    fn act_on_call(&mut self, name: &str, text: &str) -> Result<String, String> {
+        let call = self.call(name)?;
+        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        let (verb, rest) = split(text);
+        match verb {
+            "cancel" => {
+                let reason = Some(rest).filter(|reason| !reason.is_empty());
+                Ok(outcome(wire.send(|tx| client.cancel(call, reason, tx))))
+            }
+            "waiting" => Ok(client.is_waiting(call).to_string()),
+            "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),
+            "retry" => {
+                let Asked { round, state } = self.asked.get(name).ok_or("it did not end with questions")?;
+                let state = match state {
+                    Some(state) => Some(Text::from_json(json(state)?.as_string().ok_or("the state is no string")?)),
+                    None => None,
+                };
+                let (text, responses) = match rest.split_once(" answers ") {
+                    Some((text, responses)) => (text, Some(json(responses)?)),
+                    None => (rest, None),
+                };
+                let (method, rest) = split(text);
+                let (params, options) = params_and_options(rest)?;
+                let mut inputs = Inputs::new(*round).state(state);
+                if let Some(responses) = &responses {
+                    inputs = inputs.responses(responses);
+                }
+                let call = wire.send(|tx| client.retry(now, method, &params, &inputs, options, tx));
+                self.calls.extend(call);
+                Ok(outcome(call.map(|_| "Ok")))
+            }
+            _ => Err(format!("no such action: {text}")),
+        }
+    }
+
+    fn act_on_request(&mut self, name: &str, text: &str) -> Result<String, String> {
+        let request = self.request(name)?;
+        let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
+        let (verb, rest) = split(text);
+        Ok(outcome(match verb {
+            "result" => {
+                let result = json(rest)?;
+                wire.send(|tx| client.respond_raw(request, result, tx))
+            }
+            "error" => {
+                let error = error(rest)?;
+                wire.send(|tx| client.respond_error(request, &error, tx))
+            }
+            "progress" => {
+                let (done, rest) = split(rest);
+                let mut progress = Progress::of(amount(done)?);
+                let mut message = rest;
+                if let Some(rest) = rest.strip_prefix("of ") {
+                    let (total, after) = split(rest);
+                    progress = progress.total(amount(total)?);
+                    message = after;
+                }
+                if !message.is_empty() {
+                    progress = progress.message(message);
+                }
+                wire.send(|tx| client.progress(now, request, &progress, tx))
+            }
+            "open" => return Ok(client.is_requested(request).to_string()),
+            _ => return Err(format!("no such action: {text}")),
+        }))
+    }
+}
+
+/// `{"a":1} progress within 300 at most 900 log debug`
+fn params_and_options(text: &str) -> Result<(RawJson<'_>, CallOptions), String> {
+    let end = text.rfind(['}', ']']).map_or(0, |at| at + 1);
+    let params = if end == 0 { RawJson::EMPTY } else { json(&text[..end])? };
+    let mut options = CallOptions::new();
+    let mut words = text[end..].split(' ').filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        let mut number = || words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing");
+        options = match word {
+            "progress" => options.progress(),
+            "within" => options.timeout(number()?),
+            "at" => {
+                words.next();
+                options.limit(words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing")?)
+            }
+            "log" => options.log_level(level(words.next().unwrap_or_default())?),
+            _ => return Err(format!("no such option: {word}")),
+        };
+    }
+    Ok((params, options))
+}

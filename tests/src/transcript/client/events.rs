@@ -1,0 +1,117 @@
+//! Events of a client as text. Details, in brackets here, may be left out.
+//!
+//! | event | when |
+//! | --- | --- |
+//! | `opened D [can TOOLS LOGGING] [RESULT]` | requests can be made |
+//! | `open failed TimedOut`, `... NoCommonRevision [VERSIONS]`, `... InvalidResult`, `... refused CODE [MESSAGE] [DATA]` | they cannot |
+//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the first request of ours was answered |
+//! | `input required ?1 [round N] [RESULT]` | it was answered with questions |
+//! | `invalid ?1 UnknownResultType` | it was answered with nonsense |
+//! | `timed out ?1`, `ended ?1`, `closed ?1` | it has ended otherwise: in time, by the server, with the connection |
+//! | `progress ?1 [PARAMS]`, `listening ?1 [FILTER]` | |
+//! | `changed tools`, `changed tools by ?1`, `changed resource URI by ?1` | by a listen, or without one |
+//! | `log [PARAMS]` | |
+//! | `#1 roots/list [progress] [PARAMS]` | the first request of the server's |
+//! | `cancelled #1 [REASON]`, `expired #1` | it has ended |
+//! | `pinged`, `unresponsive`, `late discovery [RESULT]` | |
+//! | `notification METHOD [PARAMS]` | |
+//! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
+//! | `violation NotJson` | |
+
+use mcp_sansio::{Call, Changed, ClientEvent, OpenError, Opened, Outcome, RequestHandle};
+
+use super::super::claims::Event;
+use super::super::events::peer_error;
+use super::super::setup::code;
+use super::play::{Asked, Player};
+
+impl<const N: usize> Player<'_, N> {
+    pub(super) fn describe(&mut self, event: &ClientEvent<'_>) -> Event {
+        match event {
+            ClientEvent::Opened(Opened { revision, capabilities, result, .. }) => {
+                let can = format!("can {capabilities:?}").replace(['{', '}', ','], "");
+                Event::new(format!("opened {}", code(*revision))).detail(can.trim()).detail(result.as_str())
+            }
+            ClientEvent::OpenFailed(OpenError::Refused(error)) => peer_error("open failed refused", error),
+            ClientEvent::OpenFailed(OpenError::NoCommonRevision(theirs)) => {
+                let event = Event::new("open failed NoCommonRevision");
+                if let Some(theirs) = theirs { event.detail(theirs.as_str()) } else { event }
+            }
+            ClientEvent::OpenFailed(OpenError::Invalid(violation)) => Event::new(format!("open failed {violation:?}")),
+            ClientEvent::OpenFailed(error) => Event::new(format!("open failed {error:?}")),
+            ClientEvent::Ended { call, outcome } => self.ended(*call, outcome),
+            ClientEvent::Progress { call, params } => {
+                Event::new(format!("progress {}", self.call_name(*call))).detail(params.as_str())
+            }
+            ClientEvent::Listening { call, filter } => {
+                Event::new(format!("listening {}", self.call_name(*call))).detail(filter.as_str())
+            }
+            ClientEvent::Changed { listen, what } => {
+                let what = match what {
+                    Changed::Tools => "tools".into(),
+                    Changed::Prompts => "prompts".into(),
+                    Changed::Resources => "resources".into(),
+                    Changed::Resource { uri } => format!("resource {uri}"),
+                    other => format!("{other:?}"),
+                };
+                let by = listen.map_or(String::new(), |listen| format!(" by {}", self.call_name(listen)));
+                Event::new(format!("changed {what}{by}"))
+            }
+            ClientEvent::Log { params } => Event::new("log").detail(params.as_str()),
+            ClientEvent::Request(request) => {
+                self.requests.push(request.handle);
+                let mut event = Event::new(format!("#{} {}", self.requests.len(), request.method));
+                if request.wants_progress {
+                    event = event.detail("progress");
+                }
+                event.detail(request.params.raw().as_str())
+            }
+            ClientEvent::RequestCancelled { request, reason } => {
+                let event = Event::new(format!("cancelled {}", self.name(*request)));
+                match reason {
+                    Some(reason) => event.detail(reason.as_json()),
+                    None => event,
+                }
+            }
+            ClientEvent::RequestExpired { request } => Event::new(format!("expired {}", self.name(*request))),
+            ClientEvent::Pinged => Event::new("pinged"),
+            ClientEvent::Unresponsive => Event::new("unresponsive"),
+            ClientEvent::LateDiscovery(result) => Event::new("late discovery").detail(result.as_str()),
+            ClientEvent::Notification { method, params } => {
+                Event::new(format!("notification {method}")).detail(params.raw().as_str())
+            }
+            ClientEvent::PeerError(error) => peer_error("peer error", error),
+            ClientEvent::Violation(violation) => Event::new(format!("violation {violation:?}")),
+            other => Event::new(format!("{other:?}")),
+        }
+    }
+
+    fn ended(&mut self, call: Call, outcome: &Outcome<'_>) -> Event {
+        let name = self.call_name(call);
+        match outcome {
+            Outcome::Result(result) => Event::new(format!("answer {name} {}", result.as_str())),
+            Outcome::Error(error) => peer_error(&format!("answer {name} error"), error),
+            Outcome::InputRequired(input) => {
+                let state = input.state().map(|state| state.as_json().to_owned());
+                self.asked.insert(name.clone(), Asked { round: input.round(), state });
+                let event = Event::new(format!("input required {name}")).detail(format!("round {}", input.round()));
+                event.detail(input.as_json().as_str())
+            }
+            Outcome::Invalid(violation) => Event::new(format!("invalid {name} {violation:?}")),
+            Outcome::EndedByServer => Event::new(format!("ended {name}")),
+            Outcome::TimedOut => Event::new(format!("timed out {name}")),
+            Outcome::Closed => Event::new(format!("closed {name}")),
+            other => Event::new(format!("{other:?}")),
+        }
+    }
+
+    fn name(&self, request: RequestHandle) -> String {
+        let at = self.requests.iter().position(|known| *known == request);
+        at.map_or("a request that was never seen".into(), |at| format!("#{}", at + 1))
+    }
+
+    fn call_name(&self, call: Call) -> String {
+        let at = self.calls.iter().position(|known| *known == call);
+        at.map_or("a call that was never made".into(), |at| format!("?{}", at + 1))
+    }
+}

@@ -1,0 +1,138 @@
+//! Plays a transcript of a client.
+
+use std::collections::BTreeMap;
+
+use mcp_sansio::{Call, Client, ClientEvent, Era, Instant, Messages, RequestHandle, Revision, SendError};
+use serde_json::Value;
+
+use super::super::claims::Claims;
+use super::super::machine::{Bench, Machine};
+use super::super::parse::Transcript;
+use super::super::wire::Way;
+use super::setup::Setup;
+
+/// Plays it in one way; returns what was sent.
+pub(in super::super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+    let setup = Setup::read(transcript)?;
+    match setup.size {
+        1 => Player::<1>::play(transcript, &setup, way),
+        2 => Player::<2>::play(transcript, &setup, way),
+        4 => Player::<4>::play(transcript, &setup, way),
+        8 => Player::<8>::play(transcript, &setup, way),
+        n => Err(format!("{}: size {n} is none of those that are compiled in", transcript.name)),
+    }
+}
+
+/// A client and its application.
+pub(super) struct Player<'c, const N: usize> {
+    pub(super) client: Client<'c, N>,
+    pub(super) bench: Bench,
+    /// Requests of the server's in order of arrival.
+    pub(super) requests: Vec<RequestHandle>,
+    /// Requests of our own and listens in the order of asking.
+    pub(super) calls: Vec<Call>,
+    /// What goes with the next attempt, by the name of the request that ended so.
+    pub(super) asked: BTreeMap<String, Asked>,
+    session: Option<(Revision, &'c str)>,
+}
+
+/// What is kept of an answer that asks.
+pub(super) struct Asked {
+    pub(super) round: u8,
+    /// As JSON.
+    pub(super) state: Option<String>,
+}
+
+impl<const N: usize> Machine for Player<'_, N> {
+    fn bench(&mut self) -> &mut Bench {
+        &mut self.bench
+    }
+
+    /// `config: session`
+    fn begin(&mut self) -> Result<(), String> {
+        let Some((revision, capabilities)) = self.session else { return Ok(()) };
+        let server = r#"{"name":"s","version":"1"}"#;
+        let result = if revision.is_modern() {
+            format!(
+                r#""supportedVersions":["{revision}"],"capabilities":{capabilities},"ttlMs":0,"cacheScope":"public","resultType":"complete","_meta":{{"io.modelcontextprotocol/serverInfo":{server}}}"#
+            )
+        } else {
+            self.client.assume(Some(Era::Legacy));
+            format!(r#""protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{server}"#)
+        };
+        self.act("open")?;
+        self.input(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{result}}}}}\n").as_bytes())?;
+        self.collect()?;
+        if self.client.revision() != Some(revision) || self.bench.claims.events.len() != 1 {
+            return Err(format!("the session did not open:{}", self.bench.claims.rest()));
+        }
+        self.bench.claims = Claims::default();
+        Ok(())
+    }
+
+    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError> {
+        let event = self.client.next_event(self.bench.now, messages, self.bench.wire.tx())?;
+        event.iter().for_each(|event| self.happened(event));
+        Ok(event.is_some())
+    }
+
+    fn due(&self) -> Option<Instant> {
+        self.client.poll_timeout()
+    }
+
+    fn time_out(&mut self) -> Result<bool, SendError> {
+        let now = self.bench.now;
+        let event = self.bench.wire.send(|tx| self.client.handle_timeout(now, tx))?;
+        event.iter().for_each(|event| self.happened(event));
+        Ok(event.is_some())
+    }
+
+    fn act(&mut self, text: &str) -> Result<String, String> {
+        self.acts(text)
+    }
+
+    fn arrives(&mut self, _: &Value) {}
+
+    fn revision_of(&self, message: &Value) -> Revision {
+        let named = |version: &Value| Revision::ALL.into_iter().find(|revision| version == revision.as_str());
+        let said = match message["method"].as_str() {
+            Some("initialize") => named(&message["params"]["protocolVersion"]),
+            _ => named(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]),
+        };
+        said.or(self.client.revision()).unwrap_or(Revision::LATEST_LEGACY)
+    }
+}
+
+impl<const N: usize> Player<'_, N> {
+    fn play(transcript: &Transcript, setup: &Setup<'_>, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+        let config = setup.config();
+        let mut player = Player::<N> {
+            client: Client::with_capacity(&config),
+            bench: Bench::new(way, setup.rx),
+            requests: Vec::new(),
+            calls: Vec::new(),
+            asked: BTreeMap::new(),
+            session: setup.session,
+        };
+        player.run(transcript)
+    }
+
+    pub(super) fn happened(&mut self, event: &ClientEvent<'_>) {
+        let event = self.describe(event);
+        self.bench.claims.events.push_back(event);
+    }
+
+    /// `#3`
+    pub(super) fn request(&self, name: &str) -> Result<RequestHandle, String> {
+        let number: Option<usize> = name.strip_prefix('#').and_then(|digits| digits.parse().ok());
+        let request = number.and_then(|number| self.requests.get(number.checked_sub(1)?));
+        request.copied().ok_or_else(|| format!("there was no request {name}"))
+    }
+
+    /// `?3`
+    pub(super) fn call(&self, name: &str) -> Result<Call, String> {
+        let number: Option<usize> = name.strip_prefix('?').and_then(|digits| digits.parse().ok());
+        let call = number.and_then(|number| self.calls.get(number.checked_sub(1)?));
+        call.copied().ok_or_else(|| format!("there was no call {name}"))
+    }
+}

@@ -1,0 +1,170 @@
+//! What a server and a client have in common when a transcript is played.
+
+use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer, SendError};
+use serde_json::Value;
+
+use super::claims::Claims;
+use super::parse::{Kind, Transcript};
+use super::wire::{PATIENCE, Way, Wire};
+
+/// What the machine is tied to: buffers, a clock, and a record of what came out.
+pub(super) struct Bench {
+    pub(super) wire: Wire,
+    pub(super) now: Instant,
+    pub(super) claims: Claims,
+    pub(super) sent: Vec<(Revision, String)>,
+    rx: RxBuffer<Vec<u8>>,
+    way: Way,
+}
+
+impl Bench {
+    pub(super) fn new(way: &Way, rx: usize) -> Self {
+        Self {
+            wire: Wire::new(way),
+            now: Instant::from_millis(0),
+            claims: Claims::default(),
+            sent: Vec::new(),
+            rx: RxBuffer::new(vec![0; rx]),
+            way: *way,
+        }
+    }
+}
+
+/// A state machine and its application, on a bench.
+pub(super) trait Machine {
+    fn bench(&mut self) -> &mut Bench;
+    /// What precedes the transcript.
+    fn begin(&mut self) -> Result<(), String>;
+    /// Takes one event from a frame and notes it down; `false` when there is none left.
+    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError>;
+    fn due(&self) -> Option<Instant>;
+    /// Does one thing that is due and notes it down; `false` when there is none left.
+    fn time_out(&mut self) -> Result<bool, SendError>;
+    /// What the application does; returns the outcome.
+    fn act(&mut self, text: &str) -> Result<String, String>;
+    /// A line is about to arrive.
+    fn arrives(&mut self, message: &Value);
+    /// For which revision something was written.
+    fn revision_of(&self, message: &Value) -> Revision;
+
+    /// Plays it; returns what was sent.
+    fn run(&mut self, transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
+        let way = self.bench().way;
+        let place = |line: usize, fault: String| format!("{}:{line}: {way} {fault}", transcript.name);
+        self.begin().map_err(|fault| place(1, fault))?;
+        for step in &transcript.steps {
+            self.step(&step.kind).map_err(|fault| {
+                let rest = self.bench().claims.rest();
+                place(
+                    step.line,
+                    if rest.is_empty() || fault.ends_with(&rest) { fault } else { format!("{fault}\n  then:{rest}") },
+                )
+            })?;
+        }
+        self.bench().claims.settle().map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
+        Ok(std::mem::take(&mut self.bench().sent))
+    }
+
+    fn step(&mut self, kind: &Kind) -> Result<(), String> {
+        match kind {
+            Kind::Output(line) => return self.bench().claims.claim_line(line),
+            Kind::Event(event) => return self.bench().claims.claim_event(event),
+            _ => self.bench().claims.settle()?,
+        }
+        match kind {
+            Kind::Input(bytes) => self.input(bytes)?,
+            Kind::Clock(ms) => self.clock(Instant::from_millis(*ms))?,
+            Kind::Action { text, outcome } => {
+                let got = self.act(text)?;
+                let usual = matches!(got.as_str(), "Sent" | "Ok" | "true");
+                if outcome.as_ref().map_or(!usual, |expected| *expected != got) {
+                    return Err(format!("the outcome is {got}: {text}"));
+                }
+            }
+            Kind::Output(_) | Kind::Event(_) => {}
+        }
+        self.collect()
+    }
+
+    fn input(&mut self, bytes: &[u8]) -> Result<(), String> {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            self.arrives(&serde_json::from_slice(line).unwrap_or_default());
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let bench = self.bench();
+            let spare = bench.rx.spare();
+            let n = rest.len().min(spare.len()).min(bench.way.piece);
+            if n == 0 {
+                return Err("the receive buffer has no room".into());
+            }
+            spare[..n].copy_from_slice(&rest[..n]);
+            bench.rx.commit(n);
+            rest = &rest[n..];
+            self.frames();
+        }
+        Ok(())
+    }
+
+    fn frames(&mut self) {
+        let mut resume: Option<Position> = None;
+        let unread = self.bench().way.unread;
+        // Taken out, so that a frame lent from it does not borrow the bench.
+        let mut rx = std::mem::replace(&mut self.bench().rx, RxBuffer::new(Vec::new()));
+        while let Some(frame) = rx.next_frame() {
+            let complete = matches!(frame, Frame::Complete(_));
+            let messages = resume.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
+            resume = self.messages(messages, complete && unread);
+            if resume.is_some() {
+                rx.unread();
+                self.bench().wire.drain();
+            }
+        }
+        self.bench().rx = rx;
+    }
+
+    /// Where to go on, if the frame is to be given back because the output is full.
+    fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
+        for _ in 0..PATIENCE {
+            match self.next(&mut messages) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) if error.is_full() && unread => return Some(messages.position()),
+                Err(error) if error.is_full() => self.bench().wire.drain(),
+                Err(error) => panic!("next_event: {error}"),
+            }
+        }
+        panic!("a call is repeated for ever");
+    }
+
+    fn clock(&mut self, now: Instant) -> Result<(), String> {
+        if now < self.bench().now {
+            return Err("the clock goes backwards".into());
+        }
+        self.bench().now = now;
+        let due = self.due();
+        while self.time_out().map_err(|error| error.to_string())? {}
+        self.collect()?;
+        let claims = &self.bench().claims;
+        let idle = claims.lines.is_empty() && claims.events.is_empty();
+        if !idle && due.is_none_or(|due| due > now) {
+            return Err(format!("poll_timeout said {due:?}"));
+        }
+        match self.due() {
+            Some(due) if due <= now => Err(format!("poll_timeout says {due:?} when all was handled")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes what was sent to where it can be claimed.
+    fn collect(&mut self) -> Result<(), String> {
+        for line in self.bench().wire.take_lines()? {
+            let message = serde_json::from_str(&line).map_err(|error| format!("{error}: this is no JSON: {line}"))?;
+            let revision = self.revision_of(&message);
+            let bench = self.bench();
+            bench.sent.push((revision, line.clone()));
+            bench.claims.lines.push_back(line);
+        }
+        Ok(())
+    }
+}

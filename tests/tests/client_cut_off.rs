@@ -1,0 +1,103 @@
+//! Requests of which only the beginning was sent.
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome, RawJson, SendError,
+    Tx, TxBuffer,
+};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+
+static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+const NOW: Instant = Instant::from_millis(0);
+
+fn open() -> Client<'static, 2> {
+    let mut client = Client::with_capacity(&CONFIG);
+    client.assume(Some(Era::Modern));
+    client.open(NOW, &mut TxBuffer::new([0; 8])).unwrap();
+    client
+}
+
+fn send(client: &mut Client<'_, 2>, params: &(impl Serialize + ?Sized), tx: &mut Tx<'_>) -> Result<mcp_sansio::Call, SendError> {
+    client.request(NOW, "own/method", params, CallOptions::new(), tx)
+}
+
+/// All that was written, when the line that was begun is cut off by `cut` and another request is sent.
+fn cut_off(
+    first: &impl Serialize,
+    cut: impl FnOnce(&mut Client<'_, 2>, &mut TxBuffer<[u8; 64]>),
+) -> (Client<'static, 2>, mcp_sansio::Call, String) {
+    let (mut client, mut tx, mut sent) = (open(), TxBuffer::new([0; 64]), Vec::new());
+    assert_eq!(send(&mut client, first, &mut tx), Err(SendError::More));
+    sent.extend_from_slice(tx.pending());
+    tx.advance(usize::MAX);
+    cut(&mut client, &mut tx);
+    let call = loop {
+        let result = send(&mut client, &RawJson::EMPTY, &mut tx);
+        sent.extend_from_slice(tx.pending());
+        tx.advance(usize::MAX);
+        match result {
+            Ok(call) => break call,
+            Err(error) => assert!(error.is_full(), "{error}"),
+        }
+    };
+    (client, call, String::from_utf8(sent).unwrap())
+}
+
+fn the_line_is_broken_and_its_id_is_nobodys(mut client: Client<'static, 2>, call: mcp_sansio::Call, sent: &str) {
+    let lines: Vec<_> = sent.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(RawJson::parse(lines[0]).is_err() && lines[0].contains("\"id\":1,"), "{}", lines[0]);
+    assert_eq!(RawJson::parse(lines[1]).unwrap().get("id").unwrap().as_i64(), Some(2));
+    // A server that has found the id in the noise answers to it.
+    let mut tx = TxBuffer::new([0; 64]);
+    let mut take = |line: &'static str| {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        client.next_event(NOW, &mut messages, &mut tx).unwrap()
+    };
+    assert!(take(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"noise"}}"#).is_none());
+    let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
+    assert!(matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::Result(_) }) if ended == call), "{event:?}");
+}
+
+#[test]
+fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
+    let (client, call, sent) =
+        cut_off(&[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(), |client, tx| {
+            assert_eq!(client.abandon(tx), Ok(true));
+            assert_eq!(client.abandon(tx), Ok(false));
+        });
+    the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
+}
+
+#[test]
+fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
+    let (mut client, mut tx) = (open(), TxBuffer::new([0; 64]));
+    assert_eq!(client.abandon(&mut tx), Ok(false));
+    let long = [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::More));
+    assert_eq!(client.abandon(&mut tx), Err(SendError::Full));
+    tx.advance(1);
+    assert_eq!(client.abandon(&mut tx), Ok(true));
+    assert_eq!(tx.pending().last(), Some(&b'\n'));
+}
+
+/// Fails from the second time on.
+struct Failing(std::cell::Cell<u32>);
+
+impl Serialize for Failing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.set(self.0.get() + 1);
+        if self.0.get() > 2 { Err(S::Error::custom("gone")) } else { serializer.collect_map([("long", "x".repeat(200))]) }
+    }
+}
+
+#[test]
+fn parameters_that_fail_half_way_cut_the_line_off_as_well() {
+    let failing = Failing(0.into());
+    let (client, call, sent) = cut_off(&failing, |client, tx| {
+        failing.0.set(9);
+        assert_eq!(send(client, &failing, tx), Err(SendError::Value));
+    });
+    the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
+}

@@ -1,0 +1,236 @@
+//! What crosses on the line, while a frame of the client's has left in part.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
+use mcp_sansio::{
+    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome,
+    RequestHandle, Revision, SendError, Tx, TxBuffer,
+};
+
+#[test]
+fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut peer = Peer::open(revision);
+        let (call, answer) = peer.call();
+        let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
+        assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::More));
+        assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
+        assert!(peer.client.is_waiting(call), "until its cancellation is out");
+        assert_eq!(peer.finish(cancel), Ok(true));
+        assert!(peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_waiting(call));
+        assert!(peer.hears(&answer).is_empty(), "as late as the first");
+        assert_eq!(peer.hears(&answer), ["Violation(UnexpectedResponse)"], "nobody answers three times");
+    }
+}
+
+#[test]
+fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let mut peer = Peer::open(revision);
+        let (call, answer) = peer.call();
+        peer.now = Instant::from_millis(60_000);
+        let now = peer.now;
+        assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::More)));
+        assert!(peer.hears(&answer).is_empty());
+        let ended = peer.finish(|client, tx| {
+            client.handle_timeout(now, tx).map(
+                |event| matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+            )
+        });
+        assert_eq!(ended, Ok(true));
+        assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_waiting(call));
+    }
+}
+
+#[test]
+fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
+    let mut peer = Peer::closed();
+    peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+    peer.sent();
+    peer.now = Instant::from_millis(10_000);
+    let now = peer.now;
+    assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::More)));
+    let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
+    assert_eq!(peer.hears(discovered), ["LateDiscovery"], "what has begun is finished, and the application is told");
+    assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
+    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+    assert_eq!(peer.client.era(), Some(Era::Legacy));
+}
+
+#[test]
+fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_cancelled() {
+    let mut peer = Peer::open(Revision::V2025_11_25);
+    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
+    let request = peer.request.expect("a request");
+    let roots = [Root::new("file:///a-path-that-is-longer-than-the-buffer"), Root::new("file:///another")];
+    let result = ListRootsResult::new(&roots);
+    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
+    assert!(peer.hears(cancelled).is_empty());
+    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Answered::Sent));
+    assert!(peer.sent().ends_with("file:///another\"}]}}\n"));
+    assert_eq!(peer.hears(cancelled).len(), 0, "and it is over");
+}
+
+#[test]
+fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
+    let mut orders = 0;
+    for revision in Revision::ALL {
+        permutations(&mut STEPS.to_vec(), 0, &mut |order| {
+            let mut peer = Peer::open(revision);
+            let (call, answer) = peer.call();
+            let (mut ends, mut told) = (0, 0);
+            for step in order {
+                match step {
+                    Step::Cancel => {
+                        ends += usize::from(peer.finish(|client, tx| client.cancel(call, None, tx)).expect("no other error"));
+                    }
+                    Step::Answer => ends += peer.hears(&answer).iter().filter(|event| *event == "Ended").count(),
+                    Step::Progress => {
+                        let report =
+                            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+                        assert!(peer.hears(report).is_empty(), "it was not asked for");
+                    }
+                    Step::ServerCancels => {
+                        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+                        assert!(peer.hears(cancel).is_empty(), "the request is not the server's");
+                    }
+                    Step::Time => {
+                        peer.now = Instant::from_millis(peer.now.as_millis() + 60_000);
+                        let now = peer.now;
+                        let timed_out = peer.finish(|client, tx| client.handle_timeout(now, tx).map(|event| event.is_some()));
+                        ends += usize::from(timed_out.expect("no other error"));
+                    }
+                }
+                told += peer.sent().matches("notifications/cancelled").count();
+                assert_eq!(peer.client.is_waiting(call), ends == 0, "{revision}: {order:?}");
+            }
+            assert_eq!((ends, peer.client.calls_in_flight()), (1, 0), "{revision}: {order:?}");
+            let answered_first = order.iter().position(|step| matches!(step, Step::Answer | Step::Cancel | Step::Time));
+            let answered_first = answered_first.is_some_and(|at| matches!(order[at], Step::Answer));
+            assert_eq!(told, usize::from(!answered_first), "{revision}: {order:?}");
+            orders += 1;
+        });
+    }
+    assert_eq!(orders, 5 * 5040);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Cancel,
+    Answer,
+    Progress,
+    ServerCancels,
+    Time,
+}
+
+const STEPS: [Step; 7] =
+    [Step::Cancel, Step::Cancel, Step::Answer, Step::Answer, Step::Progress, Step::ServerCancels, Step::Time];
+
+fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut dyn FnMut(&[Step])) {
+    if from == steps.len() {
+        return visit(steps);
+    }
+    for at in from..steps.len() {
+        steps.swap(from, at);
+        permutations(steps, from + 1, visit);
+        steps.swap(from, at);
+    }
+}
+
+static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+    .name_in_requests(false)
+    .call_timeout(Duration::from_secs(60));
+
+/// A client whose output buffer holds less than any frame.
+struct Peer {
+    client: Client<'static>,
+    tx: TxBuffer<[u8; 24]>,
+    out: Vec<u8>,
+    now: Instant,
+    request: Option<RequestHandle>,
+}
+
+impl Peer {
+    fn closed() -> Self {
+        let now = Instant::from_millis(0);
+        Self { client: Client::new(&CONFIG), tx: TxBuffer::new([0; 24]), out: Vec::new(), now, request: None }
+    }
+
+    fn open(revision: Revision) -> Self {
+        let mut peer = Self::closed();
+        peer.client.assume(Some(revision.era()));
+        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        if !revision.is_modern() {
+            assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+        }
+        peer.sent();
+        peer
+    }
+
+    /// A request that has left, and its answer.
+    fn call(&mut self) -> (Call, String) {
+        let now = self.now;
+        let call = self
+            .finish(|client, tx| client.request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx))
+            .expect("it is sent");
+        self.sent();
+        let id = self.client.id(call).expect("it waits");
+        (call, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#))
+    }
+
+    /// Calls until there was room.
+    fn finish<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        loop {
+            let result = call(&mut self.client, &mut self.tx);
+            self.drain();
+            match result {
+                Err(error) if error.is_full() => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Hands a line over; returns the names of the events.
+    fn hears(&mut self, line: &str) -> Vec<String> {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let mut events = Vec::new();
+        loop {
+            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(None) => return events,
+                Ok(Some(event)) => {
+                    if let ClientEvent::Request(request) = &event {
+                        self.request = Some(request.handle);
+                    }
+                    let name = format!("{event:?}");
+                    let whole = matches!(event, ClientEvent::Violation(_));
+                    let end = if whole { name.len() } else { name.find(['(', ' ']).unwrap_or(name.len()) };
+                    events.push(name[..end].to_owned());
+                }
+                Err(error) if error.is_full() => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        self.out.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// What has been sent since the last time.
+    fn sent(&mut self) -> String {
+        self.drain();
+        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
+    }
+}
+
+fn handshake(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    )
+}

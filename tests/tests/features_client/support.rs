@@ -1,0 +1,111 @@
+//! A client, and lines that go in and come out.
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, RawJson, Revision, Tx,
+    TxBuffer,
+};
+use serde_json::{Value, json};
+
+pub(crate) const REVISIONS: [Revision; 5] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+
+pub(crate) const EVERYTHING: ClientCapability = ClientCapability::ROOTS_LIST_CHANGED
+    .and(ClientCapability::SAMPLING_TOOLS)
+    .and(ClientCapability::SAMPLING_CONTEXT)
+    .and(ClientCapability::ELICITATION_FORM)
+    .and(ClientCapability::ELICITATION_URL);
+
+static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).name_in_requests(false);
+
+pub(crate) const NOW: Instant = Instant::from_millis(0);
+
+/// A connection to a server that can do everything, open already.
+pub(crate) struct Peer {
+    pub(crate) client: Client<'static>,
+    ids: u32,
+}
+
+impl Peer {
+    pub(crate) fn new(revision: Revision) -> Self {
+        let mut peer = Self { client: Client::new(&CONFIG), ids: 0 };
+        peer.client.assume(Some(revision.era()));
+        let sent = peer.does(|client, tx| client.open(NOW, tx).expect("it opens"));
+        if revision.era() == Era::Legacy {
+            let capabilities =
+                json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
+            let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
+            peer.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), |_, event, _| {
+                assert!(matches!(event, ClientEvent::Opened(_)), "{event:?}");
+            });
+        }
+        assert_eq!(peer.client.revision(), Some(revision));
+        peer
+    }
+
+    /// What a call makes the client send.
+    pub(crate) fn does(&mut self, call: impl FnOnce(&mut Client<'static>, &mut Tx<'_>)) -> Vec<Value> {
+        let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
+        call(&mut self.client, &mut tx);
+        lines(tx.pending())
+    }
+
+    /// Hands a message of the server's over; returns what the client sends.
+    pub(crate) fn hears(
+        &mut self,
+        message: &Value,
+        handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        self.hears_text(&message.to_string(), handle)
+    }
+
+    /// The same for a text.
+    pub(crate) fn hears_text(
+        &mut self,
+        line: &str,
+        mut handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        self.does(|client, tx| {
+            while let Some(event) = client.next_event(NOW, &mut messages, tx).expect("there is room") {
+                handle(client, event, tx);
+            }
+        })
+    }
+
+    /// A request, its result, and what the application makes of the event.
+    pub(crate) fn asks(
+        &mut self,
+        method: &str,
+        params: Value,
+        result: Value,
+        handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        let params = params.to_string();
+        let sent = self.does(|client, tx| {
+            client.request(NOW, method, &raw(&params), CallOptions::new(), tx).expect("it is sent");
+        });
+        self.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), handle)
+    }
+
+    /// A request of the server's, legacy; returns what the client sends while it looks at it.
+    pub(crate) fn is_asked(
+        &mut self,
+        method: &str,
+        params: Value,
+        handle: impl FnMut(&mut Client<'static>, ClientEvent<'_>, &mut Tx<'_>),
+    ) -> Vec<Value> {
+        self.ids += 1;
+        let message = json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params});
+        self.hears(&message, handle)
+    }
+}
+
+fn lines(output: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+}
+
+pub(crate) fn raw(text: &str) -> RawJson<'_> {
+    RawJson::parse(text).expect("the test's own JSON")
+}

@@ -1,0 +1,209 @@
+//! Frames in pieces, and what becomes due, arrives or is given up between two of them.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, SubscriptionFilter};
+use mcp_sansio::{
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Era, Frame, Instant, Messages, Outcome,
+    RawJson, Revisions, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Tx, TxBuffer,
+};
+
+const SERVER: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+const CLIENT: ClientConfig = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+
+#[test]
+fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
+    let config = SERVER.ping_interval(Duration::from_secs(2)).call_timeout(Duration::from_secs(3));
+    let (mut server, mut line) = (Server::new(&config), Line::new());
+    let hear = |server: &mut Server<'_>, line: &mut Line, text: &str| {
+        let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
+        while line.send(|tx| server.next_event(at(0), &mut messages, tx)).unwrap().is_some() {}
+    };
+    hear(
+        &mut server,
+        &mut line,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
+    );
+    hear(&mut server, &mut line, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    line.send(|tx| server.request(at(0), &ClientRequest::roots(), tx)).unwrap();
+    line.sent.clear();
+    assert_eq!(server.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::More);
+    // The ping is on its way when the question is too old.
+    assert!(line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap().is_none());
+    let event = line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap();
+    assert!(matches!(event, Some(ServerEvent::CallTimedOut { .. })), "{event:?}");
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    line.is(&[ping, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#]);
+}
+
+#[test]
+fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
+    let config = CLIENT.revisions(Revisions::LEGACY).ping_interval(Duration::from_secs(2));
+    let (mut client, mut line) = opened(&config);
+    let options = CallOptions::new().timeout(Duration::from_secs(3));
+    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, options, tx)).unwrap();
+    line.sent.clear();
+    assert_eq!(client.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::More);
+    assert!(line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap().is_none());
+    assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
+    let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
+    assert!(matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call), "{event:?}");
+    let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#;
+    line.is(&[ping, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
+}
+
+#[test]
+fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
+    let config = CLIENT.revisions(Revisions::LEGACY);
+    let (mut client, mut line) = opened(&config);
+    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx)).unwrap();
+    line.sent.clear();
+    let reason = Some("the person went away for lunch");
+    assert_eq!(client.cancel(call, reason, &mut line.tx), Err(SendError::More));
+    // Its time is over, too, and its answer comes: both too late.
+    assert!(line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap().is_none());
+    let mut late = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
+    assert!(client.next_event(at(100_000), &mut late, &mut line.tx).unwrap().is_none());
+    assert_eq!(line.send(|tx| client.cancel(call, reason, tx)), Ok(true));
+    line.is(&[
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
+    ]);
+    assert_eq!((client.calls_in_flight(), client.poll_timeout()), (0, None));
+}
+
+#[test]
+fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
+    let config = CLIENT.revisions(Revisions::LEGACY);
+    let (mut client, mut line) = opened(&config);
+    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx)).unwrap();
+    line.sent.clear();
+    assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::More);
+    line.drain();
+    assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Err(SendError::Full));
+    let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
+    assert!(matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })), "{event:?}");
+    assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Ok(false));
+    line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
+}
+
+#[test]
+fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
+    let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
+    client.assume(Some(Era::Modern));
+    line.send(|tx| client.open(at(0), tx)).unwrap();
+    let filter = SubscriptionFilter::new().tools_list_changed(true);
+    line.send(|tx| client.listen(at(0), &filter, CallOptions::new(), tx)).unwrap();
+    line.sent.clear();
+    assert_eq!(client.handle_timeout(at(60_000), &mut line.tx).unwrap_err(), SendError::More);
+    line.drain();
+    let acknowledgement = br#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#;
+    let mut messages = Messages::new(Frame::Complete(acknowledgement));
+    let event = client.next_event(at(60_000), &mut messages, &mut line.tx).unwrap();
+    assert!(event.is_none(), "{event:?}");
+    let event = line.send(|tx| client.handle_timeout(at(60_000), tx)).unwrap();
+    assert!(matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })), "{event:?}");
+}
+
+#[test]
+fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
+    let config = CLIENT.revisions(Revisions::LEGACY);
+    let (mut client, mut line) = (Client::new(&config), Line::new());
+    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.sent.clear();
+    let refusal = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}}"#;
+    let mut messages = Messages::new(Frame::Complete(refusal));
+    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::More);
+    line.drain();
+    // Asked what is due, early and late.
+    for now in [2, 100_000] {
+        let event = client.handle_timeout(at(now), &mut line.tx);
+        assert!(matches!(event, Ok(None)), "{event:?}");
+    }
+    assert!(line.send(|tx| client.next_event(at(100_000), &mut messages, tx)).unwrap().is_none());
+    line.is(&[
+        r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    ]);
+    assert!(client.poll_timeout().is_some_and(|due| due > at(100_000)));
+}
+
+#[test]
+fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
+    let config = CLIENT.revisions(Revisions::LEGACY);
+    let (mut client, mut line) = (Client::new(&config), Line::new());
+    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.sent.clear();
+    let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
+    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::More);
+    line.drain();
+    assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
+    let event = line.send(|tx| client.next_event(at(100_000), &mut messages, tx)).unwrap();
+    assert!(matches!(event, Some(ClientEvent::Opened(_))), "{event:?}");
+    assert!(matches!(client.handle_timeout(at(100_000), &mut line.tx), Ok(None)));
+    line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#]);
+}
+
+#[test]
+fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer() {
+    let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
+    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.sent.clear();
+    assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::More);
+    line.drain();
+    let mut broken = Messages::new(Frame::Complete(br#"{"id":1,"result":{}}"#));
+    assert!(line.send(|tx| client.next_event(at(10_000), &mut broken, tx)).unwrap().is_none());
+    assert!(line.send(|tx| client.handle_timeout(at(10_000), tx)).unwrap().is_none());
+    line.is(&[
+        r#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+    ]);
+}
+
+/// A client that has shaken hands at 2025-11-25, under id 1.
+fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
+    let (mut client, mut line) = (Client::new(config), Line::new());
+    line.send(|tx| client.open(at(0), tx)).unwrap();
+    let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
+    let event = line.send(|tx| client.next_event(at(0), &mut messages, tx)).unwrap();
+    assert!(matches!(event, Some(ClientEvent::Opened(_))), "{event:?}");
+    (client, line)
+}
+
+/// Sixteen bytes, and what has been through them.
+struct Line {
+    tx: TxBuffer<[u8; 16]>,
+    sent: Vec<u8>,
+}
+
+impl Line {
+    fn new() -> Self {
+        Self { tx: TxBuffer::new([0; 16]), sent: Vec::new() }
+    }
+
+    fn drain(&mut self) {
+        self.sent.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// A call until it is through: not for ever.
+    fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+        for _ in 0..1000 {
+            match call(&mut self.tx) {
+                Err(SendError::Full | SendError::More) => self.drain(),
+                other => {
+                    self.drain();
+                    return other;
+                }
+            }
+        }
+        panic!("a call is repeated for ever");
+    }
+
+    fn is(&self, lines: &[&str]) {
+        let expected: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(String::from_utf8_lossy(&self.sent), expected);
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}

@@ -1,0 +1,82 @@
+//! Time limits, progress and cancellation. These limits are real time, so they are wide.
+
+use super::*;
+
+#[test]
+fn time_02_canc_14_canc_15_a_call_that_is_not_answered_in_time_is_cancelled() {
+    let mut client = connect("");
+    let options = CallOptions::new().timeout(Duration::from_millis(100));
+    let call = start(&mut client, "mute", &json!({}), options);
+    let error = client.wait(call).unwrap_err();
+    assert!(matches!(&error, Error::TimedOut { method } if method == "tools/call"), "{error}");
+    let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
+    // The request was the second, after the probe.
+    assert_eq!(heard[2].as_str(), Some(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#));
+}
+
+#[test]
+fn canc_14_canc_15_what_is_cancelled_is_told() {
+    let mut client = connect("");
+    let call = start(&mut client, "mute", &json!({}), CallOptions::new());
+    assert!(client.cancel(call, Some("enough")).unwrap());
+    assert!(!client.cancel(call, None).unwrap());
+    assert!(matches!(client.wait(call), Err(Error::Unknown)));
+    let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
+    assert!(heard[2].as_str().unwrap().contains(r#""requestId":2,"reason":"enough""#), "{heard}");
+}
+
+#[test]
+fn time_04_progress_prolongs_a_call() {
+    let notes = Notes::default();
+    let mut client = Connector::new(&CONFIG).handler(Listener(Arc::clone(&notes))).connect(Process::new(server(""))).unwrap();
+    // Two seconds of work, of which no one takes longer than the limit.
+    let options = CallOptions::new().timeout(Duration::from_millis(1500)).progress();
+    let call = start(&mut client, "slow", &json!({"steps": 20}), options);
+    client.wait(call).unwrap();
+    assert_eq!(noted(&notes, "true Progress"), 20);
+}
+
+#[test]
+fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
+    let mut client = connect("");
+    let options = CallOptions::new().limit(Duration::from_millis(350)).progress();
+    let call = start(&mut client, "slow", &json!({}), options);
+    assert!(matches!(client.wait(call), Err(Error::TimedOut { .. })));
+}
+
+#[test]
+fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
+    let mut client = connect("");
+    let options = CallOptions::new().timeout(Duration::from_millis(500));
+    let call = start(&mut client, "echo", &json!({"kept": true}), options);
+    client.attend(Duration::ZERO).unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    // What is to be sent goes first.
+    let other = start(&mut client, "echo", &json!({}), CallOptions::new());
+    assert_eq!(data(&client.wait(call).unwrap()), json!({"kept": true}));
+    client.wait(other).unwrap();
+}
+
+#[test]
+fn several_calls_are_waited_for_in_any_order() {
+    let mut client = connect("");
+    let calls: Vec<_> = (0..10).map(|n| start(&mut client, "echo", &json!({"n": n}), CallOptions::new())).collect();
+    assert_eq!(data(&client.wait(calls[7]).unwrap()), json!({"n": 7}));
+    let mut others = Vec::new();
+    while let Some((call, result)) = client.wait_any().unwrap() {
+        others.push((call, data(&result.unwrap())["n"].as_u64().unwrap()));
+    }
+    let expected: Vec<_> = calls.iter().copied().zip(0..).filter(|(_, n)| *n != 7).collect();
+    assert_eq!(others, expected);
+}
+
+#[test]
+fn ping_06_an_unanswered_ping_is_the_end_of_the_connection() {
+    static PINGING: ClientConfig<'static> = ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        .ping_interval(Duration::from_millis(100))
+        .ping_timeout(Duration::from_millis(200));
+    let mut client = Client::spawn(&PINGING, server("legacy")).unwrap();
+    // A server that is busy for ten minutes and says nothing.
+    let call = start(&mut client, "sleep", &json!({}), CallOptions::new());
+    assert!(matches!(client.wait(call), Err(Error::Ended(_))));
+}

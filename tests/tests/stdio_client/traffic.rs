@@ -1,0 +1,160 @@
+//! What passes: much of it, noise, and standard error.
+
+use super::*;
+use mcp_sansio::types::Tool;
+use mcp_sansio_adapters::stdio::client::{ThreadedStreams, Transport as _};
+
+/// More than all pipes and buffers hold.
+const MUCH: usize = 10 << 20;
+
+#[test]
+fn both_sides_may_write_much_at_once() {
+    let mut client = connect("");
+    both_write_much(&mut client, MUCH);
+}
+
+#[test]
+fn both_sides_may_write_much_at_once_through_threads() {
+    let mut child = server("").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let streams = ThreadedStreams::new("child", child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let mut client = Connector::new(&CONFIG).connect(streams).unwrap();
+    both_write_much(&mut client, MUCH / 4);
+    client.close().unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+/// The server does not read while it writes, so each of our requests is stuck behind an answer.
+fn both_write_much(client: &mut Client<'_>, much: usize) {
+    let ours = "b".repeat(much);
+    let calls: Vec<_> = (0..2).map(|_| start(client, "big", &json!({"bytes": much, "ours": ours}), CallOptions::new())).collect();
+    for call in calls {
+        assert_eq!(data(&client.wait(call).unwrap()).as_str().unwrap().len(), much);
+    }
+}
+
+#[test]
+fn a_flood_of_notifications_does_not_hold_up_a_long_request() {
+    let mut client = connect("");
+    let flood = start(&mut client, "flood", &json!({"lines": 20_000}), CallOptions::new());
+    let long = start(&mut client, "length", &json!({"ours": "c".repeat(MUCH / 4)}), CallOptions::new());
+    assert!(data(&client.wait(long).unwrap()).as_u64().unwrap() > MUCH as u64 / 4);
+    client.wait(flood).unwrap();
+}
+
+#[test]
+fn stdio_04_tol_02_a_flood_on_standard_error_blocks_nobody_and_is_no_error() {
+    let lines = Notes::default();
+    let noting = Arc::clone(&lines);
+    let stderr = Stderr::lines(move |line| noting.lock().unwrap().push(line.to_owned()));
+    let mut client = Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
+    trick(&mut client, "flood-stderr", &json!({})).unwrap();
+    let ended = client.close().unwrap();
+    assert_eq!(noted(&lines, "no error either"), 4096);
+    assert!(lines.lock().unwrap()[0].starts_with('\u{fffd}') && ended.stderr.len() == 10 && ended.status.unwrap().success());
+}
+
+#[test]
+fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else() {
+    for stderr in [Stderr::Keep, Stderr::Null] {
+        let mut client = Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
+        let call = start(&mut client, "flood-stderr", &json!({}), CallOptions::new());
+        client.attend(Duration::from_millis(1)).unwrap();
+        client.wait(call).unwrap();
+    }
+}
+
+#[test]
+fn stdio_10_noise_is_reported_and_skipped() {
+    let notes = Notes::default();
+    let connector = Connector::new(&CONFIG).handler(Listener(Arc::clone(&notes))).max_line(50_000);
+    let mut client = connector.connect(Process::new(server(""))).unwrap();
+    trick(&mut client, "noise", &json!({})).unwrap();
+    let violations = ["NotJson", "NotJson", "NotUtf8", "NotJson", "TooLong"];
+    let expected: Vec<_> = violations.iter().map(|violation| format!("false Violation({violation})")).collect();
+    assert_eq!(*notes.lock().unwrap(), expected);
+    assert_eq!(data(&trick(&mut client, "echo", &json!({"n": 1})).unwrap()), json!({"n": 1}));
+}
+
+#[test]
+fn stdio_10_an_answer_that_is_too_long_is_the_end_of_its_call_only() {
+    let mut client = Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
+    let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
+    assert!(matches!(&error, Error::Invalid { violation: mcp_sansio::Violation::TooLong, .. }), "{error}");
+    trick(&mut client, "echo", &json!({})).unwrap();
+}
+
+#[test]
+fn stdio_01_stdio_03_a_server_hears_one_message_a_line_and_nothing_else() {
+    for mode in ["", "legacy"] {
+        let (client, notes) = connect_noting(&CONFIG, mode);
+        let mut client = client.unwrap();
+        trick(&mut client, "echo", &json!({"text": "two\nlines\r\n"})).unwrap();
+        let call = start(&mut client, "mute", &json!({}), CallOptions::new());
+        client.cancel(call, Some("a\nb")).unwrap();
+        let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
+        let heard: Vec<_> = heard.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+        for line in &heard {
+            let message: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        }
+        // The trace shows the same.
+        let sent: Vec<_> = notes.lock().unwrap().iter().filter_map(|note| note.strip_prefix("> ")).map(str::to_owned).collect();
+        assert_eq!(sent, heard);
+    }
+}
+
+#[test]
+fn ping_01_a_ping_is_answered_while_a_call_waits() {
+    let mut client = connect("legacy");
+    let pong = data(&trick(&mut client, "ping", &json!({})).unwrap());
+    assert_eq!(pong["pong"], r#"{"jsonrpc":"2.0","id":"are you there","result":{}}"#);
+}
+
+#[test]
+fn a_server_that_asks_much_and_reads_nothing_is_held_back_not_obeyed() {
+    let mut client = Connector::new(&CONFIG)
+        .connect(Process::new(server("legacy")).patience(Duration::from_millis(100), Duration::from_millis(100)))
+        .unwrap();
+    // A few are answered, although the server does not read the answers before it has asked them all.
+    let few = start(&mut client, "ping-flood", &json!({"pings": 10_000}), CallOptions::new());
+    client.wait(few).unwrap();
+    // Of the many, no more than a limited number: then it stands still on both sides, and time goes by.
+    let options = CallOptions::new().timeout(Duration::from_secs(2));
+    let many = start(&mut client, "ping-flood", &json!({"pings": 200_000}), options);
+    assert!(matches!(client.wait(many), Err(Error::TimedOut { .. })));
+}
+
+#[test]
+fn an_error_of_the_server_is_told_as_it_is() {
+    let mut client = connect("");
+    let error = trick(&mut client, "no such", &json!({})).unwrap_err();
+    assert!(matches!(&error, Error::Peer(fault) if fault.code == -32602 && fault.message == "no such trick"), "{error}");
+    let error = client.list_prompts().unwrap_err();
+    assert!(matches!(&error, Error::NotOffered { method } if method == "prompts/list"), "{error}");
+}
+
+#[test]
+fn a_list_is_read_to_its_last_page() {
+    for mode in ["", "legacy"] {
+        let tools = connect(mode).list_tools().unwrap();
+        let names: Vec<_> = tools.iter::<Tool<'_>>().map(|tool| tool.unwrap().name.to_string()).collect();
+        assert_eq!((names.join(" ").as_str(), tools.pages().len()), ("trick-0 trick-1 trick-2", 3));
+    }
+}
+
+#[test]
+fn a_list_without_an_end_is_given_up() {
+    let error = connect("circle").list_tools().unwrap_err();
+    assert!(matches!(&error, Error::TooManyPages { method } if method == "tools/list"), "{error}");
+}
+
+#[test]
+fn sta_04_one_process_serves_one_client_after_another() {
+    let mut process = Process::new(server(""));
+    let ids = [0, 1].map(|_| {
+        let mut client = Connector::new(&CONFIG).connect(&mut process).unwrap();
+        data(&trick(&mut client, "pid", &json!({})).unwrap())
+    });
+    assert_eq!(ids[0], ids[1]);
+    assert!(process.close().unwrap().status.unwrap().success());
+}

@@ -1,0 +1,347 @@
+//! A client and a server with their buffers and applications, all of it in arrays.
+
+use core::time::Duration;
+
+use mcp_sansio::types::{
+    CallToolResult, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, GetPromptResult,
+    Implementation, InputRequest, InputRequiredResult, InputResponse, InputResponses, ListRootsResult, ListToolsResult,
+    LoggingLevel, PromptMessage, ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingContents,
+    SamplingMessage, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
+};
+use mcp_sansio::{
+    Call, CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Instant, LogMessage, Messages,
+    Method, Outcome, Progress, RawJson, Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerCapability as Can,
+    ServerConfig, ServerEvent, Tx, TxBuffer,
+};
+
+pub(crate) const SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
+pub(crate) const CLIENT: ClientConfig<'static> = ClientConfig::new(
+    Implementation::new("arrays", "1.0.0"),
+    ClientCapability::ROOTS.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+)
+.ping_interval(Duration::from_secs(600));
+const ALL: Can = Can::TOOLS_LIST_CHANGED.and(Can::RESOURCES_SUBSCRIBE).and(Can::PROMPTS).and(Can::LOGGING);
+
+/// `TX` bytes of output buffer on each side.
+pub(crate) struct Duo<'c, const TX: usize> {
+    client: Client<'c, 4>,
+    server: Server<'c, 4, 4>,
+    up: Way<TX>,
+    down: Way<TX>,
+    now: u64,
+    call: Option<Call>,
+    slow: Option<RequestHandle>,
+    listening: Option<RequestHandle>,
+    pub(crate) seen: Seen,
+}
+
+/// What the client's application has seen, counted.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(crate) struct Seen {
+    pub(crate) opened: u32,
+    pub(crate) results: u32,
+    pub(crate) errors: u32,
+    pub(crate) rounds: u32,
+    pub(crate) progress: u32,
+    pub(crate) logs: u32,
+    pub(crate) asked: u32,
+    pub(crate) listening: u32,
+    pub(crate) changed: u32,
+    pub(crate) ended_by_server: u32,
+    pub(crate) timed_out: u32,
+    pub(crate) closed: u32,
+    pub(crate) violations: u32,
+}
+
+/// One direction: an output buffer, what has left it, and the input buffer at the other end.
+struct Way<const TX: usize> {
+    tx: TxBuffer<[u8; TX]>,
+    bytes: [u8; 8192],
+    len: usize,
+    rx: RxBuffer<[u8; 2048]>,
+}
+
+impl<const TX: usize> Way<TX> {
+    fn new() -> Self {
+        Self { tx: TxBuffer::new([0; TX]), bytes: [0; 8192], len: 0, rx: RxBuffer::new([0; 2048]) }
+    }
+
+    fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+        loop {
+            let result = call(&mut self.tx);
+            self.push();
+            match result {
+                Err(error) if error.is_full() => {}
+                other => return other,
+            }
+        }
+    }
+
+    fn push(&mut self) {
+        let pending = self.tx.pending();
+        self.bytes[self.len..][..pending.len()].copy_from_slice(pending);
+        self.len += pending.len();
+        self.tx.advance(pending.len());
+    }
+
+    /// A hundred bytes arrive.
+    fn deliver(&mut self) {
+        let spare = self.rx.spare();
+        let n = spare.len().min(self.len).min(100);
+        spare[..n].copy_from_slice(&self.bytes[..n]);
+        self.rx.commit(n);
+        self.bytes.copy_within(n..self.len, 0);
+        self.len -= n;
+    }
+}
+
+impl<'c, const TX: usize> Duo<'c, TX> {
+    pub(crate) fn new(client: &'c ClientConfig<'c>, server: &'c ServerConfig<'c>) -> Self {
+        Self {
+            client: Client::with_capacity(client),
+            server: Server::with_capacity(server),
+            up: Way::new(),
+            down: Way::new(),
+            now: 1,
+            call: None,
+            slow: None,
+            listening: None,
+            seen: Seen::default(),
+        }
+    }
+
+    fn at(&self) -> Instant {
+        Instant::from_millis(self.now)
+    }
+
+    pub(crate) fn open(&mut self) {
+        let at = self.at();
+        self.up.send(|tx| self.client.open(at, tx)).unwrap();
+        self.run();
+        assert!(self.client.is_open());
+        // What is remembered is not asked again: of a modern server no event tells.
+        if self.client.server_capabilities().is_none() {
+            self.seen.opened += 1;
+        }
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: &str, options: CallOptions) {
+        let (at, params) = (self.at(), RawJson::parse(params).unwrap());
+        self.call = Some(self.up.send(|tx| self.client.request(at, method, &params, options, tx)).unwrap());
+        self.run();
+    }
+
+    /// A tool that wants to know something: in a request of its own, or in its answer.
+    pub(crate) fn ask(&mut self, what: &str, modern: bool) {
+        if modern {
+            // Two of the three are enough to see the rounds.
+            if what == "sampling" {
+                return;
+            }
+            return self.request("tools/call", r#"{"name":"ask"}"#, CallOptions::new());
+        }
+        let messages = [SamplingMessage::user("What is it?")];
+        let at = self.at();
+        let Self { server, down, .. } = self;
+        let asked = match what {
+            "roots" => down.send(|tx| server.request(at, &ClientRequest::roots(), tx)),
+            "sampling" => {
+                let params = CreateMessageParams::new(&messages, 9);
+                down.send(|tx| server.request(at, &ClientRequest::sampling(&params), tx))
+            }
+            _ => down.send(|tx| server.request(at, &ClientRequest::elicitation(&FORM), tx)),
+        };
+        assert!(asked.is_ok() || asked == Err(SendError::NotAllowed) && what == "elicitation");
+        self.run();
+    }
+
+    pub(crate) fn listen(&mut self) {
+        let at = self.at();
+        let uris = [Text::new("m://1")];
+        let filter = SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
+        self.up.send(|tx| self.client.listen(at, &filter, CallOptions::new(), tx)).unwrap();
+        self.run();
+    }
+
+    pub(crate) fn publish(&mut self) {
+        for mut change in [Change::resource("m://1"), Change::resource("m://2"), Change::tools()] {
+            while self.down.send(|tx| self.server.publish(&mut change, tx)).unwrap() {}
+        }
+        self.run();
+        if let Some(listen) = self.listening.take() {
+            while self.down.send(|tx| self.server.end_listen(listen, tx)).unwrap() {}
+            self.run();
+        }
+    }
+
+    pub(crate) fn cancel(&mut self) {
+        let call = self.call.take().unwrap();
+        assert!(self.up.send(|tx| self.client.cancel(call, Some("no \"need\""), tx)).unwrap());
+        self.run();
+        assert!(self.slow.is_none());
+    }
+
+    pub(crate) fn pass_time(&mut self) {
+        self.now += 100_000;
+        self.run();
+    }
+
+    /// What no server would say.
+    pub(crate) fn noise(&mut self) {
+        for line in [
+            &b"Listening on stdio\n"[..],
+            b"{\"jsonrpc\":\"2.0\",\"id\":4000000,\"result\":{}}\n",
+            b"{\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"own/question\"}\n",
+        ] {
+            self.down.bytes[..line.len()].copy_from_slice(line);
+            self.down.len = line.len();
+            self.run();
+        }
+    }
+
+    pub(crate) fn close(&mut self) {
+        while let Some(event) = self.client.close() {
+            assert!(matches!(event, ClientEvent::Ended { outcome: Outcome::Closed, .. }));
+            self.seen.closed += 1;
+        }
+        self.server.close();
+        self.up = Way::new();
+        self.down = Way::new();
+    }
+
+    /// Until nothing is on its way and nothing is due.
+    fn run(&mut self) {
+        let at = self.at();
+        loop {
+            let Self { client, server, up, down, slow, listening, seen, .. } = self;
+            while let Some(event) = up.send(|tx| client.handle_timeout(at, tx)).unwrap() {
+                seen.event(client, up, at, &event);
+            }
+            up.deliver();
+            while let Some(frame) = up.rx.next_frame() {
+                let mut messages = Messages::new(frame);
+                while let Some(event) = down.send(|tx| server.next_event(at, &mut messages, tx)).unwrap() {
+                    match event {
+                        ServerEvent::Request(request) => answer(server, down, at, slow, &request),
+                        ServerEvent::Listening { request } => *listening = Some(request),
+                        ServerEvent::Cancelled { request, .. } => _ = slow.take_if(|slow| *slow == request),
+                        _ => {}
+                    }
+                }
+            }
+            down.deliver();
+            let Way { rx, .. } = down;
+            while let Some(frame) = rx.next_frame() {
+                let mut messages = Messages::new(frame);
+                while let Some(event) = up.send(|tx| client.next_event(at, &mut messages, tx)).unwrap() {
+                    seen.event(client, up, at, &event);
+                }
+            }
+            if up.len == 0 && down.len == 0 {
+                return;
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn event<const TX: usize>(&mut self, client: &mut Client<'_, 4>, up: &mut Way<TX>, at: Instant, event: &ClientEvent<'_>) {
+        match event {
+            ClientEvent::Opened(_) => self.opened += 1,
+            ClientEvent::Ended { call: _, outcome } => match outcome {
+                Outcome::Result(_) => self.results += 1,
+                Outcome::Error(_) => self.errors += 1,
+                Outcome::InputRequired(input) => {
+                    self.rounds += 1;
+                    let answers = [("q", respond_to(&input.requests().get("q").unwrap().unwrap()))];
+                    let responses = InputResponses::new(&answers);
+                    let inputs = input.answered(&responses);
+                    let params = RawJson::from_static(r#"{"name":"ask"}"#);
+                    let options = CallOptions::new();
+                    up.send(|tx| client.retry(at, "tools/call", &params, &inputs, options, tx)).unwrap();
+                }
+                Outcome::EndedByServer => self.ended_by_server += 1,
+                Outcome::TimedOut => self.timed_out += 1,
+                _ => panic!("an end that was not foreseen"),
+            },
+            ClientEvent::Progress { .. } => self.progress += 1,
+            ClientEvent::Listening { .. } => self.listening += 1,
+            ClientEvent::Changed { .. } => self.changed += 1,
+            ClientEvent::Log { .. } => self.logs += 1,
+            ClientEvent::Request(request) => {
+                self.asked += 1;
+                let answer = respond_to(&request.question().unwrap());
+                _ = up.send(|tx| client.respond(request.handle, &answer, tx)).unwrap();
+            }
+            ClientEvent::Violation(_) => self.violations += 1,
+            _ => panic!("an event that was not foreseen"),
+        }
+    }
+}
+
+fn respond_to(question: &InputRequest<'_>) -> InputResponse<'static> {
+    const ROOTS: [Root<'static>; 1] = [Root::new("file:///home")];
+    match question {
+        InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&ROOTS)),
+        InputRequest::CreateMessage(_) => {
+            InputResponse::CreateMessage(CreateMessageResult::new(Role::Assistant, SamplingContents::text("42"), "m"))
+        }
+        _ => InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"name":"me"}"#))),
+    }
+}
+
+fn answer<const TX: usize>(
+    server: &mut Server<'_, 4, 4>,
+    down: &mut Way<TX>,
+    at: Instant,
+    slow: &mut Option<RequestHandle>,
+    request: &Request<'_>,
+) {
+    let handle = request.handle;
+    let name = request.name().and_then(|name| name.as_plain()).unwrap_or_default();
+    let answered = match (request.method, name) {
+        (Method::ToolsList, _) => down.send(|tx| server.respond(handle, &ListToolsResult::new(&TOOLS), tx)),
+        (Method::ResourcesRead, _) => {
+            let contents = [ResourceContents::blob("m://1", &BYTES)];
+            down.send(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx))
+        }
+        (Method::PromptsGet, _) => {
+            let messages = [PromptMessage::user("Greet \"them\"")];
+            down.send(|tx| server.respond(handle, &GetPromptResult::new(&messages), tx))
+        }
+        (_, "echo") => {
+            let text = request.arguments().get("text").and_then(RawJson::as_string).map(Text::from_json).unwrap_or_default();
+            down.send(|tx| server.respond(handle, &TextResult::from(text), tx))
+        }
+        (_, "image") => {
+            let content = [ContentBlock::image(&BYTES, "image/png")];
+            down.send(|tx| server.respond(handle, &CallToolResult::new(&content), tx))
+        }
+        (_, "count") => {
+            for done in 1..4 {
+                let progress = Progress::of(done).total(3).message("on \"the\" way");
+                _ = down.send(|tx| server.progress(at, handle, &progress, tx));
+            }
+            _ = down.send(|tx| server.log(handle, &LogMessage::new(LoggingLevel::Error, "so"), tx));
+            down.send(|tx| server.respond(handle, &TextResult::new("counted"), tx))
+        }
+        (_, "ask") if request.input_response("q").is_none() => {
+            let questions = [("q", InputRequest::Elicit(FORM))];
+            let input = InputRequiredResult::ask(&questions).request_state("a \"state\"");
+            down.send(|tx| server.input_required(handle, &input, tx))
+        }
+        (_, "ask") => down.send(|tx| server.respond(handle, &TextResult::new("thank you"), tx)),
+        (_, "slow") => {
+            *slow = Some(handle);
+            return;
+        }
+        _ => down.send(|tx| server.respond_error(handle, &RpcError::internal("it failed"), tx)),
+    };
+    assert!(answered.is_ok());
+}
+
+const BYTES: [u8; 512] = [0xa5; 512];
+const TOOLS: [Tool<'static>; 2] = [Tool::new("echo", ANYTHING), Tool::new("image", ANYTHING)];
+const ANYTHING: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+const FORM: ElicitParams<'static> =
+    ElicitParams::form("Who?", RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]));
