@@ -10,6 +10,8 @@ mod catalog;
 mod client;
 mod error;
 mod handle;
+#[cfg(feature = "http")]
+pub mod http;
 mod inflight;
 mod json;
 mod lifecycle;

@@ -1,0 +1,1 @@
+//! The server of Streamable HTTP and of HTTP+SSE.

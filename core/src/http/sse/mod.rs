@@ -1,0 +1,1 @@
+//! Server-sent events: a reader and a writer.
