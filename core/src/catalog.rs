@@ -3,6 +3,9 @@
 pub(crate) mod check;
 mod schema;
 
+#[cfg(feature = "http")]
+pub(crate) use schema::find as find_member;
+
 use core::ops::Range;
 
 use crate::error::SendError;
