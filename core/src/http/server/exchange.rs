@@ -36,6 +36,12 @@ impl<S: Storage> TxBuffer<S> {
         self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
     }
 
+    /// The same for a stream that is one of events whatever is in it: the whole of what a server of 2024-11-05 says.
+    #[must_use]
+    pub const fn events_only(self) -> Self {
+        self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
+    }
+
     const fn with_exchange(self, exchange: Exchange) -> Self {
         self.with_framing(Framing::Exchange(exchange))
     }

@@ -180,6 +180,14 @@ impl Recording {
     }
 }
 
+impl Cursor {
+    /// Whether the last part was not the end of its event, so that nothing else may be said now.
+    #[must_use]
+    pub const fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+}
+
 impl PartHead {
     fn to_bytes(self) -> [u8; HEAD] {
         let marks = u32::from(self.is_first) << 31 | u32::from(self.is_last) << 30;

@@ -9,6 +9,7 @@ mod hub;
 mod link;
 mod listener;
 mod outbox;
+mod outlet;
 mod pair;
 mod reply;
 mod rounds;
