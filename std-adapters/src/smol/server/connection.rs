@@ -64,7 +64,7 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
-        let link = Arc::new(Link::new(app.config, TxBuffer::with_limit(Vec::new(), app.max_pending)));
+        let link = Arc::new(Link::new(app.config, TxBuffer::with_limit(Vec::new(), app.max_pending), None));
         let weak = Arc::downgrade(&link);
         let hub = app.hub().clone();
         Self {

@@ -155,6 +155,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
         self.call.rounds.kept()
     }
 
+    /// Who the client is, as [`Options::authorize`](crate::smol::http::Options::authorize) has found out. `None` where nothing checks it.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.link.principal.as_deref()
+    }
+
     /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is for work that it has sent elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {

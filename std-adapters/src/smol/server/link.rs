@@ -1,7 +1,9 @@
 //! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+#[cfg(feature = "http")]
+use std::task::Wake;
 use std::task::{Poll, Waker};
 
 use mcp_sansio::{Answered, Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
@@ -14,6 +16,8 @@ use super::reply::Failure;
 
 pub(super) struct Link<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
+    /// Who the client is, where somebody checks that.
+    pub(super) principal: Option<Arc<str>>,
     clock: std::time::Instant,
 }
 
@@ -33,7 +37,7 @@ pub(super) struct State<const N: usize, const S: usize> {
 }
 
 impl<const N: usize, const S: usize> Link<N, S> {
-    pub(super) fn new(config: &'static ServerConfig<'static>, tx: TxBuffer<Vec<u8>>) -> Self {
+    pub(super) fn new(config: &'static ServerConfig<'static>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
         let state = State {
             server: Server::with_capacity(config),
             outlets: Outlets::new(tx),
@@ -44,7 +48,7 @@ impl<const N: usize, const S: usize> Link<N, S> {
             sleeper: None,
             is_touched: false,
         };
-        Self { state: Mutex::new(state), clock: std::time::Instant::now() }
+        Self { state: Mutex::new(state), principal, clock: std::time::Instant::now() }
     }
 
     /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
@@ -114,6 +118,12 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.wake_waiting();
     }
 
+    /// Wakes when there may be room.
+    #[cfg(feature = "http")]
+    pub(super) fn wait(&self, waker: &Waker) {
+        self.lock().waiting.push(waker.clone());
+    }
+
     /// Those who wait for room try again.
     pub(super) fn wake_waiting(&self) {
         let waiting = std::mem::take(&mut self.lock().waiting);
@@ -172,6 +182,17 @@ impl<const N: usize, const S: usize> State<N, S> {
         self.server.next_event(now, messages, &mut self.outlets.own().tx)
     }
 
+    /// The same for the body of an exchange.
+    #[cfg(feature = "http")]
+    pub(super) fn next_event_of<'f>(
+        &mut self,
+        exchange: u32,
+        now: Instant,
+        messages: &mut Messages<'f>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        self.server.next_event(now, messages, &mut self.outlets.at(exchange).tx)
+    }
+
     /// What is due, if anything is.
     pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<Option<ServerEvent<'static>>, SendError> {
         if self.server.poll_timeout().is_none_or(|due| now < due) {
@@ -207,6 +228,18 @@ impl<const N: usize, const S: usize> State<N, S> {
 
     pub(super) fn has_news(&self) -> bool {
         !self.news.is_empty()
+    }
+}
+
+/// Wakes whoever drives the peer.
+#[cfg(feature = "http")]
+impl<const N: usize, const S: usize> Wake for Link<N, S> {
+    fn wake(self: Arc<Self>) {
+        self.lock().touch();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.lock().touch();
     }
 }
 

@@ -5,6 +5,8 @@ mod app;
 mod ask;
 mod connection;
 mod context;
+#[cfg(feature = "http")]
+pub(super) mod http;
 mod hub;
 mod link;
 mod listener;

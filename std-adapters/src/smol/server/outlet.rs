@@ -39,7 +39,7 @@ pub(super) struct Outlets {
     own: Outlet,
     /// Those of the exchanges of a session.
     #[cfg(feature = "http")]
-    pub(super) exchanges: std::collections::BTreeMap<u32, Outlet>,
+    exchanges: std::collections::BTreeMap<u32, Outlet>,
 }
 
 impl Outlets {
@@ -63,6 +63,16 @@ impl Outlets {
         }
         let _ = exchange;
         &mut self.own
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn open(&mut self, exchange: u32, tx: TxBuffer<Vec<u8>>) {
+        self.exchanges.insert(exchange, Outlet::new(tx));
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn close(&mut self, exchange: u32) {
+        self.exchanges.remove(&exchange);
     }
 
     /// Those that may be written to again; whether there are any.

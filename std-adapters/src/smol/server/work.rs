@@ -193,6 +193,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         self.outbox.is_empty()
     }
 
+    /// Whether there is nothing left to do on a stream that ends only when it has to.
+    #[cfg(feature = "http")]
+    pub(super) fn is_over(&self, is_endless: bool) -> bool {
+        self.is_unresponsive || is_endless && self.is_closing && self.handlers.is_empty() && self.outbox.is_empty()
+    }
+
     /// Whether nothing is in flight.
     pub(super) fn is_idle<const N: usize, const S: usize>(&self, link: &Link<N, S>) -> bool {
         let state = link.lock();
