@@ -1,0 +1,128 @@
+//! What one POST asks, and what it is answered: two tools, one of them slow.
+
+use std::convert::Infallible;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use futures_util::stream;
+use mcp_sansio::http::server::Reply;
+use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
+use mcp_sansio::{
+    Answered, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError, Server, ServerCapability,
+    ServerConfig, ServerEvent, Target, TxBuffer,
+};
+
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerCapability::TOOLS).progress_interval(Duration::ZERO);
+static CATALOG: Catalog = Catalog::new().tools(&[
+    Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
+        .description("Says what you say"),
+    Tool::new(
+        "count",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{"to":{"type":"integer","minimum":1,"maximum":100}},"required":["to"]}"#,
+        ),
+    )
+    .description("Counts, ten times a second, and says how far it is"),
+]);
+
+/// A server for one POST, and what it has to say.
+pub struct Exchange {
+    server: Server<'static, 1, 0>,
+    tx: TxBuffer<Vec<u8>>,
+    begun: Instant,
+    count: Option<Count>,
+}
+
+/// A tool at work.
+struct Count {
+    request: RequestHandle,
+    at: u32,
+    to: u32,
+}
+
+impl Exchange {
+    /// There is but one.
+    pub const KEY: NonZeroU32 = NonZeroU32::MIN;
+
+    /// For a modern client, or for one of a revision that has sessions, which here it has not.
+    pub fn new(legacy: Option<Revision>) -> Self {
+        let mut server = Server::with_capacity(&CONFIG);
+        if let Some(revision) = legacy {
+            server.assume_legacy(revision);
+        }
+        // Whatever these tools say fits.
+        Self { server, tx: TxBuffer::for_exchange(Vec::new(), 4 << 20), begun: Instant::now(), count: None }
+    }
+
+    /// Takes in what was asked. The first thing that is said about it decides what the answer is; a stream goes on from there.
+    pub async fn begin(mut self, messages: &mut Messages<'_>) -> Result<(Reply, Body), SendError> {
+        let mut has_fault = false;
+        while let Some(event) = self.server.next_event(self.now(), messages, &mut self.tx)? {
+            has_fault |= matches!(event, ServerEvent::Violation(_));
+            if let ServerEvent::Request(request) = event {
+                self.answer(&request)?;
+            }
+        }
+        while self.tx.reply().is_none() && self.step().await? {}
+        let reply = self.tx.reply().unwrap_or(if has_fault { Reply::empty(400) } else { Reply::ACCEPTED });
+        let said = self.said();
+        let body = if self.count.is_none() { Body::from(said) } else { Body::from_stream(self.stream(said)) };
+        Ok((reply, body))
+    }
+
+    fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
+        let Some(Target::Tool(tool)) = CATALOG.answer(&mut self.server, request, &mut self.tx)? else { return Ok(()) };
+        let arguments = request.arguments();
+        if tool.name == "count" {
+            // The catalog has checked it against the schema.
+            let to = arguments.get("to").and_then(|to| to.to().ok()).unwrap_or(1);
+            self.count = Some(Count { request: request.handle, at: 0, to });
+            return Ok(());
+        }
+        let text = arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
+        self.server.respond(request.handle, &TextResult::from(text), &mut self.tx).map(|_| ())
+    }
+
+    /// A step of what is slow. `false` when there is nothing left to do.
+    async fn step(&mut self) -> Result<bool, SendError> {
+        let now = self.now();
+        let Some(count) = &mut self.count else { return Ok(false) };
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        count.at += 1;
+        let progress = Progress::of(count.at).total(count.to);
+        let mut answered = self.server.progress(now, count.request, &progress, &mut self.tx)?;
+        let is_done = count.at == count.to;
+        if is_done {
+            let text = format!("counted to {}", count.to);
+            answered = self.server.respond(count.request, &TextResult::new(&text), &mut self.tx)?;
+        }
+        if is_done || answered == Answered::Gone {
+            self.count = None;
+        }
+        Ok(true)
+    }
+
+    fn stream(self, said: Vec<u8>) -> impl futures_util::Stream<Item = Result<Vec<u8>, Infallible>> {
+        stream::unfold((self, Some(said)), async |(mut this, first)| {
+            if let Some(said) = first {
+                return Some((Ok(said), (this, None)));
+            }
+            match this.step().await {
+                Ok(true) => Some((Ok(this.said()), (this, None))),
+                Ok(false) | Err(_) => None,
+            }
+        })
+    }
+
+    fn said(&mut self) -> Vec<u8> {
+        let said = self.tx.pending().to_vec();
+        self.tx.advance(said.len());
+        said
+    }
+
+    fn now(&self) -> mcp_sansio::Instant {
+        mcp_sansio::Instant::from_millis(self.begun.elapsed().as_millis() as u64)
+    }
+}

@@ -1,0 +1,82 @@
+//! Streamable HTTP in an axum application, without an adapter and without our HTTP/1.1: `cargo run -- 127.0.0.1:8080`
+//!
+//! Every POST is a server of its own, a value of a few hundred bytes, so that there is nothing to keep and any number of processes can share the work: that is all that
+//! 2026-07-28 needs. Older clients are served without sessions. What a slow tool says is a stream of events; axum drops it when the client goes away, and the tool with it.
+
+mod exchange;
+
+use std::io;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::any;
+use exchange::Exchange;
+use mcp_sansio::http::server::{Endpoint, Refused, Reply, Route};
+use mcp_sansio::http::{Fields, RequestHead};
+use mcp_sansio::{Frame, Messages, Revisions, TxBuffer};
+use tokio::net::TcpListener;
+
+/// The longest message that is taken.
+const MAX_BODY: usize = 1 << 20;
+
+struct Headers<'h>(&'h HeaderMap);
+
+impl Fields for Headers<'_> {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.0.get_all(name).iter().nth(n).map(|value| value.as_bytes())
+    }
+}
+
+async fn mcp(request: Request) -> Response {
+    let endpoint = Endpoint::new(Revisions::ALL).without_sessions();
+    let (parts, body) = request.into_parts();
+    let fields = Headers(&parts.headers);
+    let head = RequestHead::new(parts.method.as_str(), parts.uri.path(), &fields);
+    if let Err(refused) = endpoint.admit(&head) {
+        return refuse(&refused, &endpoint);
+    }
+    let Ok(body) = to_bytes(body, MAX_BODY).await else { return refuse(&Refused::too_large(), &endpoint) };
+    let mut messages = Messages::over_http(Frame::Complete(&body), &head, Exchange::KEY);
+    let exchange = match endpoint.route(&head, &messages) {
+        Route::Alone => Exchange::new(None),
+        Route::AloneAs(revision) => Exchange::new(Some(revision)),
+        Route::Options => return respond(Reply::empty(204), Body::empty(), &endpoint),
+        Route::Refused(refused) => return refuse(&refused, &endpoint),
+        _ => return refuse(&Refused::no_such_session(), &endpoint),
+    };
+    match exchange.begin(&mut messages).await {
+        Ok((reply, body)) => respond(reply, body, &endpoint),
+        Err(error) => {
+            eprintln!("axum-server: {error}");
+            respond(Reply::empty(500), Body::empty(), &endpoint)
+        }
+    }
+}
+
+fn respond(reply: Reply, body: Body, endpoint: &Endpoint<'_>) -> Response {
+    let mut response = Response::builder().status(reply.status);
+    for (name, value) in reply.fields() {
+        response = response.header(name, value);
+    }
+    if matches!(reply.status, 204 | 405) {
+        response = response.header("Allow", endpoint.allow());
+    }
+    response.body(body).unwrap_or_default()
+}
+
+fn refuse(refused: &Refused<'_>, endpoint: &Endpoint<'_>) -> Response {
+    let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+    let _ = refused.write(&mut tx); // it fits
+    respond(tx.reply().unwrap_or(Reply::empty(refused.status())), Body::from(tx.pending().to_vec()), endpoint)
+}
+
+#[tokio::main]
+async fn main() -> io::Result<()> {
+    let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:0".to_owned());
+    let listener = TcpListener::bind(address).await?;
+    eprintln!("axum-server: listening on http://{}/mcp", listener.local_addr()?);
+    axum::serve(listener, Router::new().route("/mcp", any(mcp))).await
+}
