@@ -1,6 +1,6 @@
 //! What becomes of a request that HTTP did not answer.
 
-use core::fmt::{self, Write as _};
+use core::fmt;
 
 use crate::json::RawJson;
 
