@@ -73,6 +73,7 @@
 
 pub mod client;
 mod server;
+mod tasks;
 
 pub use server::{
     Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, Pair,

@@ -12,8 +12,9 @@ mod outbox;
 mod pair;
 mod reply;
 mod rounds;
-mod tasks;
 mod work;
+
+use super::tasks;
 
 pub use answers::Answer;
 pub use app::{App, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS};
