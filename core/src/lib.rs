@@ -9,6 +9,7 @@ extern crate alloc;
 mod catalog;
 mod client;
 mod error;
+mod framing;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;

@@ -19,7 +19,7 @@ use core::fmt;
 /// let fields = Mine(vec![("Accept".into(), b" */* ".into())]);
 /// assert_eq!((&fields as &dyn Fields).get("accept"), Some("*/*"));
 /// ```
-pub trait Fields {
+pub trait Fields: Sync {
     /// The value of the `n`th field of that name, counted from 0 in the order in which they came. The case of names does not matter.
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]>;
 }

@@ -105,8 +105,10 @@ usage: everything-client [SCENARIO] -- PROGRAM [ARGUMENT…]
 
 The scenario is that of MCP_CONFORMANCE_SCENARIO if there is no word: initialize, tools_call,
 elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
-json-schema-ref-no-deref, json-schema-2020-12-preservation; or tour, which is the default.
+json-schema-ref-no-deref, json-schema-2020-12-preservation, sse-retry, http-standard-headers,
+http-custom-headers, http-invalid-tool-headers; or tour, which is the default.
 MCP_CONFORMANCE_PROTOCOL_VERSION says which era is spoken; without it, the client finds out.
 
-example: everything-client tour -- target/debug/everything-server --stdio
+examples: everything-client tour -- target/debug/everything-server --stdio
+          everything-client tour http://127.0.0.1:8000/mcp
 ";

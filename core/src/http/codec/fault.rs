@@ -27,6 +27,14 @@ impl Fault {
     }
 }
 
+impl Fault {
+    /// What is wrong.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        self.reason
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)

@@ -5,10 +5,13 @@ mod app;
 mod ask;
 mod connection;
 mod context;
+#[cfg(feature = "http")]
+pub(super) mod http;
 mod hub;
 mod link;
 mod listener;
 mod outbox;
+mod outlet;
 mod pair;
 mod reply;
 mod rounds;

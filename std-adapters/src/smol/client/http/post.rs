@@ -19,6 +19,7 @@ struct Tried {
     authorization: bool,
     another_session: bool,
     another_list: bool,
+    same_version: bool,
     redirects: u8,
 }
 
@@ -263,6 +264,15 @@ async fn refused<D: Dial>(
             return Ok(Next::Again);
         }
     }
+    // A server that does not know the version of the message, and says that it does: once that is worth another try.
+    let supported = error.and_then(|error| error.get("data")?.get("supported"));
+    let mutual = supported.zip(post.version()).is_some_and(|(supported, ours)| {
+        supported.elements().any(|version| version.as_string().is_some_and(|version| version == ours))
+    });
+    if code == Some(UNSUPPORTED_VERSION) && mutual && !tried.same_version {
+        tried.same_version = true;
+        return Ok(Next::Again);
+    }
     match error {
         Some(_) => Ok(Next::Failed(Failed::Error(body))),
         None if post.opens() && status >= 500 => Err(io::Error::other(Failure::Status(status).to_string())),
@@ -275,3 +285,5 @@ const MAX_ERROR: usize = 64 << 10;
 const MAX_REDIRECTS: u8 = 4;
 /// 2026-07-28, basic/transports/streamable-http.
 const HEADER_MISMATCH: i64 = -32020;
+/// 2026-07-28, basic/versioning.
+const UNSUPPORTED_VERSION: i64 = -32022;
