@@ -3,6 +3,7 @@
 use std::io;
 
 use async_io::Timer;
+use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
 use mcp_sansio::http::client::{After, Exchange, Failure, Reply};
 use mcp_sansio::http::codec::BodyLength;
@@ -134,6 +135,8 @@ pub(super) async fn hear<D: Dial>(
             }
         }
         if exchange.is_answered() {
+            // Most servers end the stream at once. Whether this one has is seen without waiting for it.
+            let _ = poll_once(wire.piece(&mut |_| ())).await;
             return Ok(());
         }
         if chunk.is_empty() && !wire.piece(&mut |piece| chunk.extend_from_slice(piece)).await? {

@@ -14,11 +14,19 @@ pub(super) struct Wire<S> {
     reader: ResponseReader<Vec<u8>>,
     idle_since: Instant,
     was_used: bool,
+    /// Whether the response has been read to its end.
+    is_over: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, reader: ResponseReader::with_limit(Vec::new(), MAX_HEAD), idle_since: Instant::now(), was_used: false }
+        Self {
+            stream,
+            reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
+            idle_since: Instant::now(),
+            was_used: false,
+            is_over: false,
+        }
     }
 
     /// Sends a request. That the server takes no more is no error yet, for it may have answered before it had read everything; on a connection that was used before
@@ -27,6 +35,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         if !self.reader.expect(method) {
             return Err(ErrorKind::NotConnected.into());
         }
+        self.is_over = false;
         let was_used = std::mem::replace(&mut self.was_used, true);
         // Small ones leave in one piece.
         let written = if body.len() <= 16 << 10 {
@@ -61,13 +70,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
 
     /// The next piece of the body, handed to `take`. `false` at its end.
     pub(super) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
-        loop {
+        while !self.is_over {
             match self.reader.next_part().map_err(invalid)? {
                 Some(Part::Body(piece)) => {
                     take(piece);
                     return Ok(true);
                 }
-                Some(Part::End) => return Ok(false),
+                Some(Part::End) => {
+                    self.is_over = true;
+                    break;
+                }
                 Some(Part::Head(_)) => return Err(ErrorKind::InvalidData.into()),
                 None => {}
             }
@@ -75,6 +87,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                 self.reader.end_of_input().map_err(cut)?;
             }
         }
+        Ok(false)
     }
 
     /// The whole body. What is longer than `limit` is cut off there, and `true`.
@@ -129,3 +142,5 @@ fn cut(fault: Fault) -> io::Error {
 const MAX_HEAD: usize = 64 << 10;
 /// How long a connection may wait for the next request. Servers close them after five seconds and more.
 const MAX_REST: Duration = Duration::from_secs(4);
+/// What is read at once, in bytes.
+const READ: usize = 16 << 10;
