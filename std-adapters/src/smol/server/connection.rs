@@ -97,12 +97,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.link.rise();
+        this.link.alarm.rise();
         for _ in 0..ROUNDS {
             match this.round(cx) {
                 Ok(Round::Moved) => {}
                 Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
-                Ok(Round::Still) if this.link.sleep(cx.waker()) => return Poll::Pending,
+                Ok(Round::Still) if this.link.alarm.sleep(cx.waker()) => return Poll::Pending,
                 Ok(Round::Still) => {}
                 Err(error) if is_gone(&error) => return Poll::Ready(Ok(End::Closed)),
                 Err(error) => return Poll::Ready(Err(error)),

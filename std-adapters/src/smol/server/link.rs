@@ -2,12 +2,11 @@
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-#[cfg(feature = "http")]
-use std::task::Wake;
 use std::task::{Poll, Waker};
 
 use mcp_sansio::{Answered, Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
 
+use super::alarm::Alarm;
 use super::app::MIN_BUFFER;
 use super::ask::Asks;
 use super::hub::{Member, News};
@@ -16,6 +15,8 @@ use super::reply::Failure;
 
 pub(super) struct Link<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
+    /// Wakes whoever drives it.
+    pub(super) alarm: Arc<Alarm>,
     /// Who the client is, where somebody checks that.
     pub(super) principal: Option<Arc<str>>,
     clock: std::time::Instant,
@@ -30,14 +31,12 @@ pub(super) struct State<const N: usize, const S: usize> {
     told: u16,
     /// Handlers that wait for room.
     waiting: Vec<Waker>,
-    /// Of the connection, while it sleeps.
-    sleeper: Option<Waker>,
-    /// Whether there is something to do for the connection that it has not seen.
-    is_touched: bool,
+    alarm: Arc<Alarm>,
 }
 
 impl<const N: usize, const S: usize> Link<N, S> {
     pub(super) fn new(config: &'static ServerConfig<'static>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+        let alarm = Arc::new(Alarm::default());
         let state = State {
             server: Server::with_capacity(config),
             outlets: Outlets::new(tx),
@@ -45,10 +44,9 @@ impl<const N: usize, const S: usize> Link<N, S> {
             news: Vec::new(),
             told: 0,
             waiting: Vec::new(),
-            sleeper: None,
-            is_touched: false,
+            alarm: Arc::clone(&alarm),
         };
-        Self { state: Mutex::new(state), principal, clock: std::time::Instant::now() }
+        Self { state: Mutex::new(state), alarm, principal, clock: std::time::Instant::now() }
     }
 
     /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
@@ -89,23 +87,6 @@ impl<const N: usize, const S: usize> Link<N, S> {
         if sent.await? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
     }
 
-    /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.
-    pub(super) fn sleep(&self, waker: &Waker) -> bool {
-        let mut state = self.lock();
-        if std::mem::take(&mut state.is_touched) {
-            return false;
-        }
-        if !state.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            state.sleeper = Some(waker.clone());
-        }
-        true
-    }
-
-    /// Begins a round. What handlers do in it, the connection sees without being woken.
-    pub(super) fn rise(&self) {
-        self.lock().sleeper = None;
-    }
-
     /// There may be room again.
     pub(super) fn drained(&self, outlet: u32) {
         let mut state = self.lock();
@@ -143,11 +124,8 @@ impl<const N: usize, const S: usize> Link<N, S> {
 
 impl<const N: usize, const S: usize> State<N, S> {
     /// Has the connection look at what was done.
-    pub(super) fn touch(&mut self) {
-        self.is_touched = true;
-        if let Some(sleeper) = self.sleeper.take() {
-            sleeper.wake();
-        }
+    pub(super) fn touch(&self) {
+        self.alarm.touch();
     }
 
     /// The server, and where what it has to say about a request goes.
@@ -231,18 +209,6 @@ impl<const N: usize, const S: usize> State<N, S> {
     }
 }
 
-/// Wakes whoever drives the peer.
-#[cfg(feature = "http")]
-impl<const N: usize, const S: usize> Wake for Link<N, S> {
-    fn wake(self: Arc<Self>) {
-        self.lock().touch();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.lock().touch();
-    }
-}
-
 impl<const N: usize, const S: usize> Member for Link<N, S> {
     fn tell(&self, change: News) {
         let mut state = self.lock();
@@ -255,6 +221,6 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
     }
 
     fn wake(&self) {
-        self.lock().touch();
+        self.alarm.touch();
     }
 }

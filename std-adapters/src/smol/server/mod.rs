@@ -1,5 +1,6 @@
 //! The server: one application, many connections.
 
+mod alarm;
 mod answers;
 mod app;
 mod ask;

@@ -38,7 +38,7 @@ where
     let is_endless = messages.is_none();
     let mut timer = Timer::never();
     let served = poll_fn(|cx| {
-        peer.link.rise();
+        peer.link.alarm.rise();
         loop {
             if let Some(messages) = &mut messages {
                 peer.take_in(app, 1, messages, &mut taken);
@@ -80,7 +80,7 @@ where
                     moved = true;
                 }
             }
-            if !moved && peer.link.sleep(cx.waker()) {
+            if !moved && peer.link.alarm.sleep(cx.waker()) {
                 return Poll::Pending;
             }
         }

@@ -59,7 +59,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
         if taken.is_all {
             return;
         }
-        let waker = Waker::from(Arc::clone(&self.link));
+        let waker = Waker::from(Arc::clone(&self.link.alarm));
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
         work.is_closing = self.hub.is_shutting_down();
@@ -81,7 +81,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
         work.send(app, &self.link);
         drop(work);
         // Whoever drives it looks after time limits, and after what belongs to other exchanges.
-        self.link.lock().touch();
+        self.link.alarm.touch();
     }
 
     /// Has everything go on that can. `false` when nothing did.
@@ -89,7 +89,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     where
         H: Fn(context::Context<N, S>) -> F,
     {
-        let waker = Waker::from(Arc::clone(&self.link));
+        let waker = Waker::from(Arc::clone(&self.link.alarm));
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
         work.is_closing = self.hub.is_shutting_down();

@@ -96,7 +96,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// Its connection is gone, or has written all of it.
     pub(super) fn leave_exchange(&self, exchange: u32) {
-        let mut state = self.peer.link.lock();
+        let state = self.peer.link.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
         if let Some(line) = streams.lines.get_mut(&exchange) {
@@ -129,7 +129,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         drop(streams);
         wakers.into_iter().for_each(Waker::wake);
         self.peer.close();
-        self.peer.link.lock().touch();
+        self.peer.link.alarm.touch();
     }
 
     /// Records what has no connection, and wakes the connections of what has. `true` when anything moved.
@@ -195,7 +195,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     {
         let mut timer = Timer::never();
         poll_fn(|cx| {
-            self.peer.link.rise();
+            self.peer.link.alarm.rise();
             loop {
                 let mut moved = self.peer.round(app) | self.distribute();
                 let is_closing = app.hub().is_shutting_down();
@@ -215,7 +215,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                 }
                 let far = Instant::now() + options.idle_timeout;
                 moved |= poll_timer(&mut timer, cx, &self.peer, ends_at.unwrap_or(far));
-                if !moved && self.peer.link.sleep(cx.waker()) {
+                if !moved && self.peer.link.alarm.sleep(cx.waker()) {
                     return Poll::Pending;
                 }
             }
