@@ -106,7 +106,11 @@ impl<D: Dial> Http<D> {
     /// Where it leads, as a URL.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("{}://{}{}", if self.address.is_secure { "https" } else { "http" }, self.authority, self.target)
+        self.url_of(&self.target)
+    }
+
+    pub(super) fn url_of(&self, target: &str) -> String {
+        format!("{}://{}{target}", if self.address.is_secure { "https" } else { "http" }, self.authority)
     }
 
     /// A stream for [`Connector::connect`](crate::smol::client::Connector::connect). Nothing is connected before there is a message to be sent.

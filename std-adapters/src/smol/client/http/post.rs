@@ -106,7 +106,7 @@ async fn attempt<D: Dial>(shared: &Shared<D>, post: &Post<'_>, message: &[u8], t
     };
     match exchange_messages(shared, post, message, &mut exchange, &head, generation, is_older, tried).await {
         Ok(next) => next,
-        Err(error) if post.opens() => Next::Hopeless(error),
+        Err(error) if post.opens() => Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url()))),
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Next::Failed(Failed::Lost),
         Err(error) => Next::Failed(Failed::Unusable(error.to_string())),
     }

@@ -124,6 +124,11 @@ impl<D: Dial> Shared<D> {
         }
     }
 
+    /// What errors begin with.
+    pub(super) fn url(&self) -> String {
+        self.with(|state| self.http.url_of(&state.target))
+    }
+
     pub(super) fn origin(&self) -> Origin<'_> {
         let address = &self.http.address;
         Origin { is_secure: address.is_secure, authority: &self.http.authority, host: &address.host, port: address.port }
@@ -171,7 +176,7 @@ impl<D: Dial> Shared<D> {
             }
         }
         let stream = within(self.http.connect_timeout, self.http.dial.dial(self.http.address.clone())).await;
-        let at = |error: io::Error| io::Error::new(error.kind(), format!("cannot connect to {}: {error}", self.http.authority));
+        let at = |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
         let mut wire = Wire::new(stream.map_err(at)?);
         wire.send(method, head, body).await?;
         Ok(wire)
