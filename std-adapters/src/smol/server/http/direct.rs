@@ -63,8 +63,11 @@ where
                     peer.link.drained(0);
                 }
             }
+            let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
                 written?;
+                // There is room for more.
+                moved |= had;
                 if sender.is_done() && wire.out.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
