@@ -4,11 +4,12 @@ use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use crate::process::Candidate;
 use crate::scenario::{Mode, Scenario};
-use crate::server::{Candidate, Server, unexpected};
+use crate::server::{Server, unexpected};
 use crate::wire::Wire;
 
-const WARM_UP: u64 = 2_000;
+pub const WARM_UP: u64 = 2_000;
 
 /// The figures of one run.
 pub struct Run {
@@ -44,17 +45,11 @@ fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
     call(server, &wire, 1..warm, scenario.mode, &mut latencies)?;
     latencies.clear();
 
-    let cpu = server.cpu()?;
+    let cpu = server.process().cpu()?;
     let start = Instant::now();
-    call(
-        server,
-        &wire,
-        warm..warm + scenario.calls,
-        scenario.mode,
-        &mut latencies,
-    )?;
+    call(server, &wire, warm..warm + scenario.calls, scenario.mode, &mut latencies)?;
     let took = start.elapsed();
-    let cpu = server.cpu()? - cpu;
+    let cpu = server.process().cpu()? - cpu;
 
     latencies.sort_unstable();
     Ok(Run {
@@ -62,7 +57,7 @@ fn timed(server: &mut Server, scenario: &Scenario) -> io::Result<Run> {
         cpu: micros(cpu) / scenario.calls as f64,
         p50: percentile(&latencies, 50),
         p99: percentile(&latencies, 99),
-        peak_kib: server.peak_memory()? as f64,
+        peak_kib: server.process().peak_memory()? as f64,
     })
 }
 
@@ -87,13 +82,7 @@ fn send(server: &mut Server, line: &str) -> io::Result<()> {
 }
 
 /// Makes the calls with these ids and checks that each is answered once with its own text.
-fn call(
-    server: &mut Server,
-    wire: &Wire,
-    ids: Range<u64>,
-    mode: Mode,
-    latencies: &mut Vec<Duration>,
-) -> io::Result<()> {
+fn call(server: &mut Server, wire: &Wire, ids: Range<u64>, mode: Mode, latencies: &mut Vec<Duration>) -> io::Result<()> {
     let mut answered = vec![false; (ids.end - ids.start) as usize];
     let mut next = ids.start;
     let mut waiting = 0;
@@ -117,9 +106,7 @@ fn call(
         // Before the check of the answer, which is the driver's business.
         let latency = written.elapsed();
         while let Some(line) = server.line() {
-            let id = wire
-                .echoed(line)
-                .filter(|id| (ids.start..next).contains(id));
+            let id = wire.echoed(line).filter(|id| (ids.start..next).contains(id));
             let id = id.ok_or_else(|| unexpected("not the echo of a request", line))?;
             if std::mem::replace(&mut answered[(id - ids.start) as usize], true) {
                 return Err(unexpected("a second answer", line));
@@ -133,12 +120,10 @@ fn call(
     Ok(())
 }
 
-fn micros(duration: Duration) -> f64 {
+pub fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-fn percentile(sorted: &[Duration], percent: usize) -> f64 {
-    sorted
-        .get(sorted.len() * percent / 100)
-        .map_or(0.0, |&duration| micros(duration))
+pub fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+    sorted.get(sorted.len() * percent / 100).map_or(0.0, |&duration| micros(duration))
 }

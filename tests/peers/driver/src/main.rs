@@ -1,7 +1,9 @@
 //! Measures echo servers over stdio, side by side. `--help` shows how.
 
+mod http;
 mod load;
 mod options;
+mod process;
 mod report;
 mod scenario;
 mod server;
@@ -13,11 +15,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use load::Cpus;
+use load::{Cpus, Run};
 use options::Options;
+use process::Candidate;
 use report::{Role, Runs, grouped};
 use scenario::{Mode, Scenario};
-use server::Candidate;
 use wire::Era;
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
 
 fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let candidates = candidates(options)?;
+    let run: Load = if options.http { http::run } else { load::run };
     let cpus = sys::allowed_cpus()?;
     let (first, second) = (cpus[0], *cpus.get(1).unwrap_or(&cpus[0]));
     if first == second {
@@ -47,22 +50,20 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     println!(
         "{} era, {} runs of each server, interleaved: median (min-max)\n",
-        if options.era == Era::Legacy {
-            "2025-11-25 (handshake)"
-        } else {
-            "2026-07-28 (_meta in each request)"
-        },
+        if options.era == Era::Legacy { "2025-11-25 (handshake)" } else { "2026-07-28 (_meta in each request)" },
         options.runs
     );
 
     if options.quick {
         println!("A first look: judge the targets by a run without --quick.\n");
     }
+    if options.memory {
+        let cpus = Cpus { driver: first, server: second };
+        return memory(&candidates, options.era, &cpus);
+    }
     for mut scenario in scenario::all(options.era) {
         let skipped = options.mode.is_some_and(|mode| mode != scenario.mode)
-            || options
-                .text
-                .is_some_and(|length| length != scenario.text_length);
+            || options.text.is_some_and(|length| length != scenario.text_length);
         if skipped {
             continue;
         }
@@ -70,14 +71,8 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
             scenario.calls /= 10;
         }
         let cpus = match scenario.mode {
-            Mode::Pipelined => Cpus {
-                driver: first,
-                server: second,
-            },
-            Mode::PingPong => Cpus {
-                driver: second,
-                server: second,
-            },
+            Mode::Pipelined => Cpus { driver: first, server: second },
+            Mode::PingPong => Cpus { driver: second, server: second },
         };
         println!(
             "{}, {} B of text: {} calls, {} in flight, driver on CPU {}, server on CPU {}",
@@ -88,33 +83,42 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
             cpus.driver,
             cpus.server
         );
-        report::print(
-            &scenario,
-            &rounds(&candidates, &scenario, &cpus, options.runs)?,
-        );
+        report::print(&scenario, &rounds(run, &candidates, &scenario, &cpus, options.runs)?);
     }
     Ok(())
 }
 
+/// Resident memory of the HTTP servers.
+fn memory(candidates: &[(Role, Candidate)], era: Era, cpus: &Cpus) -> Result<(), Box<dyn Error>> {
+    println!(
+        "KiB of resident memory: idle, for each of {} kept-alive connections, for each of {} open streams",
+        http::memory::CONNECTIONS,
+        http::memory::STREAMS
+    );
+    for (_, candidate) in candidates {
+        let memory = http::memory::measure(candidate, era, cpus).map_err(|e| format!("{}: {e}", candidate.name))?;
+        let stream = memory.each_stream.map_or_else(|e| format!("- ({e})"), |kib| format!("{kib:.1}"));
+        println!("{:<24}  {:>7.0}  {:>6.1}  {stream:>6}", candidate.name, memory.idle, memory.each_connection);
+    }
+    Ok(())
+}
+
+/// One run of a server.
+type Load = fn(&Candidate, &Scenario, &Cpus) -> io::Result<Run>;
+
 /// Every round runs every server once, so that a busy minute of the machine hits all of them.
 fn rounds(
+    run: Load,
     candidates: &[(Role, Candidate)],
     scenario: &Scenario,
     cpus: &Cpus,
     count: usize,
 ) -> Result<Vec<Runs>, Box<dyn Error>> {
-    let mut servers: Vec<Runs> = candidates
-        .iter()
-        .map(|(role, candidate)| Runs {
-            name: candidate.name,
-            role: *role,
-            runs: Vec::new(),
-        })
-        .collect();
+    let mut servers: Vec<Runs> =
+        candidates.iter().map(|(role, candidate)| Runs { name: candidate.name, role: *role, runs: Vec::new() }).collect();
     for _ in 0..count {
         for ((_, candidate), server) in candidates.iter().zip(&mut servers) {
-            let run = load::run(candidate, scenario, cpus)
-                .map_err(|e| format!("{}: {e}", candidate.name))?;
+            let run = run(candidate, scenario, cpus).map_err(|e| format!("{}: {e}", candidate.name))?;
             server.runs.push(run);
         }
     }
@@ -125,19 +129,14 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
     if options.tcp {
         return tcp_candidates(options);
     }
+    if options.http {
+        return http_candidates(options);
+    }
     let mut packages = vec!["floor"];
     packages.extend(options.rmcp.then_some("rmcp-echo"));
     let peers = build_peers(&packages)?;
-    let candidate = |name, program, argument| Candidate {
-        name,
-        program,
-        argument,
-        over_tcp: false,
-    };
-    let mut all = vec![(
-        Role::Floor,
-        candidate("floor (not MCP)", peers.join("floor"), None),
-    )];
+    let candidate = |name, program, argument| Candidate { name, program, argument, listens: false };
+    let mut all = vec![(Role::Floor, candidate("floor (not MCP)", peers.join("floor"), None))];
     if options.ours.is_file() {
         all.push((Role::Ours, candidate("ours", options.ours.clone(), None)));
     } else {
@@ -149,15 +148,8 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
     }
     if options.rmcp {
         let rmcp = peers.join("rmcp-echo");
-        let rivals = [
-            ("rmcp stdio(), multi-thread", "stdio"),
-            ("rmcp stdio_pipes(), current-thread", "pipes"),
-        ];
-        all.extend(
-            rivals.map(|(name, argument)| {
-                (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))
-            }),
-        );
+        let rivals = [("rmcp stdio(), multi-thread", "stdio"), ("rmcp stdio_pipes(), current-thread", "pipes")];
+        all.extend(rivals.map(|(name, argument)| (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))));
     }
     Ok(all)
 }
@@ -165,18 +157,22 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
 /// Both serve all connections on one thread.
 fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let peers = build_peers(&["tcp-echo"])?;
-    let candidate = |name, program| Candidate {
-        name,
-        program: peers.join(program),
-        argument: None,
-        over_tcp: true,
-    };
+    let candidate = |name, program| Candidate { name, program: peers.join(program), argument: None, listens: true };
     let mut all = vec![(Role::Ours, candidate("ours, smol", "tcp-ours"))];
     if options.rmcp {
-        all.push((
-            Role::Rival,
-            candidate("rmcp over TCP, current-thread", "tcp-rmcp"),
-        ));
+        all.push((Role::Rival, candidate("rmcp over TCP, current-thread", "tcp-rmcp")));
+    }
+    Ok(all)
+}
+
+/// All connections on one thread. The SDK's as its documentation has it, and at its fastest.
+fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
+    let peers = build_peers(&["http-echo"])?;
+    let candidate = |name, program, argument| Candidate { name, program: peers.join(program), argument, listens: true };
+    let mut all = vec![(Role::Ours, candidate("ours, smol", "http-ours", None))];
+    if options.rmcp {
+        let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];
+        all.extend(rivals.map(|(name, argument)| (Role::Rival, candidate(name, "http-rmcp", Some(argument)))));
     }
     Ok(all)
 }
@@ -186,11 +182,7 @@ fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn E
 fn build_peers(packages: &[&str]) -> io::Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);
-        build.current_dir(env!("CARGO_MANIFEST_DIR")).args([
-            "build",
-            "--release",
-            "--quiet",
-        ]);
+        build.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--release", "--quiet"]);
         for package in packages {
             build.args(["--package", package]);
         }

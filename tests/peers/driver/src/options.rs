@@ -18,6 +18,8 @@ usage: cargo run --release -p driver -- [options]
   --quick                  a tenth of the calls
   --no-rmcp                floor and ours only
   --tcp                    over TCP on this machine: the smol adapter and the SDK's (no floor)
+  --http                   Streamable HTTP, one request at a time on each connection: the smol adapter and the SDK's (no floor)
+  --memory                 with --http: what a server keeps for each of 500 connections and 100 open streams
 
 example: a first look at the small messages, in about ten seconds
   cargo run --release -p driver -- --quick --text 64
@@ -32,6 +34,8 @@ pub struct Options {
     pub quick: bool,
     pub rmcp: bool,
     pub tcp: bool,
+    pub http: bool,
+    pub memory: bool,
 }
 
 /// `None`: help is wanted.
@@ -45,6 +49,8 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
         quick: false,
         rmcp: true,
         tcp: false,
+        http: false,
+        memory: false,
     };
     while let Some(name) = arguments.next() {
         match name.as_str() {
@@ -52,12 +58,11 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
             "--quick" => options.quick = true,
             "--no-rmcp" => options.rmcp = false,
             "--tcp" => options.tcp = true,
+            "--http" => options.http = true,
+            "--memory" => options.memory = true,
             "--ours" | "--era" | "--mode" | "--text" | "--runs" => {
-                let value = arguments
-                    .next()
-                    .ok_or_else(|| format!("{name} needs a value"))?;
-                set(&mut options, &name, &value)
-                    .ok_or_else(|| format!("{name} cannot be {value}"))?;
+                let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
+                set(&mut options, &name, &value).ok_or_else(|| format!("{name} cannot be {value}"))?;
             }
             _ => return Err(format!("unknown option {name}")),
         }
@@ -82,8 +87,5 @@ fn set(options: &mut Options, name: &str, value: &str) -> Option<()> {
 
 /// Three folders above this package.
 fn library_root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(3)
-        .unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap_or(Path::new("."))
 }

@@ -34,19 +34,13 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
     head.extend(["peak MiB", "CPU / floor", "CPU / ours"]);
     let mut rows = vec![head.into_iter().map(String::from).collect::<Vec<_>>()];
     for server in servers {
-        let mut row = vec![
-            server.name.into(),
-            Spread::of(server, |run| run.calls_per_second).grouped(),
-        ];
+        let mut row = vec![server.name.into(), Spread::of(server, |run| run.calls_per_second).grouped()];
         row.push(Spread::of(server, |run| run.cpu).to_string());
         if ping_pong {
             row.push(Spread::of(server, |run| run.p50).to_string());
             row.push(Spread::of(server, |run| run.p99).to_string());
         }
-        row.push(format!(
-            "{:.1}",
-            Spread::of(server, |run| run.peak_kib / 1024.0).median
-        ));
+        row.push(format!("{:.1}", Spread::of(server, |run| run.peak_kib / 1024.0).median));
         // Ours against the floor, the rivals against ours: the other pairs say nothing new.
         let against = |base: Option<&Runs>, wanted: bool| match base {
             Some(base) if wanted => Spread::ratio(server, base, |run| run.cpu).to_string(),
@@ -67,14 +61,7 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
         let verdict = match (ours, floor) {
             (Some(ours), Some(floor)) => {
                 let ratio = Spread::ratio(ours, floor, figure);
-                format!(
-                    "{}: {ratio}",
-                    if ratio.median <= limit {
-                        "met"
-                    } else {
-                        "MISSED"
-                    }
-                )
+                format!("{}: {ratio}", if ratio.median <= limit { "met" } else { "MISSED" })
             }
             _ => "not measured".into(),
         };
@@ -89,9 +76,8 @@ fn find(servers: &[Runs], role: Role) -> Option<&Runs> {
 
 /// Names to the left, figures to the right.
 fn print_columns(rows: &[Vec<String>]) {
-    let widths: Vec<usize> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
-        .collect();
+    let widths: Vec<usize> =
+        (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
     for row in rows {
         print!("{:<width$}", row[0], width = widths[0]);
         for (cell, width) in row.iter().zip(&widths).skip(1) {
@@ -115,50 +101,26 @@ impl Spread {
 
     /// Run by run, so that what slows a whole round down does not count.
     fn ratio(server: &Runs, base: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
-        Self::from(
-            server
-                .runs
-                .iter()
-                .zip(&base.runs)
-                .map(|(run, base)| figure(run) / figure(base))
-                .collect(),
-        )
+        Self::from(server.runs.iter().zip(&base.runs).map(|(run, base)| figure(run) / figure(base)).collect())
     }
 
     fn from(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
-        let median = if values.len() % 2 == 1 {
-            values[middle]
-        } else {
-            (values[middle - 1] + values[middle]) / 2.0
-        };
-        Self {
-            median,
-            min: values[0],
-            max: values[values.len() - 1],
-        }
+        let median = if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+        Self { median, min: values[0], max: values[values.len() - 1] }
     }
 
     /// For large figures: no decimals, thousands apart.
     fn grouped(&self) -> String {
-        format!(
-            "{} ({}-{})",
-            grouped(self.median),
-            grouped(self.min),
-            grouped(self.max)
-        )
+        format!("{} ({}-{})", grouped(self.median), grouped(self.min), grouped(self.max))
     }
 }
 
 impl fmt::Display for Spread {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let decimals = if self.median < 100.0 { 2 } else { 1 };
-        write!(
-            f,
-            "{:.decimals$} ({:.decimals$}-{:.decimals$})",
-            self.median, self.min, self.max
-        )
+        write!(f, "{:.decimals$} ({:.decimals$}-{:.decimals$})", self.median, self.min, self.max)
     }
 }
 

@@ -45,13 +45,7 @@ pub const LONG: usize = 64 * 1024;
 
 /// All four, in the order of the report.
 pub fn all(era: Era) -> [Scenario; 4] {
-    let scenario = |mode, text_length, calls, limit| Scenario {
-        mode,
-        era,
-        text_length,
-        calls,
-        limit,
-    };
+    let scenario = |mode, text_length, calls, limit| Scenario { mode, era, text_length, calls, limit };
     [
         scenario(Mode::Pipelined, SHORT, 200_000, 2.5),
         scenario(Mode::PingPong, SHORT, 50_000, 1.3),

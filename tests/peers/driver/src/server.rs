@@ -1,39 +1,24 @@
-//! One server process and the two pipes to it.
+//! The two pipes to a server, or a connection in their place.
 
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memchr::memchr;
 
-use crate::sys::{self, CpuClock};
+use crate::process::{Candidate, Process, port};
+use crate::sys;
 
 /// A server that is silent for so long has lost a request.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// How long a server may take to leave after its input has ended.
-const FAREWELL: Duration = Duration::from_secs(3);
-
-/// A server as the report names it and how it is started.
-pub struct Candidate {
-    pub name: &'static str,
-    pub program: PathBuf,
-    pub argument: Option<&'static str>,
-    /// It prints its port and serves connections, instead of standard input and output.
-    pub over_tcp: bool,
-}
-
 pub struct Server {
-    child: Child,
-    over_tcp: bool,
+    process: Process,
     input: File,
     output: File,
-    clock: CpuClock,
     /// Bytes to send, of which the first `sent` are gone.
     outgoing: Vec<u8>,
     sent: usize,
@@ -47,23 +32,9 @@ pub struct Server {
 impl Server {
     /// Starts the server on one CPU and leaves the driver on another (or the same).
     pub fn start(candidate: &Candidate, server_cpu: usize, driver_cpu: usize) -> io::Result<Self> {
-        // A child inherits the pin before its first instruction, and so do all its threads.
-        sys::pin_to(server_cpu)?;
-        let child = Command::new(&candidate.program)
-            .args(candidate.argument)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
-        sys::pin_to(driver_cpu)?;
-        let mut child = child?;
-
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(io::Error::other("no pipes"));
-        };
-        let (input, output) = if candidate.over_tcp {
-            let mut port = String::new();
-            BufReader::new(output).read_line(&mut port)?;
-            let stream = connect(port.trim())?;
+        let (process, input, output) = Process::start(candidate, server_cpu, driver_cpu)?;
+        let (input, output) = if candidate.listens {
+            let stream = connect(port(output)?)?;
             (stream.try_clone()?, stream)
         } else {
             (OwnedFd::from(input).into(), OwnedFd::from(output).into())
@@ -71,9 +42,7 @@ impl Server {
         sys::set_nonblocking(input.as_fd())?;
         sys::set_nonblocking(output.as_fd())?;
         Ok(Self {
-            clock: CpuClock::of(child.id())?,
-            child,
-            over_tcp: candidate.over_tcp,
+            process,
             input,
             output,
             outgoing: Vec::new(),
@@ -125,9 +94,7 @@ impl Server {
         self.searched -= self.line;
         self.line = 0;
         match self.output.read(&mut self.received[self.filled..])? {
-            0 => Err(io::Error::other(
-                "the server closed its output, or sent an endless line",
-            )),
+            0 => Err(io::Error::other("the server closed its output, or sent an endless line")),
             n => {
                 self.filled += n;
                 Ok(())
@@ -147,52 +114,22 @@ impl Server {
         Some(&self.received[begin..end])
     }
 
-    /// CPU time of the process so far.
-    pub fn cpu(&self) -> io::Result<Duration> {
-        self.clock.now()
-    }
-
-    /// Peak resident set in KiB.
-    pub fn peak_memory(&self) -> io::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| {
-            line.strip_prefix("VmHWM:")?
-                .strip_suffix("kB")?
-                .trim()
-                .parse()
-                .ok()
-        });
-        peak.ok_or_else(|| io::Error::other("no VmHWM in /proc"))
-    }
-
     /// Ends the server the way MCP clients do: close its input, wait, then kill.
     pub fn stop(self) -> io::Result<()> {
-        let Self {
-            mut child,
-            input,
-            output,
-            over_tcp,
-            ..
-        } = self;
+        let Self { process, input, output, .. } = self;
         drop((input, output));
-        // One with a listener goes on.
-        if over_tcp {
-            child.kill()?;
-        }
-        let deadline = Instant::now() + FAREWELL;
-        while child.try_wait()?.is_none() {
-            if Instant::now() > deadline {
-                child.kill()?;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        process.stop()
+    }
+
+    /// The process behind the pipes.
+    pub fn process(&self) -> &Process {
+        &self.process
     }
 }
 
 /// A connection to a server on this machine, as a file: reading and writing need no more.
-fn connect(port: &str) -> io::Result<File> {
-    let stream = TcpStream::connect(format!("127.0.0.1:{port}"))?;
+fn connect(port: u16) -> io::Result<File> {
+    let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_nodelay(true)?;
     Ok(OwnedFd::from(stream).into())
 }

@@ -3,8 +3,10 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
+
+use crate::http::Connection;
 
 /// The CPUs that this process may use.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
@@ -13,9 +15,7 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     // SAFETY: the pointer and the size describe `set`.
     check(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) })?;
     // SAFETY: every index is below CPU_SETSIZE.
-    Ok((0..libc::CPU_SETSIZE as usize)
-        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
-        .collect())
+    Ok((0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
 }
 
 /// Moves the calling thread, and the processes it starts from now on, to one CPU.
@@ -32,12 +32,7 @@ pub fn set_nonblocking(fd: BorrowedFd) -> io::Result<()> {
     // SAFETY: the descriptor is open as long as it is borrowed; these commands touch no memory.
     unsafe {
         let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL))?;
-        check(libc::fcntl(
-            fd.as_raw_fd(),
-            libc::F_SETFL,
-            flags | libc::O_NONBLOCK,
-        ))
-        .map(drop)
+        check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)).map(drop)
     }
 }
 
@@ -51,30 +46,36 @@ pub struct Ready {
 /// Waits until `read` can be read or `write`, if given, can be written.
 pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> io::Result<Ready> {
     let mut fds = [
-        libc::pollfd {
-            fd: read.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        },
+        libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 },
         // poll(2) skips negative descriptors.
-        libc::pollfd {
-            fd: write.map_or(-1, |fd| fd.as_raw_fd()),
-            events: libc::POLLOUT,
-            revents: 0,
-        },
+        libc::pollfd { fd: write.map_or(-1, |fd| fd.as_raw_fd()), events: libc::POLLOUT, revents: 0 },
     ];
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the pointer and the count describe `fds`.
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
-        Ok(0) => Err(io::Error::new(
-            io::ErrorKind::TimedOut,
-            "no answer for too long",
-        )),
-        Ok(_) => Ok(Ready {
-            to_read: fds[0].revents != 0,
-            to_write: fds[1].revents != 0,
-        }),
+        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer for too long")),
+        Ok(_) => Ok(Ready { to_read: fds[0].revents != 0, to_write: fds[1].revents != 0 }),
         Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Ready::default()),
+        Err(e) => Err(e),
+    }
+}
+
+/// Waits until some of the connections can go on, and says which: to read, or to write when they have more to send.
+pub fn wait_any(connections: &[Connection], timeout: Duration) -> io::Result<Vec<usize>> {
+    let mut fds: Vec<_> = connections
+        .iter()
+        .map(|connection| libc::pollfd {
+            fd: connection.as_fd().as_raw_fd(),
+            events: libc::POLLIN | if connection.has_more_to_send() { libc::POLLOUT } else { 0 },
+            revents: 0,
+        })
+        .collect();
+    let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
+    // SAFETY: the pointer and the count describe `fds`.
+    match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, milliseconds) }) {
+        Ok(0) => Err(io::Error::new(io::ErrorKind::TimedOut, "no answer for too long")),
+        Ok(_) => Ok((0..fds.len()).filter(|&at| fds[at].revents != 0).collect()),
+        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(Vec::new()),
         Err(e) => Err(e),
     }
 }
@@ -93,10 +94,7 @@ impl CpuClock {
     }
 
     pub fn now(&self) -> io::Result<Duration> {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `time` outlives the call.
         check(unsafe { libc::clock_gettime(self.0, &mut time) })?;
         Ok(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
@@ -104,9 +102,5 @@ impl CpuClock {
 }
 
 fn check(result: i32) -> io::Result<i32> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

@@ -1,0 +1,144 @@
+//! Streamable HTTP: as many kept-alive connections as requests in flight, one request at a time on each.
+
+mod connection;
+pub mod memory;
+mod response;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::load::{Cpus, Run, WARM_UP, micros, percentile};
+use crate::process::{Candidate, Process, port};
+use crate::scenario::Scenario;
+use crate::server::unexpected;
+use crate::sys;
+use crate::wire::{Era, Wire};
+pub use connection::Connection;
+use response::Response;
+
+/// A server that is silent for so long has lost a request.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// One run: a server started, greeted, warmed up, timed.
+pub fn run(candidate: &Candidate, scenario: &Scenario, cpus: &Cpus) -> io::Result<Run> {
+    let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
+    let run = port(output).and_then(|port| timed(&process, port, scenario));
+    drop(input);
+    // After a failure, too: a server left behind would disturb the next measurement.
+    process.stop()?;
+    run
+}
+
+fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
+    let wire = Wire::new(scenario.era, scenario.text_length);
+    let mut load = Load {
+        head: greet(port, &wire, scenario.era)?,
+        connections: (0..scenario.mode.window()).map(|_| Connection::open(port)).collect::<io::Result<_>>()?,
+        wire,
+        latencies: Vec::with_capacity(scenario.calls as usize),
+    };
+    load.call(1, WARM_UP)?;
+    load.latencies.clear();
+
+    let cpu = process.cpu()?;
+    let start = Instant::now();
+    load.call(1 + WARM_UP, scenario.calls)?;
+    let took = start.elapsed();
+    let cpu = process.cpu()? - cpu;
+
+    load.latencies.sort_unstable();
+    Ok(Run {
+        calls_per_second: scenario.calls as f64 / took.as_secs_f64(),
+        cpu: micros(cpu) / scenario.calls as f64,
+        p50: percentile(&load.latencies, 50),
+        p99: percentile(&load.latencies, 99),
+        peak_kib: process.peak_memory()? as f64,
+    })
+}
+
+/// Greets on a connection of its own. The answer is the head of every call but for its last line, the length.
+fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
+    let common = format!("POST {}", common(port));
+    let mut connection = Connection::open(port)?;
+    let modern = |method: &str| format!("{common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
+    let head = match era {
+        Era::Legacy => common.clone(),
+        Era::Modern => modern("server/discover"),
+    };
+    let answer = ask(&mut connection, &head, wire.greeting().trim_ascii_end().as_bytes())?;
+    if !wire.is_greeting_answer(&answer.body) {
+        return Err(unexpected("not an answer to the greeting", &answer.body));
+    }
+    if era == Era::Modern {
+        return Ok(modern("tools/call") + "Mcp-Name: echo\r\n");
+    }
+    let mut head = common + "MCP-Protocol-Version: 2025-11-25\r\n";
+    if let Some(session) = &answer.session {
+        head += &format!("Mcp-Session-Id: {session}\r\n");
+    }
+    let answer = ask(&mut connection, &head, wire.after_greeting().trim_ascii_end().as_bytes())?;
+    if answer.status != 202 {
+        return Err(io::Error::other(format!("the notification was answered with {}", answer.status)));
+    }
+    Ok(head)
+}
+
+/// What follows the method in the heads of all requests.
+fn common(port: u16) -> String {
+    format!(
+        "/mcp HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+    )
+}
+
+fn ask(connection: &mut Connection, head: &str, body: &[u8]) -> io::Result<Response> {
+    connection.send(head, body, 0)?;
+    loop {
+        sys::wait_any(std::slice::from_ref(connection), SILENCE)?;
+        if let Some(answer) = connection.receive()? {
+            return Ok(answer.clone());
+        }
+    }
+}
+
+struct Load {
+    head: String,
+    wire: Wire,
+    connections: Vec<Connection>,
+    latencies: Vec<Duration>,
+}
+
+impl Load {
+    /// Makes calls with `count` ids from `first` on and checks that each answer is the echo of what its connection sent.
+    fn call(&mut self, first: u64, count: u64) -> io::Result<()> {
+        let mut ids = first..first + count;
+        let mut waiting = 0;
+        let mut body = Vec::new();
+        let mut send = |connection: &mut Connection, id| {
+            body.clear();
+            self.wire.push_call(id, &mut body);
+            connection.send(&self.head, body.trim_ascii_end(), id)
+        };
+        for (connection, id) in self.connections.iter_mut().zip(&mut ids) {
+            send(connection, id)?;
+            waiting += 1;
+        }
+        while waiting > 0 {
+            for at in sys::wait_any(&self.connections, SILENCE)? {
+                let connection = &mut self.connections[at];
+                let (id, sent) = connection.asked;
+                let Some(answer) = connection.receive()? else {
+                    continue;
+                };
+                self.latencies.push(sent.elapsed());
+                if answer.status != 200 || self.wire.echoed(&answer.body) != Some(id) {
+                    return Err(unexpected("not the echo of the request", &answer.body));
+                }
+                match ids.next() {
+                    Some(id) => send(connection, id)?,
+                    None => waiting -= 1,
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+//! One server process.
+
+use std::io::{self, BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::sys::{self, CpuClock};
+
+/// How long a server may take to leave after its input has ended.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// A server as the report names it and how it is started.
+pub struct Candidate {
+    pub name: &'static str,
+    pub program: PathBuf,
+    pub argument: Option<&'static str>,
+    /// It prints its port and serves connections, instead of standard input and output.
+    pub listens: bool,
+}
+
+pub struct Process {
+    child: Child,
+    listens: bool,
+    clock: CpuClock,
+}
+
+impl Process {
+    /// Starts the server on one CPU and leaves the driver on another (or the same).
+    pub fn start(candidate: &Candidate, server_cpu: usize, driver_cpu: usize) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+        // A child inherits the pin before its first instruction, and so do all its threads.
+        sys::pin_to(server_cpu)?;
+        let child =
+            Command::new(&candidate.program).args(candidate.argument).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        sys::pin_to(driver_cpu)?;
+        let mut child = child?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::Error::other("no pipes"));
+        };
+        let process = Self { clock: CpuClock::of(child.id())?, child, listens: candidate.listens };
+        Ok((process, input, output))
+    }
+
+    /// CPU time of the process so far.
+    pub fn cpu(&self) -> io::Result<Duration> {
+        self.clock.now()
+    }
+
+    /// Peak resident set in KiB.
+    pub fn peak_memory(&self) -> io::Result<u64> {
+        self.memory("VmHWM:")
+    }
+
+    /// Resident set in KiB.
+    pub fn resident_memory(&self) -> io::Result<u64> {
+        self.memory("VmRSS:")
+    }
+
+    fn memory(&self, field: &str) -> io::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let value = status.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB")?.trim().parse().ok());
+        value.ok_or_else(|| io::Error::other(format!("no {field} in /proc")))
+    }
+
+    /// Waits for the end of a process whose input has been closed; one with a listener would go on.
+    pub fn stop(mut self) -> io::Result<()> {
+        if self.listens {
+            self.child.kill()?;
+        }
+        let deadline = Instant::now() + FAREWELL;
+        while self.child.try_wait()?.is_none() {
+            if Instant::now() > deadline {
+                self.child.kill()?;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
+
+/// The port that a server prints first.
+pub fn port(output: ChildStdout) -> io::Result<u16> {
+    let mut port = String::new();
+    BufReader::new(output).read_line(&mut port)?;
+    port.trim().parse().map_err(|_| io::Error::other(format!("a port was expected, not {port:?}")))
+}
