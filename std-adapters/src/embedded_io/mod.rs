@@ -38,7 +38,7 @@
 //!   like; it could be valid and mean something else. Lines that were whole before and after it are served.
 //! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`] the line is ended where it is, so that the first line of
 //!   the next peer is not glued to it.
-//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see `ServerConfig::peer_may_restart`.
+//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
 //!
 //! Output blocks, as [`Write`](::embedded_io::Write) does. While a long answer is written nothing is read, so the driver needs room for what a client sends meanwhile: a ring
 //! buffer that its interrupt fills, or flow control.

@@ -141,7 +141,7 @@ impl<B: Board> App<B> {
 /// What the person has typed so far.
 fn typed<'f>(request: &Request<'f>) -> JsonStr<'f> {
     let value = request.params.get("argument").and_then(|argument| argument.get("value")).and_then(RawJson::as_string);
-    value.unwrap_or(JsonStr::from_static("\"\""))
+    value.unwrap_or(EMPTY)
 }
 
 /// The number of a pin, in one or two digits.
@@ -154,5 +154,6 @@ fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
     number.filter(|number| *number < OUTPUTS)
 }
 
+const EMPTY: JsonStr<'static> = JsonStr::from_static("\"\"");
 /// The answer to the call must have left by then.
 const BEFORE_RESET: Duration = Duration::from_millis(50);

@@ -16,7 +16,8 @@ pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
         .and(ServerCapability::COMPLETIONS)
         .and(ServerCapability::LOGGING),
 )
-.instructions("A microcontroller with 31 outputs, 31 pins and a few sensors. Slow tools report progress and can be cancelled.");
+.instructions("A microcontroller with 31 outputs, 31 pins and a few sensors. Slow tools report progress and can be cancelled.")
+.peer_may_restart(true);
 
 /// What it has.
 pub static CATALOG: Catalog<'static> = Catalog::new().tools(&TOOLS).resources(&RESOURCES).templates(&TEMPLATES).prompts(&PROMPTS);
