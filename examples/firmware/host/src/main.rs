@@ -1,0 +1,3 @@
+//! The firmware as a program for this computer, on standard input and output.
+
+fn main() {}
