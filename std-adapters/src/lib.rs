@@ -6,6 +6,8 @@
 
 #[cfg(feature = "embedded-io")]
 pub mod embedded_io;
+#[cfg(feature = "embedded-io-async")]
+pub mod embedded_io_async;
 #[cfg(feature = "smol")]
 pub mod smol;
 #[cfg(feature = "stdio")]
