@@ -26,6 +26,31 @@ pub struct App<B> {
     pub(crate) reset: Option<Instant>,
 }
 
+/// What becomes of a request.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
+pub enum Begun<'f> {
+    /// It is answered at once.
+    Reply(Reply<'f>),
+    /// It takes its time: [`App::step`], when it is [due](Sweep::due), until it is finished.
+    Job(Sweep),
+}
+
+/// What a step of a job came to.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is no allocator to box it with")]
+pub enum Stepped {
+    /// So much is done.
+    Progress {
+        /// Steps that are done.
+        done: u16,
+        /// All steps.
+        total: u16,
+    },
+    /// That was the last.
+    Finished(Reply<'static>),
+}
+
 impl<B: Board> App<B> {
     /// The firmware on this board, just switched on.
     #[must_use]
@@ -40,19 +65,32 @@ impl<B: Board> App<B> {
         &mut self.board
     }
 
-    /// Something happened; what is to be sent about it at once.
+    /// Something happened; what is to be sent about it at once. Jobs are kept, and [`work`](Self::work) does them.
     pub fn event<'f>(&mut self, event: ServerEvent<'f>, now: Instant) -> Option<Reply<'f>> {
         match event {
-            ServerEvent::Request(request) => return self.answer(&request, now),
+            ServerEvent::Request(request) => match self.begin(&request, now) {
+                Begun::Reply(reply) => return Some(reply),
+                Begun::Job(job) => match self.jobs.iter_mut().find(|job| job.is_none()) {
+                    Some(free) => *free = Some(job),
+                    None => {
+                        return Some(Reply::new(request.handle, Body::Failure("Too much is being done already: try again later")));
+                    }
+                },
+            },
             ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }
             }
-            ServerEvent::Violation(_) => self.refused = self.refused.saturating_add(1),
+            ServerEvent::Violation(_) => self.refused(),
             _ => {}
         }
         None
+    }
+
+    /// A message could not be read.
+    pub fn refused(&mut self) {
+        self.refused = self.refused.saturating_add(1);
     }
 
     /// The receiver lost bytes.
@@ -62,44 +100,67 @@ impl<B: Board> App<B> {
 
     /// What is due. Send the reply, and ask again, until there is none.
     pub fn work(&mut self, server: &AppServer<'_>, now: Instant) -> Option<Reply<'static>> {
-        if self.reset.is_some_and(|asked| now >= asked.saturating_add(BEFORE_RESET)) {
-            self.reset = None;
-            self.board.reset();
-        }
+        self.reset_if_due(now);
         for place in 0..IN_FLIGHT {
             let Some(entry) = self.jobs.get_mut(place) else { break };
             // Nobody waits for it any more: the peer has started again.
             entry.take_if(|job| !server.is_open(job.request));
-            let Some(job) = entry else { continue };
-            let (request, total) = (job.request, job.steps);
-            match job.poll(now) {
-                None => {}
-                Some(Step::Invert { output, done }) => {
-                    let was = self.outputs >> output & 1 == 1;
-                    self.set_output(output, !was);
-                    return Some(Reply::new(request, Body::Progress { now, done, total }));
-                }
-                Some(Step::Finish) => {
-                    *entry = None;
-                    let reply = Reply::new(request, Body::Data(Data::Swept { steps: total }));
-                    return Some(reply.changes(OUTPUT_STATES).log("swept"));
-                }
+            let Some(mut job) = *entry else { continue };
+            let stepped = self.step(&mut job, now);
+            let is_finished = matches!(stepped, Some(Stepped::Finished(_)));
+            if let Some(entry) = self.jobs.get_mut(place) {
+                *entry = (!is_finished).then_some(job);
             }
+            return Some(match stepped {
+                None => continue,
+                Some(Stepped::Progress { done, total }) => Reply::new(job.request, Body::Progress { now, done, total }),
+                Some(Stepped::Finished(reply)) => reply,
+            });
         }
         None
+    }
+
+    /// A step of a job, when it is due.
+    pub fn step(&mut self, job: &mut Sweep, now: Instant) -> Option<Stepped> {
+        let total = job.steps;
+        Some(match job.poll(now)? {
+            Step::Invert { output, done } => {
+                let was = self.outputs >> output & 1 == 1;
+                self.set_output(output, !was);
+                Stepped::Progress { done, total }
+            }
+            Step::Finish => {
+                let reply = Reply::new(job.request, Body::Data(Data::Swept { steps: total }));
+                Stepped::Finished(reply.changes(OUTPUT_STATES).log("swept"))
+            }
+        })
+    }
+
+    /// Starts the board again, when that was asked for and the answer has left.
+    pub fn reset_if_due(&mut self, now: Instant) {
+        if self.reset_due().is_some_and(|due| now >= due) {
+            self.reset = None;
+            self.board.reset();
+        }
+    }
+
+    /// When the board is to be started again.
+    #[must_use]
+    pub fn reset_due(&self) -> Option<Instant> {
+        self.reset.map(|asked| asked.saturating_add(BEFORE_RESET))
     }
 
     /// When [`work`](Self::work) has something to do.
     #[must_use]
     pub fn wake(&self) -> Option<Instant> {
-        let jobs = self.jobs.iter().flatten().map(Sweep::due);
-        jobs.chain(self.reset.map(|asked| asked.saturating_add(BEFORE_RESET))).min()
+        self.jobs.iter().flatten().map(Sweep::due).chain(self.reset_due()).min()
     }
 
-    fn answer<'f>(&mut self, request: &Request<'f>, now: Instant) -> Option<Reply<'f>> {
+    /// What becomes of a request.
+    pub fn begin<'f>(&mut self, request: &Request<'f>, now: Instant) -> Begun<'f> {
         let target = match CATALOG.target(request) {
             Ok(target) => target,
-            Err(error) => return Some(Reply::new(request.handle, Body::Error(error))),
+            Err(error) => return Begun::Reply(Reply::new(request.handle, Body::Error(error))),
         };
         let uri = request.uri();
         let body = match (target, uri) {
@@ -116,7 +177,7 @@ impl<B: Board> App<B> {
             (Target::CompleteTemplate(_), _) => Body::Complete(&PIN_NUMBERS, typed(request)),
             _ => Body::Catalog(*request),
         };
-        Some(Reply::new(request.handle, body))
+        Begun::Reply(Reply::new(request.handle, body))
     }
 
     fn read<'f>(&mut self, resource: Text<'_>, uri: JsonStr<'f>) -> Body<'f> {

@@ -4,7 +4,7 @@ use mcp_sansio::types::{Text, Tool};
 use mcp_sansio::{Catalog, Instant, JsonStr, RawJson, Request};
 use serde::Deserialize;
 
-use crate::app::App;
+use crate::app::{App, Begun};
 use crate::board::{Board, Quantity};
 use crate::catalog::{NAME, OUTPUT_STATES};
 use crate::outputs;
@@ -28,10 +28,10 @@ struct SweepArguments {
 }
 
 impl<B: Board> App<B> {
-    /// The answer to a call; `None` when it comes later.
-    pub(crate) fn call<'f>(&mut self, tool: &Tool<'static>, request: &Request<'f>, now: Instant) -> Option<Reply<'f>> {
+    /// What becomes of a call.
+    pub(crate) fn call<'f>(&mut self, tool: &Tool<'static>, request: &Request<'f>, now: Instant) -> Begun<'f> {
         let arguments = request.arguments();
-        let answer = |body| Some(Reply::new(request.handle, body));
+        let answer = |body| Begun::Reply(Reply::new(request.handle, body));
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
             return answer(Body::BadArguments(fault));
         }
@@ -45,21 +45,16 @@ impl<B: Board> App<B> {
                 Err(_) => bad,
             }),
             "sweep" => match arguments.to() {
-                Ok(SweepArguments { steps, period }) => {
-                    let job = Sweep::new(request.handle, steps, period.unwrap_or(100), now);
-                    match self.jobs.iter_mut().find(|job| job.is_none()) {
-                        Some(free) => *free = Some(job),
-                        None => return answer(Body::Failure("Too much is being done already: try again later")),
-                    }
-                    None
-                }
+                Ok(SweepArguments { steps, period }) => Begun::Job(Sweep::new(request.handle, steps, period.unwrap_or(100), now)),
                 Err(_) => answer(bad),
             },
             "rename" => {
                 let copied = string("name").and_then(|name| name.copy_to(&mut self.name.bytes).map(str::len));
                 let Some(len) = copied else { return answer(Body::Failure("The name is longer than 24 bytes")) };
                 self.name.len = len;
-                Some(Reply::new(request.handle, Body::Text("The board has a new name".into())).changes(NAME).log("renamed"))
+                Begun::Reply(
+                    Reply::new(request.handle, Body::Text("The board has a new name".into())).changes(NAME).log("renamed"),
+                )
             }
             "echo" => answer(Body::Text(string("text").map_or(Text::default(), Text::from))),
             "line" => answer(Body::Data(Data::Line { refused: self.refused, faults: self.faults })),
@@ -76,7 +71,7 @@ impl<B: Board> App<B> {
                 (Some(output), Ok(Switch { on })) => {
                     let was = self.set_output(output, on);
                     let reply = Reply::new(request.handle, Body::Data(Data::Output { output, on, was }));
-                    Some(if was == on {
+                    Begun::Reply(if was == on {
                         reply
                     } else {
                         reply.changes(OUTPUT_STATES).log(if on { "switched on" } else { "switched off" })

@@ -1,7 +1,8 @@
 //! What the firmware does, without any board: its configuration, its catalog, its answers, its jobs. No I/O, no clock, no allocator.
 //!
 //! A board brings [`Board`], a port and a loop. The loop hands events to [`App::event`] and asks [`App::work`] for what is due; either may give a [`Reply`], and
-//! that is sent with [`Reply::send`], again and again until it is through, like any call of the server. So an async loop uses it as well as a blocking one.
+//! that is sent with [`Reply::send`], again and again until it is through, like any call of the server. An async loop has each job in a future of its own instead:
+//! [`App::begin`] and [`App::step`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -15,10 +16,11 @@ mod outputs;
 mod reply;
 mod sweep;
 
-pub use app::App;
+pub use app::{App, Begun, Stepped};
 pub use board::{Board, MAX_REGISTERS, OUTPUTS, Quantity};
 pub use catalog::{CATALOG, CONFIG};
 pub use reply::Reply;
+pub use sweep::Sweep;
 
 use mcp_sansio::Server;
 

@@ -8,7 +8,7 @@ use crate::board::OUTPUTS;
 
 /// A call of `sweep` that is not done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sweep {
+pub struct Sweep {
     pub(crate) request: RequestHandle,
     pub(crate) steps: u16,
     done: u16,
@@ -30,7 +30,9 @@ impl Sweep {
         Self { request, steps, done: 0, period, due: now }
     }
 
-    pub(crate) const fn due(&self) -> Instant {
+    /// When the next step is.
+    #[must_use]
+    pub const fn due(&self) -> Instant {
         self.due
     }
 
