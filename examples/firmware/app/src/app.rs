@@ -73,7 +73,10 @@ impl<B: Board> App<B> {
                 Begun::Job(job) => match self.jobs.iter_mut().find(|job| job.is_none()) {
                     Some(free) => *free = Some(job),
                     None => {
-                        return Some(Reply::new(request.handle, Body::Failure("Too much is being done already: try again later")));
+                        return Some(Reply::new(
+                            request.handle,
+                            Body::Failure("Too much is being done already: try again later"),
+                        ));
                     }
                 },
             },

@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod app;
+#[cfg(feature = "async")]
+mod async_line;
 mod board;
 mod call;
 mod catalog;
@@ -17,6 +19,8 @@ mod reply;
 mod sweep;
 
 pub use app::{App, Begun, Stepped};
+#[cfg(feature = "async")]
+pub use async_line::AsyncApp;
 pub use board::{Board, MAX_REGISTERS, OUTPUTS, Quantity};
 pub use catalog::{CATALOG, CONFIG};
 pub use reply::Reply;
