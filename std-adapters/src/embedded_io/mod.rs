@@ -1,4 +1,4 @@
-//! A server on a serial line, or on any port that implements the traits of [embedded-io](::embedded_io). Without an allocator and without blocking: what a
+//! A server on a serial line ([`Link`]), a client on one ([`Client`]), or either on any port that implements the traits of [embedded-io](::embedded_io). Without an allocator and without blocking: what a
 //! firmware's main loop calls again and again.
 //!
 //! ```no_run
@@ -43,8 +43,10 @@
 //! Output blocks, as [`Write`](::embedded_io::Write) does. While a long answer is written nothing is read, so the driver needs room for what a client sends meanwhile: a ring
 //! buffer that its interrupt fills, or flow control.
 
+mod client;
 mod link;
 mod session;
 
+pub use client::{Client, ClientHandler, ClientSession};
 pub use link::{Link, Turn};
 pub use session::{Error, Handler, Session};

@@ -97,17 +97,22 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, 
     /// # Errors
     /// The port's.
     pub fn drain(&mut self) -> Result<(), Error<P::Error>> {
-        if self.tx.pending().is_empty() {
-            return Ok(());
-        }
-        while !self.tx.pending().is_empty() {
-            match self.port.write(self.tx.pending()).map_err(Error::Port)? {
-                0 => return Err(Error::Closed),
-                written => self.tx.advance(written),
-            }
-        }
-        self.port.flush().map_err(Error::Port)
+        drain(&mut self.port, &mut self.tx)
     }
+}
+
+/// Writes everything out.
+pub(super) fn drain<P: Write>(port: &mut P, tx: &mut Tx<'_>) -> Result<(), Error<P::Error>> {
+    if tx.pending().is_empty() {
+        return Ok(());
+    }
+    while !tx.pending().is_empty() {
+        match port.write(tx.pending()).map_err(Error::Port)? {
+            0 => return Err(Error::Closed),
+            written => tx.advance(written),
+        }
+    }
+    port.flush().map_err(Error::Port)
 }
 
 /// Why a turn failed.
@@ -117,6 +122,8 @@ pub enum Error<E> {
     Port(E),
     /// The port takes no more bytes.
     Closed,
+    /// The input has ended while an answer was waited for.
+    Ended,
     /// The core refused it and nothing was sent. The session can go on.
     Send(SendError),
 }
@@ -126,6 +133,7 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
         match self {
             Self::Port(error) => error.fmt(f),
             Self::Closed => f.write_str("the port takes no more bytes"),
+            Self::Ended => f.write_str("the peer has closed the connection"),
             Self::Send(error) => error.fmt(f),
         }
     }
@@ -134,7 +142,7 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 impl<E: core::error::Error> core::error::Error for Error<E> {}
 
 /// Whether nothing more will come, however often it is tried.
-fn is_the_end(error: &impl ::embedded_io::Error) -> bool {
+pub(super) fn is_the_end(error: &impl ::embedded_io::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
 }
