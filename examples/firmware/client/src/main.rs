@@ -13,6 +13,7 @@ mod uart;
 use core::fmt::Write as _;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
+use core::time::Duration;
 
 use cortex_m_rt::entry;
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
@@ -25,7 +26,9 @@ use tour::Visitor;
 use uart::Uart;
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("firmware-client", "1.0.0").title("A microcontroller"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("firmware-client", "1.0.0").title("A microcontroller"), ClientCapability::NONE)
+        // A server on a busy computer may take its time to start.
+        .probe_timeout(Duration::from_secs(30));
 
 /// The longest answer that is accepted, in bytes, and what requests are written through.
 const RX_BYTES: usize = 16 * 1024;
