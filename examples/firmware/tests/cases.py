@@ -20,6 +20,7 @@ RAM = {"microbit": 16_384}.get(BOARD, 65_536)
 REGISTERS = {
     "microbit": ("TIMER0.PRESCALER", 9, "GPIO.OUT", "TIMER0.CC[0]"),
     "mps2-an386": ("UART0.BAUDDIV", 217, "FPGAIO.LED0", "FPGAIO.COUNTER"),
+    "virt": ("PLIC.ENABLE", 1 << 10, "(outputs)", "CLINT.MTIME"),
 }
 HAS_SENSORS = BOARD == "microbit"
 
