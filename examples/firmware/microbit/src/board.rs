@@ -35,7 +35,11 @@ impl Board for Microbit {
 
     fn set_output(&mut self, number: u8, on: bool) {
         let bit = 1 << (number & 31);
-        if on { OUT_SET.write(bit) } else { OUT_CLEAR.write(bit) }
+        if on {
+            OUT_SET.write(bit)
+        } else {
+            OUT_CLEAR.write(bit)
+        }
         configure(number, OUTPUT);
     }
 
