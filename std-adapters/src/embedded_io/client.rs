@@ -26,11 +26,16 @@ use super::session::is_the_end;
 ///
 /// static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("thermostat", "0.1.0"), ClientCapability::NONE);
 ///
+/// #[derive(serde::Serialize)]
+/// struct Arguments {
+///     room: &'static str,
+/// }
+///
 /// /// Whether the house says that it is cold.
 /// fn is_cold<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant) -> Result<bool, Error<U::Error>> {
 ///     let mut house: Client<'_, U, (), 2048, 256> = Client::new(uart, &CONFIG, clock, ());
 ///     house.open(|opened| opened.is_ok())?;
-///     house.call_tool("temperature", &[("room", "hall")], |outcome| match outcome {
+///     house.call_tool("temperature", &Arguments { room: "hall" }, |outcome| match outcome {
 ///         Outcome::Result(result) => result.get("structuredContent").and_then(|data| data.get("celsius")?.as_f64()).is_some_and(|t| t < 18.0),
 ///         _ => false,
 ///     })
