@@ -1,13 +1,18 @@
 //! A small application: tools that take their time.
 
 use std::cell::Cell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{self, Poll, Wake, Waker};
 use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio::types::{Implementation, LoggingLevel, Resource, TextResult, Tool};
+use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, Change, LogMessage, Progress, RawJson, Request, RequestHandle, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, Target, Tx,
+    Answered, Catalog, Change, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError, Server,
+    ServerCapability, ServerConfig, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock as _, Context, Handler, Link};
 use serde::{Serialize, Serializer, ser};
@@ -19,10 +24,21 @@ pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
 )
-.request_timeout(Duration::from_secs(60));
+.request_timeout(Duration::from_secs(60))
+.peer_may_restart(true);
 
 pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
-    .tools(&[tool("echo"), tool("wait"), tool("steps"), tool("log"), tool("long"), tool("bad"), tool("change")])
+    .tools(&[
+        tool("echo"),
+        tool("wait"),
+        tool("steps"),
+        tool("log"),
+        tool("long"),
+        tool("bad"),
+        tool("change"),
+        tool("again"),
+        tool("group"),
+    ])
     .resources(&[Resource::new("test://r", "r")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
@@ -42,8 +58,10 @@ pub(crate) struct Job {
     text: String,
 }
 
-pub(crate) enum Said {
+pub(crate) enum Said<'f> {
     Text(String),
+    /// Borrowed from the request.
+    Again(JsonStr<'f>),
     Nothing,
 }
 
@@ -68,14 +86,17 @@ impl Drop for Guard<'_> {
 
 impl<const N: usize> Handler<N, 4> for App {
     type Job = Job;
-    type Answer<'f> = Said;
+    type Answer<'f> = Said<'f>;
 
-    fn begin(&self, request: &Request<'_>, target: Target<'_>) -> Begun<Job, Said> {
+    fn begin<'f>(&self, request: &Request<'f>, target: Target<'_>) -> Begun<Job, Said<'f>> {
         let tool = match target {
             Target::Tool(tool) => CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied(),
             _ => None,
         };
         let arguments = request.arguments();
+        if tool == Some("again") {
+            return Begun::Answer(arguments.get("text").and_then(RawJson::as_string).map_or(Said::Nothing, Said::Again));
+        }
         Begun::Job(Job {
             tool: tool.unwrap_or_default(),
             n: arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default(),
@@ -83,7 +104,7 @@ impl<const N: usize> Handler<N, 4> for App {
         })
     }
 
-    async fn work(&self, job: Job, ctx: Context<'_>) -> Said {
+    async fn work(&self, job: Job, ctx: Context<'_>) -> Said<'static> {
         self.running.set(self.running.get() + 1);
         let _guard = Guard(&self.running);
         match job.tool {
@@ -96,6 +117,12 @@ impl<const N: usize> Handler<N, 4> for App {
                     ctx.progress(&Progress::of(step).total(job.n)).await;
                     self.pause(10).await;
                 }
+                Said::Text("done".into())
+            }
+            "group" => {
+                // As a set of futures does it: each is polled when it was woken itself, and not when the set was.
+                let progress = Progress::of(1u32);
+                Alone::new(pin!(ctx.progress(&progress))).await;
                 Said::Text("done".into())
             }
             "log" => {
@@ -130,12 +157,50 @@ impl<const N: usize> Handler<N, 4> for App {
     }
 }
 
-impl<const N: usize> Answer<N, 4> for Said {
+impl<const N: usize> Answer<N, 4> for Said<'_> {
     fn send(&mut self, server: &mut Server<'_, N, 4>, request: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+            Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
             Self::Nothing => server.respond(request, &Unwritable, tx),
         }
+    }
+}
+
+/// A future that is polled only when its own waker was called.
+struct Alone<'f, F> {
+    future: Pin<&'f mut F>,
+    woken: Arc<Woken>,
+}
+
+struct Woken {
+    flag: AtomicBool,
+    parent: Mutex<Option<Waker>>,
+}
+
+impl<'f, F> Alone<'f, F> {
+    fn new(future: Pin<&'f mut F>) -> Self {
+        Self { future, woken: Arc::new(Woken { flag: AtomicBool::new(true), parent: Mutex::new(None) }) }
+    }
+}
+
+impl<F: Future> Future for Alone<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
+        *self.woken.parent.lock().unwrap() = Some(cx.waker().clone());
+        if !self.woken.flag.swap(false, Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let waker = Waker::from(self.woken.clone());
+        self.future.as_mut().poll(&mut task::Context::from_waker(&waker))
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.flag.store(true, Ordering::Relaxed);
+        self.parent.lock().unwrap().take().into_iter().for_each(Waker::wake);
     }
 }
 
@@ -147,7 +212,7 @@ impl Serialize for Unwritable {
     }
 }
 
-const CATALOG_NAMES: [&str; 7] = ["echo", "wait", "steps", "log", "long", "bad", "change"];
+const CATALOG_NAMES: [&str; 9] = ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
 
 pub(crate) type TestLink<const RX: usize, const TX: usize, const N: usize> = Link<'static, App, RX, TX, N, 4>;
 

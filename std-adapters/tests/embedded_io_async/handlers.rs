@@ -98,6 +98,57 @@ fn a_burst_of_calls_and_cancellations_finds_its_places() {
 }
 
 #[test]
+fn a_client_that_begins_anew_leaves_nothing_running() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    for _ in 0..3 {
+        stage.send(&initialize());
+        stage.send(&legacy(1, "tools/call", json!({"name": "wait", "arguments": {"n": 1000}})));
+        stage.send(&legacy(2, "tools/call", json!({"name": "wait", "arguments": {"n": 1000}})));
+        player.run();
+        assert_eq!(link.handler().running.get(), 2);
+    }
+    stage.log();
+    stage.pass(1000);
+    player.run();
+    assert_eq!(stage.log(), ["< 1 waited 1000", "< 2 waited 1000"]);
+}
+
+#[test]
+fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_leaves() {
+    let stage = Stage::new(64);
+    let link = link::<2048, 64, 2>(&stage);
+    let mut player = play(&link, &stage);
+    let text = "x".repeat(500);
+    stage.takes(100);
+    stage.send(&call(1, "again", json!({"text": text})));
+    stage.send(&call(2, "again", json!({"text": "y"})));
+    stage.send(&call(3, "again", json!({})));
+    player.run();
+    assert_eq!(stage.unread(), 0);
+    stage.takes(usize::MAX);
+    player.run();
+    let refused = "< 3 error -32603 The answer cannot be sent";
+    assert_eq!(stage.log(), [&*format!("< 1 {text}"), "< 2 y", refused]);
+}
+
+#[test]
+fn who_waits_for_room_inside_a_set_of_futures_is_woken() {
+    let stage = Stage::new(64);
+    let link = link::<2048, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
+    stage.send(&call(2, "group", json!({})));
+    player.run();
+    assert_eq!(link.handler().running.get(), 1);
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!(stage.log()[1..], ["< notifications/progress 1", "< 2 done"]);
+}
+
+#[test]
 fn a_deadline_passes_while_no_input_comes() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);
@@ -143,7 +194,7 @@ fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handl
     let link = link::<2048, 512, 2>(&stage);
     let mut player = play(&link, &stage);
     stage.takes(0);
-    stage.send(&call(1, "echo", json!({"text": "x".repeat(300)})));
+    stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
     stage.send(&call(2, "steps", json!({"n": 9})));
     player.run();
     stage.send(&call(3, "echo", json!({"text": "y"})));
@@ -206,7 +257,7 @@ fn answers_are_the_same_in_pieces_of_any_size() {
             call(3, "echo", json!({"text": "one\ntwo"})),
             call(4, "nobody", json!({})),
             legacy(5, "tools/list", json!({})),
-            legacy(6, "tools/list", json!({"cursor": "7"})),
+            legacy(6, "tools/list", json!({"cursor": "9"})),
             legacy(7, "resources/read", json!({"uri": "test://absent"})),
         ] {
             stage.send(&message);

@@ -134,7 +134,7 @@ fn two_peers_with_full_buffers_go_on() {
         line.extend(stage.output());
         if line.last() == Some(&b'\n') {
             let answer: Value = serde_json::from_slice(&line).unwrap();
-            assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 7);
+            assert_eq!(answer["result"]["tools"].as_array().map(Vec::len), Some(9), "{answer}");
             ids.push(answer["id"].as_u64().unwrap());
             line.clear();
         }

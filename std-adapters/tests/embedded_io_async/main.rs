@@ -4,6 +4,7 @@ mod app;
 mod ends;
 mod handlers;
 mod line;
+mod mixture;
 mod stage;
 
 use embedded_io_async::ErrorKind;
