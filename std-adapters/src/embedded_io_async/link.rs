@@ -7,7 +7,8 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Answered, Catalog, Change, Instant, LogMessage, Progress, RequestHandle, SendError, Server, ServerConfig, Tx, TxBuffer,
+    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, SendError, Server, ServerConfig,
+    ServerEvent, Tx, TxBuffer,
 };
 
 use super::handler::{Context, Handler, Speak};
@@ -103,7 +104,8 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
     /// Has all subscribers told of a change, as soon as there is room. What waits to be told already is not told twice. `false` when too many changes wait (eight);
     /// then nothing was noted.
     pub fn publish(&self, change: Change<'static>) -> bool {
-        let mut desk = self.desk.borrow_mut();
+        // Borrowed only while an answer is sent, which can tell of a change itself.
+        let Ok(mut desk) = self.desk.try_borrow_mut() else { return false };
         if desk.news.contains(&Some(change)) {
             return true;
         }
@@ -173,6 +175,17 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
         self.is_touched |= !matches!(&done, Err(SendError::Full));
         done
+    }
+
+    /// The next event of a line. Whoever's turn it is: most of them write nothing, and a cancellation must come through while answers wait.
+    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let other = self.turn.take_if(|turn| *turn != Turn::Lines);
+        let enough = self.enough;
+        let event = self.attempt(Turn::Lines, |server, now, tx| server.next_event(now, messages, tx));
+        if other.is_some() {
+            (self.turn, self.enough) = (other, enough);
+        }
+        event
     }
 
     pub(super) fn may_write(&self, turn: Turn) -> bool {

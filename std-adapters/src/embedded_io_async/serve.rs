@@ -9,12 +9,10 @@ use core::task::Poll;
 use ::embassy_futures::join::join_array;
 use ::embassy_futures::select::{Either, Either6, select, select6};
 use ::embedded_io_async::{Read, Write};
-use mcp_sansio::{
-    Answered, Frame, Instant, Messages, Request, RequestHandle, RpcError, RxBuffer, SendError, ServerEvent, Spare, Target,
-};
+use mcp_sansio::{Frame, Instant, Messages, Request, RequestHandle, RpcError, RxBuffer, ServerEvent, Spare, Target};
 
 use super::error::Error;
-use super::handler::{Answer, Begun, Clock, Context, Handler};
+use super::handler::{Answer as _, Begun, Clock, Context, Handler};
 use super::link::{Link, Place, Turn};
 
 /// How serving a port ended.
@@ -111,8 +109,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let mut messages = Messages::new(frame);
         loop {
             Self::until(|| self.desk.borrow().may_take().then_some(())).await;
-            let event = self.send(Turn::Lines, |server, now, tx| server.next_event(now, &mut messages, tx)).await;
-            let Ok(Some(event)) = event else { return };
+            let event = Self::until(|| match self.desk.borrow_mut().next_event(&mut messages) {
+                Err(_) => None,
+                Ok(event) => Some(event),
+            });
+            let Some(event) = event.await else { return };
             self.event(&event);
             if let ServerEvent::Request(request) = event {
                 self.begin(&request).await;
@@ -150,20 +151,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 
     /// Sends an answer, or that there is none.
     async fn answer(&self, turn: Turn, request: RequestHandle, mut answer: H::Answer<'_>) {
-        let sent = self.send_while_open(turn, request, &mut answer).await;
-        if let Err(error) = sent {
+        if let Err(error) = self.send(turn, |server, _, tx| answer.send(server, request, tx)).await {
             self.handler.refused(error);
-            let _ = self.send_while_open(turn, request, &mut Unanswered).await;
+            let error = RpcError::internal("The answer cannot be sent");
+            let _ = self.send(turn, |server, _, tx| server.respond_error(request, &error, tx)).await;
         }
-    }
-
-    async fn send_while_open(&self, turn: Turn, request: RequestHandle, answer: &mut impl Answer<N, S>) -> Result<(), SendError> {
-        self.send(
-            turn,
-            |server, _, tx| if server.is_open(request) { answer.send(server, request, tx) } else { Ok(Answered::Gone) },
-        )
-        .await
-        .map(|_| ())
     }
 
     /// Does what time alone brings about.
@@ -225,20 +217,6 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             *place = state;
         }
         desk.is_touched = true;
-    }
-}
-
-/// In the place of an answer that the core refused.
-struct Unanswered;
-
-impl<const N: usize, const S: usize> Answer<N, S> for Unanswered {
-    fn send(
-        &mut self,
-        server: &mut mcp_sansio::Server<'_, N, S>,
-        request: RequestHandle,
-        tx: &mut mcp_sansio::Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        server.respond_error(request, &RpcError::internal("The answer cannot be sent"), tx)
     }
 }
 

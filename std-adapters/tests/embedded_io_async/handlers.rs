@@ -211,6 +211,27 @@ fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handl
 }
 
 #[test]
+fn a_cancellation_comes_through_while_answers_wait_and_gives_up_the_turn() {
+    let stage = Stage::new(64);
+    let link = link::<2048, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
+    // Waits for room, so it is its turn.
+    stage.send(&call(2, "group", json!({})));
+    player.run();
+    assert_eq!(link.handler().running.get(), 1);
+    stage.send(&cancel(2));
+    player.run();
+    assert_eq!((link.handler().running.get(), stage.notes()), (0, vec!["cancelled".to_owned()]));
+    stage.send(&call(3, "echo", json!({"text": "y"})));
+    player.run();
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!(stage.log()[1..], ["< 3 y"]);
+}
+
+#[test]
 fn an_answer_that_cannot_be_written_is_an_error_and_told() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);

@@ -96,6 +96,24 @@ fn half_a_line_and_then_silence_is_ended() {
     assert_eq!(stage.log(), [""; 0]);
 }
 
+#[test]
+fn half_a_line_that_waits_because_of_us_is_not_ended() {
+    let stage = Stage::new(64);
+    let link = link::<512, 256, 2>(&stage).line_timeout(Duration::from_secs(2));
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    for id in 1..=6 {
+        stage.send(&list(id));
+    }
+    player.run();
+    assert!(stage.unread() > 0);
+    stage.pass(10_000);
+    player.run();
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!((stage.log().len(), stage.notes().len()), (6, 0));
+}
+
 /// A client that writes all it has before it reads.
 #[test]
 fn reading_goes_on_while_answers_wait() {
