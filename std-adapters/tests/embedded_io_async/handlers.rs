@@ -1,6 +1,6 @@
 //! What handlers can do, and what is done with them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{call, cancel, initialize, legacy, link, list, play};
 use crate::stage::Stage;
@@ -81,20 +81,45 @@ fn cancellation_drops_the_future_and_frees_its_place() {
     assert_eq!(stage.notes(), ["cancelled"; 5]);
 }
 
+/// Lines that wait in the receive buffer are taken one after the other, without a moment for anybody else.
+fn burst<const N: usize>(messages: &[Value]) -> (Vec<String>, Vec<String>) {
+    let stage = Stage::new(64);
+    let link = link::<4096, 512, N>(&stage);
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    stage.send(&call(1, "again", json!({"text": "x".repeat(600)})));
+    messages.iter().for_each(|message| stage.send(message));
+    player.run();
+    assert_eq!((stage.unread(), link.handler().running.get()), (0, 0));
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!(link.handler().running.get(), 0);
+    let log = stage.log();
+    assert!(log[0].starts_with("< 1 xxx"));
+    (log[1..].to_vec(), stage.notes())
+}
+
 #[test]
 fn a_burst_of_calls_and_cancellations_finds_its_places() {
-    let stage = Stage::new(usize::MAX);
-    let link = link::<4096, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
-    for id in 1..=8 {
-        stage.send(&call(id, "wait", json!({"n": 1000})));
-        stage.send(&cancel(id));
-    }
-    stage.send(&call(9, "echo", json!({"text": "through"})));
-    player.run();
-    assert_eq!(stage.notes(), ["cancelled"; 8]);
-    assert_eq!(stage.log(), ["< 9 through"]);
-    assert_eq!(link.handler().running.get(), 0);
+    let wait = |id| call(id, "wait", json!({"n": 1000}));
+    let messages = [wait(2), cancel(2), wait(3), cancel(3), wait(4), cancel(4), call(5, "echo", json!({"text": "through"}))];
+    assert_eq!(burst::<1>(&messages), (vec!["< 5 through".to_owned()], vec!["cancelled".to_owned(); 3]));
+}
+
+#[test]
+fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
+    let messages: Vec<_> =
+        (2..10).map(|id| call(id, if id % 2 == 0 { "echo" } else { "again" }, json!({"text": id.to_string()}))).collect();
+    let answers: Vec<_> = (2..10).map(|id| format!("< {id} {id}")).collect();
+    assert_eq!(burst::<4>(&messages), (answers, vec![]));
+}
+
+#[test]
+fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
+    let messages: Vec<_> = (2..7).map(|id| call(id, "long", json!({"n": 600 + id}))).collect();
+    let (log, notes) = burst::<2>(&messages);
+    assert_eq!((log.len(), notes.len()), (5, 0));
+    assert!(log.iter().all(|answer| answer.ends_with("xxx")));
 }
 
 #[test]
