@@ -121,7 +121,7 @@ fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
     let mut player = play(&link, &stage);
     stage.takes(0);
     for id in 1..=5 {
-        stage.send(&call(id, "long", json!({"n": 600})));
+        stage.send(&call(id, "long", json!({"n": 200})));
     }
     player.run();
     stage.takes(usize::MAX);
