@@ -6,6 +6,8 @@ import base64
 import json
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import anyio
 from harness import Env, Failure, Json, RpcError, Suite, check
@@ -278,6 +280,20 @@ async def prompt(env: Env) -> None:
         values = (await s.complete(ref, "number", "2"))["completion"]["values"]
         check(values == ["2", *(str(number) for number in range(20, 30))], "completion", values)
         check(len((await s.complete(ref, "number", ""))["completion"]["values"]) == 31, "all")
+
+
+@SUITE.case("a session on a line with noise in it")
+async def noise(env: Env) -> None:
+    noisy = [sys.executable, str(Path(__file__).with_name("noisy.py")), *env.command]
+    async with replace(env, command=noisy).open() as s:
+        check(len(await s.list("tools")) == 40, "tools")
+        for output in range(31):
+            check(data_of(await s.call(f"output_{output:02}", {"on": True}))["was"] is False, f"output {output}")
+        check(base64.b64decode((await s.read("board://file"))["contents"][0]["blob"]) == the_file(), "the file")
+        steps: list[Json] = []
+        check(data_of(await s.call("sweep", {"steps": 3, "period": 20}, progress=steps.append)) == {"steps": 3}, "sweep")
+        check(len(steps) == 3, "progress", steps)
+        check(data_of(await s.call("line"))["refused"] > 20, "the noise was not heard")
 
 
 @SUITE.case("the board is reset by a tool")
