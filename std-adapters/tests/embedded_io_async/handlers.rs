@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{call, cancel, initialize, legacy, link, list, play};
+use mcp_sansio_adapters::embedded_io_async::Link;
+
+use crate::app::{App, CONFIG, TestLink, call, cancel, initialize, legacy, link, list, play};
 use crate::stage::Stage;
 
 #[test]
@@ -117,11 +119,12 @@ fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
 #[test]
 fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
     let stage = Stage::new(64);
-    let link = link::<4096, 512, 2>(&stage);
+    // A catalog would wait for its turn before anything is begun.
+    let link: TestLink<4096, 512, 2> = Link::new(&CONFIG, App::new(&stage));
     let mut player = play(&link, &stage);
     stage.takes(0);
     for id in 1..=5 {
-        stage.send(&call(id, "long", json!({"n": 200})));
+        stage.send(&call(id, "echo", json!({"text": "x".repeat(200)})));
     }
     player.run();
     stage.takes(usize::MAX);
