@@ -42,7 +42,7 @@ pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCa
 pub use message::{Arguments, MAX_ID, Messages, Params, Position};
 pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
-pub use rx::{Frame, RxBuffer};
+pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
 pub use server::{Change, ClientRequest, LogMessage, Request, Server, ServerConfig, ServerEvent};

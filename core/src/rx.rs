@@ -46,6 +46,14 @@ pub enum Frame<'f> {
     },
 }
 
+/// Where the transport reads to while a frame is lent: see [`RxBuffer::next_frame_and_spare`].
+#[derive(Debug)]
+pub struct Spare<'f> {
+    free: &'f mut [u8],
+    /// Of the buffer.
+    end: &'f mut usize,
+}
+
 impl<S: Storage> RxBuffer<S> {
     /// A buffer that uses all of `storage`, and never grows.
     #[must_use]
@@ -112,6 +120,30 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         }
     }
 
+    /// The next line, as [`next_frame`](Self::next_frame) lends it, and what is free behind it. For an adapter that must go on reading while the frame is
+    /// lent, since its answer waits for room.
+    pub fn next_frame_and_spare(&mut self) -> Option<(Frame<'_>, Spare<'_>)> {
+        let (floor, cap) = (self.prefix.unwrap_or(0), self.storage.bytes().len());
+        if self.start > floor && cap.saturating_sub(self.end) <= cap / 2 {
+            self.move_down(floor);
+        }
+        let (kept, len) = match self.next_frame()? {
+            Frame::Complete(line) => (None, line.len()),
+            Frame::Oversized { prefix, tail } => (Some(prefix.len()), tail.len()),
+        };
+        let from = if kept.is_some() { (self.start - 1).saturating_sub(len) } else { self.lent };
+        // What may be written to behind it can no more be moved to be lent again.
+        self.lent = self.start;
+        let (held, free) = self.storage.bytes_mut().split_at_mut_checked(self.end)?;
+        let held: &[u8] = held;
+        let line = held.get(from..from + len)?;
+        let frame = match kept {
+            Some(kept) => Frame::Oversized { prefix: held.get(..kept)?, tail: line },
+            None => Frame::Complete(line),
+        };
+        Some((frame, Spare { free, end: &mut self.end }))
+    }
+
     /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an adapter that must go on reading while it
     /// waits for room to answer. Only a complete frame can be taken back, and only before the next [`spare`](Self::spare); reading may go on
     /// behind it.
@@ -128,17 +160,21 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.prefix.unwrap_or(0) + (self.end - self.start)
     }
 
+    fn move_down(&mut self, floor: usize) {
+        let (start, end) = (self.start, self.end);
+        storage::move_down(self.storage.bytes_mut(), start, end, floor);
+        self.scanned -= start - floor;
+        self.end -= start - floor;
+        self.start = floor;
+    }
+
     /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless a whole frame waits.
     fn make_room(&mut self) {
         let floor = self.prefix.unwrap_or(0);
         // While frames may wait there is no hurry: moving them must be paid for by those that went, or each frame would move all others.
         let waiting = self.scanned < self.end;
         if self.start > floor && (!waiting || self.start - floor >= self.end - self.start) {
-            let (start, end) = (self.start, self.end);
-            storage::move_down(self.storage.bytes_mut(), start, end, floor);
-            self.scanned -= start - floor;
-            self.end -= start - floor;
-            self.start = floor;
+            self.move_down(floor);
         }
         let cap = self.storage.bytes().len();
         if self.end < if waiting { cap } else { cap - cap / 4 } {
@@ -158,6 +194,20 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         storage::move_down(self.storage.bytes_mut(), from, end, kept);
         self.end = kept + keep;
         self.scanned = self.end;
+    }
+}
+
+impl Spare<'_> {
+    /// Where the transport reads to. Empty when there is no more room before the frame is done with.
+    pub const fn spare(&mut self) -> &mut [u8] {
+        self.free
+    }
+
+    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    pub fn commit(&mut self, n: usize) {
+        let n = n.min(self.free.len());
+        self.free = core::mem::take(&mut self.free).get_mut(n..).unwrap_or_default();
+        *self.end += n;
     }
 }
 

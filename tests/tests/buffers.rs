@@ -47,6 +47,27 @@ fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: us
     }
 }
 
+/// The same with reads while a frame is lent as well, of as much as there is room for.
+fn frames_and_spare<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    loop {
+        while let Some((frame, mut spare)) = rx.next_frame_and_spare() {
+            for _ in 0..2 {
+                let free = spare.spare();
+                let n = chunk.min(input.len()).min(free.len());
+                free[..n].copy_from_slice(&input[..n]);
+                input = &input[n..];
+                spare.commit(n);
+            }
+            lines.push(Line::from(frame));
+        }
+        if input.is_empty() {
+            return lines;
+        }
+        assert!(read(rx, &mut input, chunk) > 0, "no room, and no frame");
+    }
+}
+
 /// What the frames should be: lines cut at `\n`, and those of more than `size` bytes, newline included, oversized.
 fn model(input: &str, size: usize) -> Vec<Line> {
     let mut lines = Vec::new();
@@ -235,6 +256,33 @@ fn frames_are_what_a_split_at_newlines_gives() {
         assert_eq!(rx.unfinished().min(size), rest.min(rx.unfinished()), "{input:?}");
         assert_eq!(rx.unfinished() == 0, rest == 0, "{input:?}");
     }
+}
+
+#[test]
+fn reading_goes_on_behind_a_frame_that_is_lent() {
+    for seed in 1..=rounds() {
+        let mut random = Random(seed);
+        let size = 2 + random.below(if seed % 3 == 0 { 200 } else { 16 });
+        let input = random_input(&mut random, size);
+        let (initial, limit) = [(size, 0), (0, size), (size / 2, size)][random.below(3)];
+        let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
+        check(&frames_and_spare(&mut rx, input.as_bytes(), 1 + random.below(2 * size)), &model(&input, size), size);
+    }
+    // All that is free is behind the frame, which is at the front.
+    let mut rx = RxBuffer::new([0; 16]);
+    read(&mut rx, &mut &b"one\ntwo\nthree\nf"[..], 16);
+    let ((first, mut spare), room) = (rx.next_frame_and_spare().unwrap(), 1);
+    assert_eq!((first, spare.spare().len()), (Frame::Complete(b"one"), room));
+    let (second, mut spare) = rx.next_frame_and_spare().unwrap();
+    assert_eq!((second, spare.spare().len()), (Frame::Complete(b"two"), room + 4));
+    spare.spare()[..3].copy_from_slice(b"our");
+    spare.commit(3);
+    assert_eq!(spare.spare().len(), room + 1);
+    assert_eq!(second, Frame::Complete(b"two"));
+    rx.unread(); // may have been written over
+    assert_eq!(rx.next_frame(), Some(Frame::Complete(b"three")));
+    assert_eq!(rx.next_frame(), None);
+    assert_eq!(rx.unfinished(), 4);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub use string::JsonStr;
 #[cfg(feature = "http")]
 pub(crate) use base64::encode as encode_base64;
 pub(crate) use marker::{ABSENT, Blob};
-pub(crate) use number::{Decimal, integer};
+pub(crate) use number::{Decimal, compare, integer};
 pub(crate) use scan::{
     Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
 };

@@ -19,6 +19,7 @@ mod question;
 mod receive;
 mod repeated;
 mod respond;
+mod restart;
 mod sound;
 
 pub use ask::ClientRequest;

@@ -42,7 +42,7 @@ impl<'a, T: ?Sized> LogMessage<'a, T> {
 }
 
 /// A change that subscribers are told of, and who has been told already.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change<'a> {
     kind: Wanted,
     uri: &'a str,

@@ -35,7 +35,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if messages.is_done() { Ok(None) } else { self.next_event_there(now, messages, tx) }
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    // Nor on a small processor: what reading takes of the stack is given back before the application has the event.
+    #[inline(never)]
     fn next_event_there<'f>(
         &mut self,
         now: Instant,
@@ -49,6 +50,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
+                    if self.config.peer_may_restart
+                        && let Some(ended) = self.restart(id, method, envelope, tx)?
+                    {
+                        return Ok(Some(ended));
+                    }
                     match self.admit(id, method, envelope, messages.in_batch(), messages.carrier()) {
                         Ok(context) if method.is_for_the_application() => {
                             if let Some(slot) = self.open_request(now, id, method, &context, messages.carrier()) {

@@ -1,0 +1,93 @@
+//! The application on a [`Link`](mcp_sansio_adapters::embedded_io_async::Link) with async handlers: each slow call is a future.
+
+use core::cell::RefCell;
+use core::future::poll_fn;
+use core::task::{Poll, Waker};
+
+use embedded_io_async::ErrorKind;
+use mcp_sansio::{Answered, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx};
+use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock, Context, Handler};
+
+use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
+
+/// The firmware on a board and a clock.
+#[derive(Debug)]
+pub struct AsyncApp<B, C> {
+    /// Borrowed for a moment, never across an await.
+    app: RefCell<App<B>>,
+    clock: C,
+    /// Of [`housekeeping`](Self::housekeeping).
+    keeper: RefCell<Option<Waker>>,
+}
+
+impl<B: Board, C: Clock> AsyncApp<B, C> {
+    /// The firmware, just switched on.
+    pub const fn new(board: B, clock: C) -> Self {
+        Self { app: RefCell::new(App::new(board)), clock, keeper: RefCell::new(None) }
+    }
+
+    /// What is done beside answering: starts the board again when a client wants that. Never ends.
+    pub async fn housekeeping(&self) {
+        loop {
+            let due: Instant = poll_fn(|cx| match self.app.borrow().reset_due() {
+                Some(due) => Poll::Ready(due),
+                None => {
+                    self.keeper.replace(Some(cx.waker().clone()));
+                    Poll::Pending
+                }
+            })
+            .await;
+            self.clock.until(due).await;
+            self.app.borrow_mut().reset_if_due(self.clock.now());
+        }
+    }
+}
+
+impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
+    type Job = Sweep;
+    type Answer<'f> = Reply<'f>;
+
+    fn begin<'f>(&self, request: &Request<'f>, _: Target<'_>) -> Begun<Sweep, Reply<'f>> {
+        let mut app = self.app.borrow_mut();
+        let begun = match app.begin(request, self.clock.now()) {
+            app::Begun::Reply(reply) => Begun::Answer(reply),
+            app::Begun::Job(sweep) => Begun::Job(sweep),
+        };
+        if app.reset_due().is_some()
+            && let Some(keeper) = self.keeper.take()
+        {
+            keeper.wake();
+        }
+        begun
+    }
+
+    async fn work(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
+        loop {
+            self.clock.until(sweep.due()).await;
+            let stepped = self.app.borrow_mut().step(&mut sweep, self.clock.now());
+            match stepped {
+                Some(Stepped::Progress { done, total }) => {
+                    ctx.progress(&Progress::of(u32::from(done)).total(u32::from(total))).await
+                }
+                Some(Stepped::Finished(reply)) => return reply,
+                None => {}
+            }
+        }
+    }
+
+    fn event(&self, event: &ServerEvent<'_>) {
+        if let ServerEvent::Violation(_) = event {
+            self.app.borrow_mut().refused();
+        }
+    }
+
+    fn fault(&self, _: ErrorKind) {
+        self.app.borrow_mut().fault();
+    }
+}
+
+impl Answer<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
+    fn send(&mut self, server: &mut AppServer<'_>, _: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+        Reply::send(self, server, tx).map(|()| Answered::Sent)
+    }
+}

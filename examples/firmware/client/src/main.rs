@@ -1,0 +1,66 @@
+//! A microcontroller as client: it finds out what the server on its first serial line speaks, asks what it offers, calls what it knows, and reports on the second line.
+#![no_std]
+#![no_main]
+
+mod clock;
+mod registers;
+mod report;
+#[path = "../../microbit/src/ring.rs"]
+mod ring;
+mod tour;
+mod uart;
+
+use core::fmt::Write as _;
+use core::mem::MaybeUninit;
+use core::panic::PanicInfo;
+use core::time::Duration;
+
+use cortex_m_rt::entry;
+use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientCapability, ClientConfig};
+use mcp_sansio_adapters::embedded_io::Client;
+
+use report::Report;
+use tour::Visitor;
+use uart::Uart;
+
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("firmware-client", "1.0.0").title("A microcontroller"), ClientCapability::NONE)
+        // A server on a busy computer may take its time to start.
+        .probe_timeout(Duration::from_secs(30));
+
+/// The longest answer that is accepted, in bytes, and what requests are written through.
+const RX_BYTES: usize = 16 * 1024;
+const TX_BYTES: usize = 512;
+
+type House = Client<'static, Uart, Visitor, RX_BYTES, TX_BYTES>;
+
+#[entry]
+fn main() -> ! {
+    // Not on the stack, and not in the image.
+    static mut CLIENT: MaybeUninit<House> = MaybeUninit::uninit();
+
+    clock::start();
+    let client = CLIENT.write(Client::new(Uart::open(), &CONFIG, clock::now, Visitor::default()));
+    let mut report = Report::open();
+    let visited = tour::visit(client, &mut report);
+    let _ = match &visited {
+        Ok(calls) => writeln!(report, "done: {calls} calls, {} ms", clock::now().as_millis()),
+        Err(failure) => writeln!(report, "FAILED: {failure}"),
+    };
+    end(visited.is_ok())
+}
+
+/// Switches the emulator off.
+fn end(well: bool) -> ! {
+    loop {
+        exit(if well { EXIT_SUCCESS } else { EXIT_FAILURE });
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let _ = writeln!(Report::open(), "PANIC: {info}");
+    end(false)
+}

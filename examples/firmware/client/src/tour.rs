@@ -1,0 +1,218 @@
+//! What the client does with a server that it has never seen.
+
+use core::fmt::{self, Write as _};
+
+use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, RawJson};
+use mcp_sansio_adapters::embedded_io::{ClientHandler, ClientSession, Error};
+use serde::{Deserialize, Serialize};
+
+use crate::report::Report;
+use crate::uart::Uart;
+use crate::{House, TX_BYTES};
+
+/// Counts what comes beside answers.
+#[derive(Default)]
+pub(crate) struct Visitor {
+    progress: u32,
+    logs: u32,
+    noise: u32,
+}
+
+impl<const N: usize> ClientHandler<Uart, TX_BYTES, N> for Visitor {
+    fn event(
+        &mut self,
+        event: &ClientEvent<'_>,
+        _: &mut ClientSession<'_, Uart, TX_BYTES, N>,
+    ) -> Result<(), Error<core::convert::Infallible>> {
+        match event {
+            ClientEvent::Progress { .. } => self.progress += 1,
+            ClientEvent::Log { .. } => self.logs += 1,
+            ClientEvent::Violation(_) => self.noise += 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self, _: Option<mcp_sansio::Instant>) {
+        // The clock ticks, or a byte comes.
+        cortex_m::asm::wfi();
+    }
+}
+
+/// Why the visit came to nothing.
+pub(crate) enum Failure {
+    Line(Error<core::convert::Infallible>),
+    Unexpected(&'static str),
+}
+
+impl From<Error<core::convert::Infallible>> for Failure {
+    fn from(error: Error<core::convert::Infallible>) -> Self {
+        Self::Line(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(error) => error.fmt(f),
+            Self::Unexpected(what) => f.write_str(what),
+        }
+    }
+}
+
+/// Tools that this client knows how to call, as bits.
+const ADD: u32 = 1;
+const ECHO: u32 = 2;
+const STRUCTURED: u32 = 4;
+const SLOW: u32 = 8;
+const KNOWN: [(&str, u32); 4] = [("add", ADD), ("echo", ECHO), ("structured", STRUCTURED), ("slow", SLOW)];
+
+#[derive(Serialize)]
+struct Add {
+    a: i32,
+    b: i32,
+}
+
+#[derive(Deserialize)]
+struct Sum {
+    sum: f64,
+}
+
+#[derive(Serialize)]
+struct Echo<'a> {
+    text: &'a str,
+}
+
+#[derive(Serialize)]
+struct City<'a> {
+    city: &'a str,
+}
+
+/// Both kinds of servers have such a tool, and each takes the arguments that it knows.
+#[derive(Serialize)]
+struct Slow {
+    seconds: f32,
+    steps: u32,
+    ms: u32,
+}
+
+const TEXT: &str = "grüß \"Gott\"\n\u{1f600}";
+
+/// Goes there and looks around. How many calls were made.
+pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failure> {
+    let opened = house.open(|opened| match opened {
+        Ok(opened) => {
+            let info = opened.server_info();
+            let name = info.and_then(|info| info.get("name")).map_or("?", RawJson::as_str);
+            let _ = writeln!(report, "opened: {}, {name}", opened.revision.as_str());
+            true
+        }
+        Err(error) => {
+            let _ = writeln!(report, "not opened: {error}");
+            false
+        }
+    })?;
+    if opened != Some(true) {
+        return Err(Failure::Unexpected("the server cannot be spoken with"));
+    }
+    let (known, tools) = list(house, report)?;
+    let _ = writeln!(report, "tools: {tools}");
+    let mut calls = 0;
+    if known & ADD != 0 {
+        let sum = call(house, "add", &Add { a: 2, b: 40 }, |result| {
+            result.structured_content.and_then(|data| data.to::<Sum>().ok()).map(|data| data.sum)
+        })?;
+        let _ = writeln!(report, "add(2, 40) = {}", sum.unwrap_or(f64::NAN));
+        if sum != Some(42.0) {
+            return Err(Failure::Unexpected("add is wrong"));
+        }
+        calls += 1;
+    }
+    if known & ECHO != 0 {
+        let same = call(house, "echo", &Echo { text: TEXT }, |result| says(result, TEXT))?;
+        let _ = writeln!(report, "echo: {}", if same { "the same" } else { "something else" });
+        if !same {
+            return Err(Failure::Unexpected("echo is wrong"));
+        }
+        calls += 1;
+    }
+    if known & STRUCTURED != 0 {
+        let has_data = call(house, "structured", &City { city: "Wien" }, |result| {
+            let _ = writeln!(report, "structured: {}", result.structured_content.map_or("nothing", RawJson::as_str));
+            result.structured_content.is_some()
+        })?;
+        if !has_data {
+            return Err(Failure::Unexpected("there is no structured content"));
+        }
+        calls += 1;
+    }
+    if known & SLOW != 0 {
+        slow(house, report)?;
+        calls += 1;
+    }
+    if calls == 0 {
+        return Err(Failure::Unexpected("the server has no tool that is known here"));
+    }
+    let Visitor { progress, logs, noise } = house.handler();
+    let _ = writeln!(report, "beside answers: {progress} progress, {logs} log messages, {noise} that was none");
+    Ok(calls)
+}
+
+fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
+    let (mut known, mut tools) = (0, 0);
+    let failed = house.list("tools/list", |page| {
+        let Outcome::Result(page) = page else {
+            let _ = writeln!(report, "tools/list: {page:?}");
+            return Some(());
+        };
+        for tool in page.get("tools")?.elements() {
+            let Ok(tool) = tool.to::<Tool<'_>>() else { return Some(()) };
+            let name = tool.name.as_plain().unwrap_or_default();
+            tools += 1;
+            known |= KNOWN.iter().find(|(known, _)| *known == name).map_or(0, |(_, bit)| *bit);
+        }
+        None
+    })?;
+    if failed.is_some() { Err(Failure::Unexpected("the tools cannot be listed")) } else { Ok((known, tools)) }
+}
+
+fn call<A: Serialize, R>(
+    house: &mut House,
+    name: &'static str,
+    arguments: &A,
+    mut look: impl FnMut(&CallToolResult<'_>) -> R,
+) -> Result<R, Failure> {
+    house
+        .call_tool(name, arguments, |outcome| match outcome {
+            Outcome::Result(result) => match result.to::<CallToolResult<'_>>() {
+                Ok(result) if result.is_error != Some(true) => Ok(look(&result)),
+                _ => Err(Failure::Unexpected("a tool failed")),
+            },
+            _ => Err(Failure::Unexpected("a call was not answered with a result")),
+        })
+        .map_err(Failure::Line)?
+}
+
+/// With progress, which says that it works.
+fn slow(house: &mut House, report: &mut Report) -> Result<(), Failure> {
+    #[derive(Serialize)]
+    struct Params {
+        name: &'static str,
+        arguments: Slow,
+    }
+    let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
+    let before = house.handler().progress;
+    let is_done =
+        house.call("tools/call", &params, CallOptions::new().progress(), |outcome| matches!(outcome, Outcome::Result(_)))?;
+    let progress = house.handler().progress - before;
+    let _ = writeln!(report, "slow: {}, progress {progress} times", if is_done { "done" } else { "failed" });
+    if is_done && progress > 0 { Ok(()) } else { Err(Failure::Unexpected("slow is wrong")) }
+}
+
+fn says(result: &CallToolResult<'_>, expected: &str) -> bool {
+    result.content.iter().flatten().any(|block| match block {
+        ContentBlock::Text(text) => text.text.chars().eq(expected.chars()),
+        _ => false,
+    })
+}

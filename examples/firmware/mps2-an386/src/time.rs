@@ -1,0 +1,68 @@
+//! The time: timer 0 runs on, timer 1 wakes. Both count down, 25 times a microsecond.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use firmware_embassy::{Alarm, Ticks};
+
+use crate::registers::registers;
+
+registers! { 0x4000_0000: CONTROL_0 = 0x0, VALUE_0 = 0x4, RELOAD_0 = 0x8, INTERRUPT_0 = 0xC }
+registers! { 0x4000_1000: CONTROL_1 = 0x0, VALUE_1 = 0x4, RELOAD_1 = 0x8, INTERRUPT_1 = 0xC }
+
+pub(crate) struct Timers {
+    /// How often timer 0 has begun anew: every 171 seconds.
+    turns: AtomicU32,
+}
+
+embassy_time_driver::time_driver_impl!(static TICKS: Ticks<Timers> = Ticks::new(Timers { turns: AtomicU32::new(0) }));
+
+/// Starts at zero.
+pub(crate) fn start() {
+    RELOAD_0.write(u32::MAX);
+    VALUE_0.write(u32::MAX);
+    CONTROL_0.write(RUN | INTERRUPT);
+}
+
+/// Timer 0 has begun anew: once in a turn somebody must look at it.
+pub(crate) fn turn() {
+    TICKS.interrupt();
+}
+
+/// Timer 1 has run down.
+pub(crate) fn wake() {
+    CONTROL_1.write(0);
+    INTERRUPT_1.write(1);
+    TICKS.interrupt();
+}
+
+impl Alarm for Timers {
+    fn now(&self) -> u64 {
+        let mut value = VALUE_0.read();
+        let mut turns = self.turns.load(Ordering::Relaxed);
+        if INTERRUPT_0.read() & 1 != 0 {
+            INTERRUPT_0.write(1);
+            value = VALUE_0.read();
+            turns += 1;
+            self.turns.store(turns, Ordering::Relaxed);
+        }
+        (u64::from(turns) << 32 | u64::from(!value)) / PER_MICROSECOND
+    }
+
+    fn set(&self, at: u64) {
+        CONTROL_1.write(0);
+        if at == u64::MAX {
+            return;
+        }
+        // Not more than some minutes: it may wake up and see that it is too early.
+        let left = at.saturating_sub(self.now()).clamp(1, LONGEST) * PER_MICROSECOND;
+        let left = u32::try_from(left).unwrap_or(u32::MAX);
+        RELOAD_1.write(left);
+        VALUE_1.write(left);
+        CONTROL_1.write(RUN | INTERRUPT);
+    }
+}
+
+const PER_MICROSECOND: u64 = 25;
+const LONGEST: u64 = 100_000_000;
+const RUN: u32 = 1 << 0;
+const INTERRUPT: u32 = 1 << 3;

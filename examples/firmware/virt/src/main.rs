@@ -1,0 +1,51 @@
+//! The firmware under embassy, on a RISC-V: the same application as on the micro:bit, with each slow call in a future of its own.
+#![no_std]
+#![no_main]
+
+mod board;
+mod registers;
+mod stack;
+mod time;
+mod uart;
+
+use core::panic::PanicInfo;
+
+use embassy_executor::Spawner;
+use riscv::interrupt::Interrupt;
+use riscv::register::{mie, mstatus};
+use riscv_rt::core_interrupt;
+
+use board::Virt;
+use uart::PORT;
+
+#[embassy_executor::main]
+async fn main(_spawner: Spawner) {
+    stack::paint();
+    time::start();
+    uart::open();
+    // SAFETY: nothing here counts on being left alone by these interrupts.
+    unsafe {
+        mie::set_mtimer();
+        mie::set_mext();
+        mstatus::set_mie();
+    }
+    let (receiver, sender) = PORT.split();
+    firmware_embassy::serve(Virt, receiver, sender).await;
+}
+
+#[core_interrupt(Interrupt::MachineTimer)]
+fn timer() {
+    time::wake();
+}
+
+#[core_interrupt(Interrupt::MachineExternal)]
+fn external() {
+    uart::interrupt();
+}
+
+#[panic_handler]
+#[inline(never)]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    PORT.write_now(b"\nThe firmware panicked and starts again\n");
+    board::reset()
+}

@@ -1,0 +1,77 @@
+//! The serial port: a 16550, by way of the interrupt controller.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use firmware_embassy::{Chip, Port};
+
+use crate::registers::registers;
+
+registers! { u8, 0x1000_0000: DATA = 0, INTERRUPTS = 1, LINE = 3, STATE = 5 }
+registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIM = 0x20_0004 }
+
+/// The registers.
+pub(crate) struct Uart16550 {
+    /// What the interrupt register holds.
+    interrupts: AtomicU8,
+}
+
+/// The port. There is one.
+pub(crate) static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
+
+/// Switches it on, but not its queues: they would be emptied, and whoever has started the board may have begun to speak.
+pub(crate) fn open() {
+    LINE.write(0b11);
+    PRIORITY.write(1);
+    ENABLED.write(1 << NUMBER);
+    THRESHOLD.write(0);
+}
+
+/// An interrupt of the controller; there is only this one.
+pub(crate) fn interrupt() {
+    let number = CLAIM.read();
+    PORT.interrupt();
+    CLAIM.write(number);
+}
+
+impl Uart16550 {
+    fn set(&self, bit: u8, on: bool) {
+        critical_section::with(|_| {
+            let before = self.interrupts.load(Ordering::Relaxed);
+            let interrupts = if on { before | bit } else { before & !bit };
+            self.interrupts.store(interrupts, Ordering::Relaxed);
+            INTERRUPTS.write(interrupts);
+        });
+    }
+}
+
+impl Chip for Uart16550 {
+    fn take(&self) -> Option<u8> {
+        (STATE.read() & RECEIVED != 0).then(|| DATA.read())
+    }
+
+    fn has_lost(&self) -> bool {
+        STATE.read() & LOST != 0
+    }
+
+    fn put(&self, byte: u8) -> bool {
+        let has_room = STATE.read() & HAS_ROOM != 0;
+        if has_room {
+            DATA.write(byte);
+        }
+        has_room
+    }
+
+    fn interrupt_on_byte(&self, on: bool) {
+        self.set(0b01, on);
+    }
+
+    fn interrupt_on_room(&self, on: bool) {
+        self.set(0b10, on);
+    }
+}
+
+const NUMBER: u32 = 10;
+const RECEIVED: u8 = 1 << 0;
+/// Overrun, parity, framing.
+const LOST: u8 = 0b111 << 1;
+const HAS_ROOM: u8 = 1 << 5;

@@ -1,0 +1,38 @@
+//! Why a link failed.
+
+use core::fmt;
+
+use ::embedded_io_async::ErrorKind;
+
+/// Why a link failed. `R` and `W` are the errors of its reader and its writer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Error<R, W> {
+    /// Reading failed, and would again.
+    Read(R),
+    /// Writing failed.
+    Write(W),
+    /// The writer takes no more bytes.
+    Closed,
+    /// The link serves another port already.
+    InUse,
+}
+
+impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Write(error) => error.fmt(f),
+            Self::Closed => f.write_str("the port takes no more bytes"),
+            Self::InUse => f.write_str("a link serves one port at a time"),
+        }
+    }
+}
+
+impl<R: core::error::Error, W: core::error::Error> core::error::Error for Error<R, W> {}
+
+/// Whether nothing more will come, however often it is tried.
+pub(super) fn is_the_end(kind: ErrorKind) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
+    matches!(kind, BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
+}

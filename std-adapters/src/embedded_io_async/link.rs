@@ -1,0 +1,313 @@
+//! A server, its output and its places: what all parts of a link share, each for the length of a call.
+
+use core::cell::RefCell;
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::task::{Poll, Waker};
+use core::time::Duration;
+
+use mcp_sansio::{
+    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, SendError, Server, ServerConfig,
+    ServerEvent, Tx, TxBuffer,
+};
+
+use super::handler::{Context, Handler, Speak};
+use super::inbox::Inbox;
+
+/// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N` requests in flight and as many handlers, `S` subscribed URIs.
+///
+/// Large, so build it where it stays: in a `StaticCell`, or in the task that never ends. See the [module](super).
+pub struct Link<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize = 4, const S: usize = 4> {
+    pub(super) handler: H,
+    pub(super) catalog: Option<&'c Catalog<'c>>,
+    pub(super) line_timeout: Option<Duration>,
+    config: &'c ServerConfig<'c>,
+    /// Borrowed for the length of a call of the core, never while the application is called.
+    pub(super) desk: RefCell<Desk<'c, H::Job, TX, N, S>>,
+}
+
+/// What goes out, what has come in and not been taken, and what is worked on.
+pub(super) struct Desk<'c, J, const TX: usize, const N: usize, const S: usize> {
+    pub(super) server: Server<'c, N, S>,
+    pub(super) tx: TxBuffer<[u8; TX]>,
+    pub(super) inbox: Inbox,
+    pub(super) places: [Place<J>; N],
+    pub(super) news: [Option<Change<'static>>; NEWS],
+    /// Who found no room; until it has some, nobody else writes: a long answer is not kept waiting by short ones for ever.
+    turn: Option<Turn>,
+    /// How much may still be pending when that one tries again: each attempt formats its frame anew.
+    enough: usize,
+    /// Handlers that wait for room.
+    waiting: [Option<Waker>; N],
+    /// Of whoever polls the link.
+    sleeper: Option<Waker>,
+    /// Whether something was done that another part may have waited for.
+    pub(super) is_touched: bool,
+    pub(super) is_in_use: bool,
+    /// Whether lines may wait that have not been taken.
+    pub(super) has_lines: bool,
+    /// Whether bytes have left `tx` and not yet the port.
+    pub(super) is_writing: bool,
+    pub(super) is_unresponsive: bool,
+    pub(super) now: Instant,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Turn {
+    /// What takes lines in: what is answered at once.
+    Lines,
+    /// What is due.
+    Deadlines,
+    /// Changes that subscribers are told of.
+    News,
+    /// The handler of this place, and its answer.
+    Place(usize),
+}
+
+/// One of the places for handlers, of which there are as many as requests may be in flight.
+pub(super) enum Place<J> {
+    Idle,
+    /// Not looked at yet.
+    Begun(RequestHandle, J),
+    Working(RequestHandle),
+    Answering(RequestHandle),
+}
+
+impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'c, H, RX, TX, N, S> {
+    /// A server with this configuration, and this application.
+    #[must_use]
+    pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
+        Self { handler, catalog: None, line_timeout: None, config, desk: RefCell::new(Desk::new(config)) }
+    }
+
+    /// Answers lists and unknown names from this catalog. Without one, the handler gets everything.
+    #[must_use]
+    pub const fn catalog(mut self, catalog: &'c Catalog<'c>) -> Self {
+        self.catalog = Some(catalog);
+        self
+    }
+
+    /// After how long a silence in the middle of a line the line is ended where it is. Default: never. Some seconds, or less where nobody types by hand.
+    #[must_use]
+    pub const fn line_timeout(mut self, timeout: Duration) -> Self {
+        self.line_timeout = Some(timeout);
+        self
+    }
+
+    /// The application.
+    #[must_use]
+    pub const fn handler(&self) -> &H {
+        &self.handler
+    }
+
+    /// Has all subscribers told of a change, as soon as there is room. What waits to be told already is not told twice. `false` when too many changes wait (eight);
+    /// then nothing was noted.
+    pub fn publish(&self, change: Change<'static>) -> bool {
+        // Borrowed only while an answer is sent, which can tell of a change itself.
+        let Ok(mut desk) = self.desk.try_borrow_mut() else { return false };
+        if desk.news.contains(&Some(change)) {
+            return true;
+        }
+        let Some(free) = desk.news.iter_mut().find(|news| news.is_none()) else { return false };
+        *free = Some(change);
+        desk.touch();
+        true
+    }
+
+    /// Waits for something that another part of this link brings about. Needs no waker: whatever does so has all parts polled again.
+    pub(super) fn until<T>(mut look: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
+        poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
+    }
+
+    /// Any call of the server that sends: repeated until it is through.
+    pub(super) fn send<R>(
+        &self,
+        turn: Turn,
+        mut call: impl FnMut(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> impl Future<Output = Result<R, SendError>> {
+        Self::until(move || match self.desk.borrow_mut().attempt(turn, &mut call) {
+            Err(error) if error.is_full() => None,
+            done => Some(done),
+        })
+    }
+
+    /// For a new connection: nothing of the last one is left.
+    pub(super) fn reset(&self) {
+        let mut desk = self.desk.borrow_mut();
+        *desk = Desk::new(self.config);
+    }
+}
+
+impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, S> {
+    const fn new(config: &'c ServerConfig<'c>) -> Self {
+        Self {
+            server: Server::with_capacity(config),
+            tx: TxBuffer::new([0; TX]),
+            inbox: Inbox::new(),
+            places: [const { Place::Idle }; N],
+            news: [None; NEWS],
+            turn: None,
+            enough: 0,
+            waiting: [const { None }; N],
+            sleeper: None,
+            is_touched: false,
+            is_in_use: false,
+            has_lines: false,
+            is_writing: false,
+            is_unresponsive: false,
+            now: Instant::from_millis(0),
+        }
+    }
+
+    /// A call that sends. `Full` also while it is somebody else's turn.
+    pub(super) fn attempt<R>(
+        &mut self,
+        turn: Turn,
+        call: impl FnOnce(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        if !self.may_write(turn) {
+            return Err(SendError::Full);
+        }
+        let done = call(&mut self.server, self.now, &mut self.tx);
+        let is_full = matches!(&done, Err(error) if error.is_full());
+        self.turn = is_full.then_some(turn);
+        self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
+        self.is_touched |= !matches!(&done, Err(SendError::Full));
+        done
+    }
+
+    /// The next event of a line. Whoever's turn it is: most of them write nothing, and a cancellation must come through while answers wait.
+    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> Result<Option<ServerEvent<'f>>, SendError> {
+        let other = self.turn.take_if(|turn| *turn != Turn::Lines);
+        let enough = self.enough;
+        let event = self.attempt(Turn::Lines, |server, now, tx| server.next_event(now, messages, tx));
+        if other.is_some() {
+            (self.turn, self.enough) = (other, enough);
+        }
+        event
+    }
+
+    pub(super) fn may_write(&self, turn: Turn) -> bool {
+        self.turn.is_none_or(|next| next == turn && self.tx.pending().len() <= self.enough)
+    }
+
+    /// Whether nobody waits for what is done in this place: the request was cancelled, has expired, or its client has begun anew.
+    pub(super) fn is_over(&self, place: usize) -> bool {
+        self.places.get(place).and_then(Place::request).is_some_and(|request| !self.server.is_open(request))
+    }
+
+    /// Whether the next message may be taken in: there is a place for a request, unless handlers are at work in all of them. Each place is looked at before the next
+    /// message, so what is done at once is answered at once, and in this order.
+    pub(super) fn may_take(&self) -> bool {
+        let is_unsettled = |place| self.is_over(place) || self.places.get(place).is_some_and(Place::is_begun);
+        !(0..N).any(is_unsettled) && (self.places.iter().any(Place::is_idle) || !self.places.iter().any(Place::has_answer))
+    }
+
+    /// Whether nothing is left that will be answered without further input and without waiting.
+    pub(super) fn is_through(&self) -> bool {
+        !self.has_lines
+            && self.inbox.is_empty()
+            && self.tx.is_idle()
+            && !self.is_writing
+            && !self.places.iter().any(Place::has_answer)
+    }
+
+    /// Bytes have left.
+    pub(super) fn drained(&mut self) {
+        self.is_touched = true;
+        for waiting in &mut self.waiting {
+            if let Some(waker) = waiting.take() {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Has the link look at what was done.
+    pub(super) fn touch(&mut self) {
+        self.is_touched = true;
+        if let Some(sleeper) = &self.sleeper {
+            sleeper.wake_by_ref();
+        }
+    }
+
+    pub(super) fn is_polled_by(&mut self, waker: &Waker) {
+        if !self.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
+            self.sleeper = Some(waker.clone());
+        }
+    }
+}
+
+impl<J> Place<J> {
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!(self, Self::Idle)
+    }
+
+    pub(super) const fn is_begun(&self) -> bool {
+        matches!(self, Self::Begun(..))
+    }
+
+    /// Whether there is an answer that has yet to be sent, or may be as soon as somebody looks.
+    pub(super) const fn has_answer(&self) -> bool {
+        matches!(self, Self::Begun(..) | Self::Answering(_))
+    }
+
+    pub(super) const fn request(&self) -> Option<RequestHandle> {
+        match self {
+            Self::Idle => None,
+            Self::Begun(request, _) | Self::Working(request) | Self::Answering(request) => Some(*request),
+        }
+    }
+
+    /// Takes what was begun, to work on it.
+    pub(super) fn take(&mut self) -> Option<(RequestHandle, J)> {
+        let working = Self::Working(self.request().filter(|_| self.is_begun())?);
+        match core::mem::replace(self, working) {
+            Self::Begun(request, job) => Some((request, job)),
+            _ => None,
+        }
+    }
+}
+
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Speak for Link<'_, H, RX, TX, N, S> {
+    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Answered, SendError> {
+        let turn = Turn::Place(ctx.place);
+        self.desk.borrow_mut().attempt(turn, |server, now, tx| server.progress(now, ctx.request, progress, tx))
+    }
+
+    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Answered, SendError> {
+        self.desk.borrow_mut().attempt(Turn::Place(ctx.place), |server, _, tx| server.log(ctx.request, message, tx))
+    }
+
+    fn publish(&self, change: Change<'static>) -> bool {
+        self.publish(change)
+    }
+
+    fn wait(&self, place: usize, waker: &Waker) {
+        if let Some(waiting) = self.desk.borrow_mut().waiting.get_mut(place)
+            && let Some(other) = waiting.replace(waker.clone())
+            && !other.will_wake(waker)
+        {
+            other.wake();
+        }
+    }
+
+    fn give_back(&self, turn: Turn) {
+        let mut desk = self.desk.borrow_mut();
+        if desk.turn == Some(turn) && !desk.tx.is_mid_frame() {
+            desk.turn = None;
+            desk.touch();
+        }
+    }
+}
+
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> fmt::Debug
+    for Link<'_, H, RX, TX, N, S>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("config", self.config).finish_non_exhaustive()
+    }
+}
+
+/// Changes that may wait to be told.
+const NEWS: usize = 8;

@@ -1,0 +1,102 @@
+//! Between the buffers and the port. What is read and written passes through a chunk, so that no buffer is borrowed while the port takes its time.
+
+use core::convert::Infallible;
+
+use ::embassy_futures::yield_now;
+use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
+
+use super::error::{Error, is_the_end};
+use super::handler::Handler;
+use super::inbox::CHUNK;
+use super::link::Link;
+
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'_, H, RX, TX, N, S> {
+    /// Reads, until the input has ended and everything that could be answered has been.
+    pub(super) async fn read<R: Read>(&self, mut reader: R) -> Result<(), R::Error> {
+        let mut chunk = [0; CHUNK];
+        loop {
+            match reader.read(&mut chunk).await {
+                Ok(0) => break,
+                Ok(read) => self.take_in(chunk.get(..read).unwrap_or_default()).await,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if is_the_end(error.kind()) => return Err(error),
+                Err(error) => {
+                    // Stands for what is missing: no text has such a byte, so the line that it is in is not taken for what it is not.
+                    if self.is_mid_line() {
+                        self.take_in(&[0xff]).await;
+                    }
+                    self.handler.fault(error.kind());
+                    // A wire that is cut fails at once, again and again; others want their turn.
+                    yield_now().await;
+                }
+            }
+        }
+        if self.is_mid_line() {
+            // A last line without an end is a line.
+            self.take_in(b"\n").await;
+        }
+        Self::until(|| self.desk.borrow().is_through().then_some(())).await;
+        Ok(())
+    }
+
+    /// Has bytes put into the receive buffer, when there is room.
+    pub(super) async fn take_in(&self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            bytes = Self::until(|| {
+                let desk = &mut *self.desk.borrow_mut();
+                let rest = desk.inbox.take_in(bytes, desk.now)?;
+                desk.is_touched = true;
+                Some(rest)
+            })
+            .await;
+        }
+    }
+
+    pub(super) fn is_mid_line(&self) -> bool {
+        self.desk.borrow().inbox.is_mid_line()
+    }
+
+    /// Puts what was read where there is room for it.
+    pub(super) fn pour(&self, into: &mut [u8]) -> Option<usize> {
+        let desk = &mut *self.desk.borrow_mut();
+        let poured = desk.inbox.pour(into)?;
+        (desk.has_lines, desk.is_touched) = (true, true);
+        Some(poured)
+    }
+
+    /// Writes whatever there is to be written.
+    pub(super) async fn write<W: Write, R>(&self, mut writer: W) -> Result<Infallible, Error<R, W::Error>> {
+        let mut chunk = [0; CHUNK];
+        loop {
+            let len = Self::until(|| {
+                let desk = &mut *self.desk.borrow_mut();
+                let pending = desk.tx.pending();
+                let len = pending.len().min(CHUNK);
+                chunk.get_mut(..len)?.copy_from_slice(pending.get(..len)?);
+                if len == 0 {
+                    return None;
+                }
+                desk.tx.advance(len);
+                desk.is_writing = true;
+                desk.drained();
+                Some(len)
+            })
+            .await;
+            let mut rest = chunk.get(..len).unwrap_or_default();
+            while !rest.is_empty() {
+                match writer.write(rest).await {
+                    Ok(0) => return Err(Error::Closed),
+                    Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Err(Error::Write(error)),
+                }
+            }
+            let is_last = self.desk.borrow().tx.pending().is_empty();
+            if is_last {
+                writer.flush().await.map_err(Error::Write)?;
+                let desk = &mut *self.desk.borrow_mut();
+                (desk.is_writing, desk.is_touched) = (false, true);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a serial line brings beside messages.
+
+use std::time::Duration;
+
+use embedded_io_async::ErrorKind;
+use serde_json::{Value, json};
+
+use crate::app::{call, initialize, legacy, link, list, play};
+use crate::stage::Stage;
+
+#[test]
+fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
+    let stage = Stage::new(5);
+    let link = link::<1024, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.bytes(b"\x00\xff\xfe\x80 noise\n");
+    stage.bytes(b"rst:0x1 (POWERON_RESET),boot:0x13\r\n");
+    stage.bytes(b"ol\",\"arguments\":{}}}\n");
+    stage.bytes(b"\r\n  \n");
+    stage.send(&call(1, "echo", json!({"text": "here"})));
+    player.run();
+    let refused = "< - error -32700 Parse error: the message is not JSON";
+    let expected = ["< - error -32700 Parse error: the message is not UTF-8", refused, refused, "< 1 here"];
+    assert_eq!(stage.log(), expected);
+    assert_eq!(stage.notes(), ["NotUtf8", "NotJson", "NotJson"]);
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_with_its_id() {
+    let stage = Stage::new(64);
+    let link = link::<256, 256, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"{}\"}}\n", "x".repeat(5000)));
+    stage.bytes(format!("{}\n", "y".repeat(3000)));
+    stage.send(&legacy(8, "ping", json!({})));
+    player.run();
+    assert_eq!(stage.log(), ["< 7 error -32600 The message is longer than this peer's receive buffer", "< 8"]);
+    assert_eq!(stage.notes(), ["TooLong", "TooLong"]);
+}
+
+#[test]
+fn an_error_that_is_longer_than_the_output_buffer_goes_out_in_pieces() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 64, 2>(&stage);
+    let mut player = play(&link, &stage);
+    let id = "i".repeat(400);
+    stage.bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\",\"params\":\"{}\"}}\n", "x".repeat(5000)));
+    stage.send(&legacy(8, "ping", json!({})));
+    player.run();
+    let log = stage.log();
+    assert_eq!(log, [format!("< {id} error -32600 The message is longer than this peer's receive buffer"), "< 8".into()]);
+}
+
+#[test]
+fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
+    let stage = Stage::new(1000);
+    let link = link::<1024, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.send(&call(1, "echo", json!({"text": "before"})));
+    // Between two lines nothing is lost but what the line itself misses.
+    stage.fault(ErrorKind::Other);
+    // Without what is missing it would be valid, and say something else.
+    let (head, tail) =
+        (r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"do"#, " it\"}}}\n");
+    stage.bytes(head);
+    stage.fault(ErrorKind::Other);
+    stage.bytes(tail);
+    stage.send(&call(3, "echo", json!({"text": "after"})));
+    player.run();
+    let expected = ["< 1 before", "< - error -32700 Parse error: the message is not UTF-8", "< 3 after"];
+    assert_eq!(stage.log(), expected);
+    assert_eq!(stage.notes(), ["fault Other", "fault Other", "NotUtf8"]);
+}
+
+#[test]
+fn half_a_line_and_then_silence_is_ended() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
+    let mut player = play(&link, &stage);
+    stage.bytes(br#"{"jsonrpc":"2.0","id":1,"meth"#);
+    player.run();
+    stage.pass(1500);
+    stage.bytes(b"od");
+    player.run();
+    stage.pass(1999);
+    player.run();
+    assert_eq!(stage.log(), [""; 0]);
+    stage.pass(1);
+    player.run();
+    stage.send(&call(2, "echo", json!({"text": "the next peer"})));
+    player.run();
+    let expected = ["< - error -32700 Parse error: the message is not JSON", "< 2 the next peer"];
+    assert_eq!(stage.log(), expected);
+    stage.pass(10_000);
+    player.run();
+    assert_eq!(stage.log(), [""; 0]);
+}
+
+#[test]
+fn half_a_line_that_waits_because_of_us_is_not_ended() {
+    let stage = Stage::new(64);
+    let link = link::<512, 256, 2>(&stage).line_timeout(Duration::from_secs(2));
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    for id in 1..=6 {
+        stage.send(&list(id));
+    }
+    player.run();
+    assert!(stage.unread() > 0);
+    stage.pass(10_000);
+    player.run();
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!((stage.log().len(), stage.notes().len()), (6, 0));
+}
+
+/// A client that writes all it has before it reads.
+#[test]
+fn reading_goes_on_while_answers_wait() {
+    let stage = Stage::new(64);
+    let link = link::<4096, 256, 4>(&stage);
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    stage.send(&initialize());
+    for id in 1..=9 {
+        stage.send(&list(id));
+    }
+    player.run();
+    assert_eq!(stage.unread(), 0);
+    stage.takes(usize::MAX);
+    player.run();
+    assert_eq!(stage.log().len(), 10);
+}
+
+/// Two peers that write as much as the other takes, before they read: neither waits for ever.
+#[test]
+fn two_peers_with_full_buffers_go_on() {
+    let stage = Stage::new(64);
+    let link = link::<512, 256, 4>(&stage);
+    let mut player = play(&link, &stage);
+    stage.takes(0);
+    for id in 1..=50 {
+        stage.send(&list(id));
+    }
+    player.run();
+    assert!(stage.unread() > 0);
+    let mut ids = Vec::new();
+    let mut line = Vec::new();
+    while ids.len() < 50 {
+        stage.takes(1);
+        assert_eq!(player.run(), None);
+        line.extend(stage.output());
+        if line.last() == Some(&b'\n') {
+            let answer: Value = serde_json::from_slice(&line).unwrap();
+            assert_eq!(answer["result"]["tools"].as_array().map(Vec::len), Some(9), "{answer}");
+            ids.push(answer["id"].as_u64().unwrap());
+            line.clear();
+        }
+    }
+    assert_eq!(ids, (1..=50).collect::<Vec<_>>());
+}

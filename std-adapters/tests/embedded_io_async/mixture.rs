@@ -1,0 +1,100 @@
+//! Everything at once, at random: whatever the order, each request is answered once or cancelled, and nothing is left.
+
+use std::collections::BTreeMap;
+
+use embedded_io_async::ErrorKind;
+use serde_json::{Value, json};
+
+use crate::app::{call, cancel, link, list, play};
+use crate::stage::Stage;
+
+/// A linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+#[test]
+fn each_request_is_answered_once_or_cancelled() {
+    let rounds = std::env::var("CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
+    for seed in 1..=rounds {
+        mix::<512, 64>(seed);
+        mix::<700, 300>(seed);
+        mix::<4096, 1024>(seed);
+    }
+}
+
+fn mix<const RX: usize, const TX: usize>(seed: u64) {
+    let mut random = Random(seed);
+    let stage = Stage::new([1, 7, 64, usize::MAX][random.below(4)]);
+    let link = link::<RX, TX, 3>(&stage);
+    let mut player = play(&link, &stage);
+    let mut cancelled = BTreeMap::new();
+    let mut spoiled = 0;
+    let count = 30;
+    for id in 1..=count {
+        stage.send(&match random.below(8) {
+            0 => call(id, "wait", json!({"n": random.below(50)})),
+            1 => call(id, "steps", json!({"n": random.below(5)})),
+            2 => call(id, "again", json!({"text": "a".repeat(random.below(90))})),
+            3 => call(id, "long", json!({"n": random.below(900)})),
+            4 => call(id, "group", json!({})),
+            5 => call(id, "nobody", json!({})),
+            6 => list(id),
+            _ => call(id, "echo", json!({"text": "e".repeat(random.below(90))})),
+        });
+        cancelled.insert(id, false);
+        match random.below(8) {
+            0 => {
+                let victim = 1 + random.below(id as usize) as u32;
+                stage.send(&cancel(victim));
+                cancelled.insert(victim, true);
+            }
+            1 => stage.bytes("noise\n"),
+            2 => stage.bytes(format!("{}\n", "n".repeat(2 * RX))),
+            3 => {
+                stage.bytes(r#"{"jsonrpc":"2.0","id":0,"#);
+                stage.fault(ErrorKind::Other);
+                stage.bytes("\n");
+                spoiled += 1;
+            }
+            4 => stage.pass(random.below(40) as u64),
+            5 => stage.takes([0, 1, 100, usize::MAX][random.below(4)]),
+            _ => {}
+        }
+        if random.below(3) == 0 {
+            assert_eq!(player.run(), None, "seed {seed}");
+        }
+    }
+    for _ in 0..10_000 {
+        stage.takes(usize::MAX);
+        assert_eq!(player.run(), None, "seed {seed}");
+        if stage.unread() == 0 && link.handler().running.get() == 0 {
+            break;
+        }
+        stage.pass(10);
+    }
+    stage.end();
+    assert!(player.run().is_some(), "seed {seed}: it does not end");
+    let mut answers = BTreeMap::<u64, u32>::new();
+    let output = stage.output();
+    assert!(output.is_empty() || output.ends_with(b"\n"));
+    for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        let message: Value = serde_json::from_slice(line).unwrap_or_else(|_| panic!("seed {seed}: no JSON"));
+        if let Some(id) = message["id"].as_u64() {
+            *answers.entry(id).or_default() += 1;
+        }
+    }
+    for (id, cancelled) in cancelled {
+        let answered = answers.remove(&u64::from(id)).unwrap_or_default();
+        assert!(answered == 1 || cancelled && answered == 0, "seed {seed}: {id} was answered {answered} times");
+    }
+    assert!(answers.is_empty(), "seed {seed}: answers to nothing: {answers:?}");
+    let faults = stage.notes().iter().filter(|note| note.starts_with("fault")).count();
+    assert_eq!(faults, spoiled, "seed {seed}");
+    assert_eq!(link.handler().running.get(), 0, "seed {seed}");
+}
