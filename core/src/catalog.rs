@@ -12,7 +12,7 @@ use crate::message::Arguments;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
-use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
+use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Text, Tool};
 use crate::uri_template;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -244,8 +244,8 @@ impl<'c> Catalog<'c> {
             Method::PromptsGet => {
                 let prompt = self.prompt(request.name()).ok_or(RpcError::invalid_params("Unknown prompt"))?;
                 let arguments = request.arguments();
-                let missing = prompt.arguments.iter().flat_map(|list| list.iter()).flatten().any(|argument| {
-                    argument.required == Some(true) && argument.name.as_plain().is_none_or(|name| arguments.get(name).is_none())
+                let missing = any_argument(prompt, &|name, required| {
+                    required && name.as_plain().is_none_or(|name| arguments.get(name).is_none())
                 });
                 if missing { Err(RpcError::invalid_params("A required argument is missing")) } else { Ok(Target::Prompt(prompt)) }
             }
@@ -267,8 +267,8 @@ impl<'c> Catalog<'c> {
         let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
         let (target, known) = if string("type").is_some_and(|kind| kind == "ref/prompt") {
             let prompt = self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
-            let mut arguments = prompt.arguments.iter().flat_map(|list| list.iter()).flatten();
-            (Target::CompletePrompt(prompt), arguments.any(|known| argument.is_some_and(|name| known.name == name)))
+            let known = any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
+            (Target::CompletePrompt(prompt), known)
         } else {
             let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
             let template = template.ok_or(RpcError::invalid_params("Unknown resource template"))?;
@@ -301,6 +301,16 @@ impl<'c> Catalog<'c> {
         let start = number.checked_sub(list * LONGEST)?;
         (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
     }
+}
+
+/// Whether an argument of the prompt is like that, by its name and whether it is required. Not read as a type where it is JSON: that would be linked.
+fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
+    let Some(arguments) = prompt.arguments else { return false };
+    arguments.own().iter().any(|argument| is(argument.name, argument.required == Some(true)))
+        || arguments.as_json().unwrap_or(RawJson::NULL).elements().any(|argument| {
+            let name = argument.get("name").and_then(RawJson::as_string).map(Text::from_json);
+            name.is_some_and(|name| is(name, argument.get("required").and_then(RawJson::as_bool) == Some(true)))
+        })
 }
 
 impl Default for Catalog<'_> {

@@ -80,6 +80,14 @@ impl<'a> RequestedSchema<'a> {
         }
     }
 
+    /// The application's own fields; none where it is JSON.
+    pub(super) const fn own(&self) -> &'a [Field<'a>] {
+        match self.0 {
+            Form::Own(fields) => fields,
+            Form::Json(_) => &[],
+        }
+    }
+
     /// The fields.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
@@ -195,21 +203,43 @@ impl Serialize for FieldSchema<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Ok(Self::Other(raw)) };
-        let read = if kind == "string" && (raw.get("enum").is_some() || raw.get("oneOf").is_some()) {
-            raw.to().map(Self::Select)
-        } else if kind == "string" {
-            raw.to().map(Self::String)
-        } else if kind == "number" || kind == "integer" {
-            raw.to().map(Self::Number)
-        } else if kind == "boolean" {
-            raw.to().map(Self::Boolean)
-        } else if kind == "array" && raw.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some()) {
-            raw.to().map(Self::SelectMany)
-        } else {
-            Ok(Self::Other(raw))
+        let read = match FieldKind::of(raw) {
+            Some(FieldKind::Select) => raw.to().map(Self::Select),
+            Some(FieldKind::String) => raw.to().map(Self::String),
+            Some(FieldKind::Number) => raw.to().map(Self::Number),
+            Some(FieldKind::Boolean) => raw.to().map(Self::Boolean),
+            Some(FieldKind::SelectMany) => raw.to().map(Self::SelectMany),
+            None => Ok(Self::Other(raw)),
         };
         read.map_err(de::Error::custom)
+    }
+}
+
+/// Which of the schemas that are allowed one in JSON is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldKind {
+    String,
+    Number,
+    Boolean,
+    Select,
+    SelectMany,
+}
+
+impl FieldKind {
+    pub(super) fn of(schema: RawJson<'_>) -> Option<Self> {
+        let kind = schema.get("type").and_then(RawJson::as_string)?;
+        let has = |schema: RawJson<'_>, one, other| schema.get(one).or(schema.get(other)).is_some();
+        if kind == "string" {
+            Some(if has(schema, "enum", "oneOf") { Self::Select } else { Self::String })
+        } else if kind == "number" || kind == "integer" {
+            Some(Self::Number)
+        } else if kind == "boolean" {
+            Some(Self::Boolean)
+        } else if kind == "array" && has(schema.get("items")?, "enum", "anyOf") {
+            Some(Self::SelectMany)
+        } else {
+            None
+        }
     }
 }
 

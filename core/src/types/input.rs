@@ -4,7 +4,10 @@ use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::macros::{payload, wrong};
-use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map};
+use super::{
+    CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, IncludeContext, List,
+    ListRootsResult, Map, RequestedSchema, Text,
+};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientCapability;
 
@@ -47,8 +50,23 @@ impl<'a> InputRequiredResult<'a> {
     /// What the client must have declared.
     #[must_use]
     pub fn needs(&self) -> ClientCapability {
-        let requests = self.input_requests.iter().flat_map(Map::iter).filter_map(|(_, request)| request.ok());
-        requests.fold(ClientCapability::NONE, |needs, request| needs.and(request.needs()))
+        let mut needs = ClientCapability::NONE;
+        self.all_questions(&mut |_, question| {
+            needs = needs.and(question.map_or(ClientCapability::NONE, InputRequest::needs));
+            true
+        });
+        needs
+    }
+
+    /// Whether all questions are like that: each with its key, none where it is JSON that asks nothing known.
+    pub(crate) fn all_questions(&self, is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool) -> bool {
+        let Some(requests) = self.input_requests else { return true };
+        requests.own().iter().all(|(key, question)| is(Text::new(key), Some(question)))
+            && requests
+                .as_json()
+                .unwrap_or(RawJson::NULL)
+                .members()
+                .all(|(key, question)| is(Text::from_json(key), InputRequest::outline(question).as_ref()))
     }
 }
 
@@ -81,6 +99,34 @@ impl<'a> InputRequest<'a> {
             Ok(Self::ListRoots)
         } else {
             Ok(Self::Other(params))
+        }
+    }
+
+    /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it can be answered. Reading all of it is for a client.
+    fn outline(question: RawJson<'a>) -> Option<Self> {
+        let method = question.get("method").and_then(RawJson::as_string)?;
+        let params = question.get("params").unwrap_or(RawJson::EMPTY);
+        let text = |key| params.get(key).and_then(RawJson::as_string).map(Text::from_json);
+        if method == "roots/list" {
+            Some(Self::ListRoots)
+        } else if method == "elicitation/create" {
+            let message = text("message")?;
+            Some(Self::Elicit(if text("mode").is_some_and(|mode| mode == "url") {
+                ElicitParams::Url(ElicitUrl { message, url: text("url")?, ..ElicitUrl::new("", "") })
+            } else {
+                let requested_schema = RequestedSchema::from_json(params.get("requestedSchema")?)?;
+                ElicitParams::Form(ElicitForm { message, ..ElicitForm::new("", requested_schema) })
+            }))
+        } else if method == "sampling/createMessage" {
+            let mut outline = CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
+            outline.messages = List::from_json(params.get("messages")?)?;
+            outline.tools =
+                params.get("tools").or(params.get("toolChoice")).filter(|tools| !tools.is_null()).map(|_| List::EMPTY);
+            outline.include_context =
+                params.get("includeContext").and_then(RawJson::as_string).and_then(IncludeContext::from_json);
+            Some(Self::CreateMessage(outline))
+        } else {
+            None
         }
     }
 

@@ -61,6 +61,15 @@ impl<'a, T> List<'a, T> {
         }
     }
 
+    /// The application's own elements; none where the list was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    #[must_use]
+    pub const fn own(&self) -> &'a [T] {
+        match self.0 {
+            Items::Slice(items) => items,
+            Items::Json(_) => &[],
+        }
+    }
+
     /// The elements. One that does not fit the type is an error of its own: the others stay readable.
     #[must_use]
     pub fn iter(&self) -> ListIter<'a, T>
@@ -207,6 +216,15 @@ impl<'a, T> Map<'a, T> {
         match self.0 {
             Entries::Slice(_) => None,
             Entries::Json(object) => Some(object),
+        }
+    }
+
+    /// The application's own entries; none where the map was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    #[must_use]
+    pub const fn own(&self) -> &'a [(&'a str, T)] {
+        match self.0 {
+            Entries::Slice(entries) => entries,
+            Entries::Json(_) => &[],
         }
     }
 

@@ -54,6 +54,7 @@ mod roots;
 mod sampling;
 mod sampling_check;
 mod sampling_content;
+mod sampling_older;
 mod select;
 mod subscription;
 mod task;

@@ -2,7 +2,7 @@
 
 use super::macros::{names, payload};
 use super::older::OrElse;
-use super::sampling_content::{AsOneBlock, OneBlockEach};
+use super::sampling_older::{AsOneBlock, OneBlockEach};
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
 use crate::lifecycle::ClientCapability;
 

@@ -123,8 +123,8 @@ impl Serialize for SelectSchema<'_> {
             Options::Plain(values) => object.serialize_field("enum", values)?,
             Options::Titled(choices) => {
                 object.serialize_field("oneOf", &Known("$mcp:DE", choices))?;
-                object.serialize_field("enum", &Known("$mcp:AC", &Column(choices, |choice| choice.value)))?;
-                object.serialize_field("enumNames", &Known("$mcp:AC", &Column(choices, |choice| choice.title)))?;
+                object.serialize_field("enum", &Known("$mcp:AC", &Column(choices, "const", |choice| choice.value)))?;
+                object.serialize_field("enumNames", &Known("$mcp:AC", &Column(choices, "title", |choice| choice.title)))?;
             }
             Options::Legacy { values, names } => {
                 object.serialize_field("enum", values)?;
@@ -139,11 +139,13 @@ impl Serialize for SelectSchema<'_> {
 }
 
 /// The texts alone, or the names alone.
-struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, fn(Choice<'a>) -> Text<'a>);
+struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, &'static str, fn(&Choice<'a>) -> Text<'a>);
 
 impl Serialize for Column<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().flatten().map(self.1))
+        let json = self.0.as_json().unwrap_or(RawJson::NULL);
+        let texts = json.elements().filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
+        serializer.collect_seq(self.0.own().iter().map(self.2).chain(texts))
     }
 }
 
