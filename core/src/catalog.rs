@@ -6,7 +6,7 @@ mod schema;
 use core::ops::Range;
 
 use crate::error::SendError;
-use crate::json::{JsonStr, RawJson, WriteError, WriteResult, Writer, write_members, write_value};
+use crate::json::{JsonStr, RawJson, WriteError, WriteResult, Writer, write_list, write_members};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::rpc::RpcError;
@@ -97,28 +97,28 @@ impl<'c> Catalog<'c> {
     /// With these tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
-        self.writers[0] = Some(|catalog, page, writer| write_value(writer, catalog.tools.get(page).unwrap_or_default()));
+        self.writers[0] = Some(|catalog, page, writer| write_list(writer, catalog.tools.get(page).unwrap_or_default()));
         Self { tools, ..self }
     }
 
     /// With these resources.
     #[must_use]
     pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
-        self.writers[1] = Some(|catalog, page, writer| write_value(writer, catalog.resources.get(page).unwrap_or_default()));
+        self.writers[1] = Some(|catalog, page, writer| write_list(writer, catalog.resources.get(page).unwrap_or_default()));
         Self { resources, ..self }
     }
 
     /// With these resource templates.
     #[must_use]
     pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
-        self.writers[2] = Some(|catalog, page, writer| write_value(writer, catalog.templates.get(page).unwrap_or_default()));
+        self.writers[2] = Some(|catalog, page, writer| write_list(writer, catalog.templates.get(page).unwrap_or_default()));
         Self { templates, ..self }
     }
 
     /// With these prompts.
     #[must_use]
     pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
-        self.writers[3] = Some(|catalog, page, writer| write_value(writer, catalog.prompts.get(page).unwrap_or_default()));
+        self.writers[3] = Some(|catalog, page, writer| write_list(writer, catalog.prompts.get(page).unwrap_or_default()));
         Self { prompts, ..self }
     }
 

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::json::{JsonStr, RawJson, WriteError, Writer, write_value};
+use crate::json::{JsonStr, RawJson, WriteError, Writer, write_payload, write_value};
 use crate::lifecycle::{ClientCapability, Revision, Revisions};
+use crate::types::SupportedVersions;
 
 /// An error that answers a request.
 ///
@@ -141,7 +142,7 @@ impl<'e> RpcError<'e> {
             }
             Data::Supported { supported, requested } => {
                 writer.put(b",\"data\":{\"supported\":")?;
-                write_value(writer, &supported)?;
+                write_payload(writer, &SupportedVersions::new(supported), None)?;
                 writer.put(b",\"requested\":")?;
                 writer.raw(requested.as_str())?;
                 writer.put(b"}")?;

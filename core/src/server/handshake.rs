@@ -4,7 +4,7 @@ use super::admit::Refusal;
 use super::event::ServerEvent;
 use super::{Scope, Server};
 use crate::error::SendError;
-use crate::json::{Addition, Additions, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Addition, Additions, Extras, RawJson, WriteError, WriteResult, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -49,7 +49,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let result = InitializeResult::new(revision, self.capabilities(), config.info).with_instructions(config.instructions);
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            write_value(writer, &result)?;
+            write_payload(writer, &result, None)?;
             writer.put(b"}")
         })?;
         let capabilities = ClientCapability::read(declared, revision);
@@ -67,7 +67,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            let write: WriteResult<'_> = &|writer, extras| write_result(writer, &result, extras);
+            let write: WriteResult<'_> = &|writer, extras| write_payload(writer, &result, Some(extras));
             self.write_result(writer, "complete", write)?;
             writer.put(b"}")
         })?;
@@ -104,6 +104,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        write_value(writer, &self.config.info)
+        write_payload(writer, &self.config.info, None)
     }
 }

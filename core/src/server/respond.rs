@@ -2,34 +2,32 @@
 
 use core::fmt;
 
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
-
 use super::pending::{Pending, Role};
 use super::{Server, sound};
 use crate::error::SendError;
 use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Extras, Payload, Pen, RawJson, WriteError, WriteResult, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
-use crate::types::{CallToolResult, ContentBlock, ElicitUrl, InputRequiredResult};
+use crate::types::tell::{Object, Shown, Tell};
+use crate::types::{ElicitUrl, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Answers with a result: anything that serializes as a JSON object.
+    /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a JSON object in a [`Json`](crate::Json).
     ///
     /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are missing.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
-    pub fn respond<T: Serialize + ?Sized>(
+    pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let write = |writer: &mut Writer<'_>, extras: Extras<'_>| write_result(writer, result, extras);
+        let write = |writer: &mut Writer<'_>, extras: Extras<'_>| write_payload(writer, result, Some(extras));
         if cfg!(target_pointer_width = "64") {
             self.respond_with(request, "complete", &write, tx)
         } else {
@@ -61,8 +59,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let content = [ContentBlock::text(data.as_str())];
-        self.respond(request, &CallToolResult::new(&content).structured_content(data), tx)
+        let block = Object("type,text,", &[&"text", &data.as_str()]);
+        let result = Object("content,structuredContent:CE,", &[&[block], &StructuredContent(&data)]);
+        let write: WriteResult<'_> = &|writer, extras| Pen::new(writer, Some(extras)).tell(&result);
+        self.respond_with(request, "complete", write, tx)
     }
 
     /// Answers `tools/call` that its arguments are not what the tool takes, and why: from 2025-11-25 on in a result with `isError`, so that the model can
@@ -77,7 +77,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
-            return self.respond(request, &Failure(why), tx);
+            let block = Object("type,text,", &[&"text", &Shown(why)]);
+            let result = Object("content,isError,", &[&[block], &true]);
+            let write: WriteResult<'_> = &|writer, extras| Pen::new(writer, Some(extras)).tell(&result);
+            return self.respond_with(request, "complete", write, tx);
         }
         self.answer(request, tx, &|_, id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32602,\"message\":\"")?;
@@ -126,7 +129,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32042,\"message\":")?;
             writer.string(message)?;
             writer.put(b",\"data\":{\"elicitations\":")?;
-            write_value(writer, pages)?;
+            Pen::new(writer, None).tell(&pages as &dyn Tell)?;
             writer.put(b"}}}")
         })
     }
@@ -152,7 +155,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !sound::input(input) {
             return Err(SendError::Value);
         }
-        let write: WriteResult<'_> = &|writer, extras| write_result(writer, input, extras);
+        let write: WriteResult<'_> = &|writer, extras| write_payload(writer, input, Some(extras));
         self.respond_with(request, "input_required", write, tx)
     }
 
@@ -237,37 +240,6 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
 fn cannot_show_pages(pending: &Pending) -> bool {
     pending.revision == Revision::V2025_11_25 && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
-}
-
-/// A tool's result: it failed, and this is why.
-struct Failure<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Failure<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("CallToolResult", 2)?;
-        object.serialize_field("content", &[Block(self.0)])?;
-        object.serialize_field("isError", &true)?;
-        object.end()
-    }
-}
-
-struct Block<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Block<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("TextContent", 2)?;
-        object.serialize_field("type", "text")?;
-        object.serialize_field("text", &Shown(self.0))?;
-        object.end()
-    }
-}
-
-struct Shown<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self.0)
-    }
 }
 
 /// The answer to the request in this slot.

@@ -2,11 +2,10 @@
 
 use core::fmt;
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload, wrong};
-use super::older::OrElse;
+use super::tell::{Tell, Teller, serialize_told};
 use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 
@@ -134,34 +133,35 @@ impl fmt::Debug for RequestedSchema<'_> {
     }
 }
 
-impl Serialize for RequestedSchema<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Properties<'a>(&'a [Field<'a>]);
-        impl Serialize for Properties<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().map(|field| (field.name, field.schema)))
-            }
-        }
-        struct Required<'a>(&'a [Field<'a>]);
-        impl Serialize for Required<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_seq(self.0.iter().filter(|field| field.required).map(|field| field.name))
-            }
-        }
+impl Tell for RequestedSchema<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Json(raw) => raw.serialize(serializer),
+            Form::Json(raw) => to.json(raw),
             Form::Own(fields) => {
-                let mut object = serializer.serialize_struct("RequestedSchema", 3)?;
-                object.serialize_field("type", "object")?;
-                object.serialize_field("properties", &Properties(fields))?;
-                if fields.iter().any(|field| field.required) {
-                    object.serialize_field("required", &Required(fields))?;
-                }
-                object.end()
+                let required = fields.iter().any(|field| field.required).then_some(Required(fields));
+                to.object("type,properties,required,", &[&"object", &Properties(fields), &required]);
             }
         }
     }
 }
+
+struct Properties<'a>(&'a [Field<'a>]);
+
+impl Tell for Properties<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.map(&mut |put| self.0.iter().for_each(|field| put(&field.name, &field.schema)));
+    }
+}
+
+struct Required<'a>(&'a [Field<'a>]);
+
+impl Tell for Required<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.list(&mut |put| self.0.iter().filter(|field| field.required).for_each(|field| put(&field.name)));
+    }
+}
+
+serialize_told!(RequestedSchema<'_>, FieldSchema<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -187,15 +187,15 @@ pub enum FieldSchema<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for FieldSchema<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for FieldSchema<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match self {
-            Self::String(schema) => schema.serialize(serializer),
-            Self::Number(schema) => schema.serialize(serializer),
-            Self::Boolean(schema) => schema.serialize(serializer),
-            Self::Select(schema) => schema.serialize(serializer),
-            Self::SelectMany(schema) => OrElse("$mcp?DE", schema, &schema.as_select()).serialize(serializer),
-            Self::Other(schema) => schema.serialize(serializer),
+            Self::String(schema) => schema.tell(to),
+            Self::Number(schema) => schema.tell(to),
+            Self::Boolean(schema) => schema.tell(to),
+            Self::Select(schema) => schema.tell(to),
+            Self::SelectMany(schema) => to.or_else("$mcp?DE", schema, &schema.as_select()),
+            Self::Other(schema) => to.json(*schema),
         }
     }
 }

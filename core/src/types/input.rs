@@ -1,9 +1,9 @@
 //! Questions of a server that travel in results and are answered in the next attempt (2026-07-28, basic/patterns/mrtr).
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{payload, wrong};
+use super::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use super::{
     CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, IncludeContext, List,
     ListRootsResult, Map, RequestedSchema, Text,
@@ -142,26 +142,22 @@ impl<'a> InputRequest<'a> {
     }
 }
 
-impl Serialize for InputRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Self::Other(raw) = self {
-            return raw.serialize(serializer);
+impl Tell for InputRequest<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let (method, params): (&'static str, Option<&dyn Tell>) = match self {
+            Self::Elicit(params) => ("elicitation/create", Some(params)),
+            Self::CreateMessage(params) => ("sampling/createMessage", Some(params)),
+            Self::ListRoots => ("roots/list", None),
+            Self::Other(raw) => return to.json(*raw),
+        };
+        match params {
+            Some(params) => to.object("method,params,", &[&method, params]),
+            None => to.object("method,", &[&method]),
         }
-        let mut object = serializer.serialize_struct("InputRequest", 2)?;
-        match self {
-            Self::Elicit(params) => {
-                object.serialize_field("method", "elicitation/create")?;
-                object.serialize_field("params", params)?;
-            }
-            Self::CreateMessage(params) => {
-                object.serialize_field("method", "sampling/createMessage")?;
-                object.serialize_field("params", params)?;
-            }
-            Self::ListRoots | Self::Other(_) => object.serialize_field("method", "roots/list")?,
-        }
-        object.end()
     }
 }
+
+serialize_told!(InputRequest<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -189,14 +185,12 @@ pub enum InputResponse<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for InputResponse<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Elicit(result) => result.serialize(serializer),
-            Self::CreateMessage(result) => result.serialize(serializer),
-            Self::ListRoots(result) => result.serialize(serializer),
-            Self::Other(raw) => raw.serialize(serializer),
-        }
+tell_one_of! {
+    InputResponse<'_> {
+        Self::Elicit(result) => result,
+        Self::CreateMessage(result) => result,
+        Self::ListRoots(result) => result,
+        Self::Other(raw) => raw,
     }
 }
 
@@ -218,3 +212,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
         read.map_err(de::Error::custom)
     }
 }
+
+payload_told! { InputRequest<'a> }
+
+payload_told! { InputResponse<'a> }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Text;
 use super::macros::wrong;
+use super::tell::{Tell, Teller};
 use crate::json::{Elements, Members, RawJson, ReadError};
 
 /// A list: a slice of the application's, or an array of a message, whose elements are read when they are asked for.
@@ -153,6 +154,15 @@ impl<T: Serialize> Serialize for List<'_, T> {
     }
 }
 
+impl<T: Tell> Tell for List<'_, T> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Items::Slice(items) => to.list(&mut |put| items.iter().for_each(|item| put(item))),
+            Items::Json(array) => to.json(array),
+        }
+    }
+}
+
 impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an array"))
@@ -283,6 +293,15 @@ impl<T: Serialize> Serialize for Map<'_, T> {
         match self.0 {
             Entries::Slice(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
             Entries::Json(object) => object.serialize(serializer),
+        }
+    }
+}
+
+impl<T: Tell> Tell for Map<'_, T> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Entries::Slice(entries) => to.map(&mut |put| entries.iter().for_each(|(key, value)| put(&Text::new(key), value))),
+            Entries::Json(object) => to.json(object),
         }
     }
 }

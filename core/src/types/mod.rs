@@ -58,7 +58,9 @@ mod sampling_older;
 mod select;
 mod subscription;
 mod task;
+pub(crate) mod tell;
 mod text;
+mod told;
 mod tool;
 
 pub use blob::{Blob, BlobError};
@@ -99,4 +101,5 @@ pub use select::{Choice, Items, Options, SelectManySchema, SelectSchema};
 pub use subscription::{SubscriptionFilter, SubscriptionParams};
 pub use task::TaskMetadata;
 pub use text::Text;
+pub(crate) use tool::StructuredContent;
 pub use tool::{CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool, ToolAnnotations, ToolExecution};

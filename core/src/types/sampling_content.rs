@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
 use super::older::{Notice, OrElse};
 use super::sampling_older as older;
+use super::tell::tell_one_of;
 use super::tool::StructuredContent;
 use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 use crate::json::{RawJson, ReadError};
@@ -32,20 +33,14 @@ pub enum SamplingContent<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for SamplingContent<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(content) => content.serialize(serializer),
-            Self::Image(content) => content.serialize(serializer),
-            Self::Audio(content) => content.or_notice(serializer),
-            Self::ToolUse(content) => {
-                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
-            }
-            Self::ToolResult(content) => {
-                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
-            }
-            Self::Other(content) => content.serialize(serializer),
-        }
+tell_one_of! {
+    SamplingContent<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content.or_notice(&content.notice()),
+        Self::ToolUse(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
+        Self::ToolResult(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
+        Self::Other(content) => content,
     }
 }
 
@@ -242,12 +237,10 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-impl Serialize for SamplingContents<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(block) => block.serialize(serializer),
-            Self::Many(blocks) => blocks.serialize(serializer),
-        }
+tell_one_of! {
+    SamplingContents<'_> {
+        Self::One(block) => block,
+        Self::Many(blocks) => blocks,
     }
 }
 

@@ -4,23 +4,21 @@
 
 use core::fmt;
 
-use serde::ser::{SerializeSeq, SerializeStruct as _};
-use serde::{Serialize, Serializer};
-
-use super::older::{Notice, OrElse};
+use super::older::Notice;
 use super::sampling_content::{UNKNOWN, show_file};
+use super::tell::{Object, Tell, Teller};
 use super::{List, SamplingContent, SamplingContents, SamplingMessage, Text};
 use crate::json::RawJson;
 
 /// The block, if there is one; all as one text, if there are several.
 pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);
 
-impl Serialize for AsOneBlock<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for AsOneBlock<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
         let mut blocks = Block::all(self.0);
         match (blocks.next(), blocks.next()) {
-            (Some(block), None) => block.serialize(serializer),
-            _ => Notice { text: self, annotations: None }.serialize(serializer),
+            (Some(block), None) => block.tell(to),
+            _ => Notice { text: self, annotations: None }.tell(to),
         }
     }
 }
@@ -41,35 +39,21 @@ impl fmt::Display for AsOneBlock<'_, '_> {
 /// A message for each block.
 pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
 
-impl Serialize for OneBlockEach<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(None)?;
-        for message in self.0.own() {
-            for content in Block::all(&message.content) {
-                seq.serialize_element(&Spoken { role: message.role.as_str().into(), content })?;
+impl Tell for OneBlockEach<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.list(&mut |put| {
+            for message in self.0.own() {
+                for block in Block::all(&message.content) {
+                    put(&Object("role,content,", &[&message.role, &block]));
+                }
             }
-        }
-        for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
-            let role = message.get("role").and_then(RawJson::as_string).map(Text::from_json).unwrap_or_default();
-            for content in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
-                seq.serialize_element(&Spoken { role, content })?;
+            for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
+                let role = message.get("role").unwrap_or(RawJson::NULL);
+                for block in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
+                    put(&Object("role,content,", &[&role, &block]));
+                }
             }
-        }
-        seq.end()
-    }
-}
-
-struct Spoken<'x, 'a> {
-    role: Text<'a>,
-    content: Block<'x, 'a>,
-}
-
-impl Serialize for Spoken<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("SamplingMessage", 2)?;
-        object.serialize_field("role", &self.role)?;
-        object.serialize_field("content", &self.content)?;
-        object.end()
+        });
     }
 }
 
@@ -94,18 +78,15 @@ impl<'x, 'a> Block<'x, 'a> {
     }
 }
 
-impl Serialize for Block<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for Block<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let notice = Notice { text: self, annotations: None };
         match self {
-            Self::Own(block) => block.serialize(serializer),
+            Self::Own(block) => block.tell(to),
             Self::Json(raw) => match text(*raw, "type") {
-                Some(kind) if kind == "tool_use" || kind == "tool_result" => {
-                    OrElse("$mcp?DE", raw, &Notice { text: self, annotations: None }).serialize(serializer)
-                }
-                Some(kind) if kind == "audio" => {
-                    OrElse("$mcp?BE", raw, &Notice { text: self, annotations: None }).serialize(serializer)
-                }
-                _ => raw.serialize(serializer),
+                Some(kind) if kind == "tool_use" || kind == "tool_result" => to.or_else("$mcp?DE", raw, &notice),
+                Some(kind) if kind == "audio" => to.or_else("$mcp?BE", raw, &notice),
+                _ => to.json(*raw),
             },
         }
     }

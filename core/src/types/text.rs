@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::tell::{Tell, Teller, payload_told};
 use crate::json::JsonStr;
 
 /// A string: the application's own, or one of a message with its escapes untouched.
@@ -153,8 +154,19 @@ impl Serialize for Text<'_> {
     }
 }
 
+impl Tell for Text<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Form::Plain(text) => to.text(text),
+            Form::Json(text) => to.json(text.into()),
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         JsonStr::deserialize(deserializer).map(Self::from_json)
     }
 }
+
+payload_told! { Text<'a> }
