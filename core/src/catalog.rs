@@ -6,7 +6,7 @@ mod schema;
 use core::ops::Range;
 
 use crate::error::SendError;
-use crate::json::{JsonStr, RawJson, WriteError, WriteResult, Writer, write_list, write_members};
+use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_list};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::rpc::RpcError;
@@ -206,28 +206,8 @@ impl<'c> Catalog<'c> {
             return server.respond_error(request.handle, &error, tx).map(|_| None);
         };
         let end = len.min(start.saturating_add(self.page_size));
-        let write = |writer: &mut Writer<'_>| {
-            writer.member(key)?;
-            match self.writers.get(list) {
-                Some(Some(write)) => write(self, start..end, writer)?,
-                _ => writer.put(b"[]")?,
-            }
-            if end < len {
-                writer.member("nextCursor")?;
-                writer.put(b"\"")?;
-                writer.unsigned((list * LONGEST + end) as u64)?;
-                writer.put(b"\"")?;
-            }
-            if writer.revision().is_modern() {
-                writer.member("ttlMs")?;
-                writer.unsigned(self.ttl_ms)?;
-                writer.member("cacheScope")?;
-                writer.string(self.scope.as_str())?;
-            }
-            Ok(())
-        };
-        let write: WriteResult<'_> = &|writer, extras| write_members(writer, extras, &write);
-        server.respond_with(request.handle, "complete", write, tx).map(|_| None)
+        let page = Page { catalog: self, list, key, start, end, is_last: end == len };
+        server.respond_with::<dyn Payload>(request.handle, "complete", &page, tx).map(|_| None)
     }
 
     /// What a request is about, or the error that answers it.
@@ -300,6 +280,42 @@ impl<'c> Catalog<'c> {
         }
         let start = number.checked_sub(list * LONGEST)?;
         (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
+    }
+}
+
+/// A part of a list.
+struct Page<'x> {
+    catalog: &'x Catalog<'x>,
+    list: usize,
+    key: &'static str,
+    start: usize,
+    end: usize,
+    is_last: bool,
+}
+
+impl Payload for Page<'_> {
+    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
+        to.members(|writer| {
+            let Self { catalog, .. } = self;
+            writer.member(self.key)?;
+            match catalog.writers.get(self.list) {
+                Some(Some(write)) => write(catalog, self.start..self.end, writer)?,
+                _ => writer.put(b"[]")?,
+            }
+            if !self.is_last {
+                writer.member("nextCursor")?;
+                writer.put(b"\"")?;
+                writer.unsigned((self.list * LONGEST + self.end) as u64)?;
+                writer.put(b"\"")?;
+            }
+            if writer.revision().is_modern() {
+                writer.member("ttlMs")?;
+                writer.unsigned(catalog.ttl_ms)?;
+                writer.member("cacheScope")?;
+                writer.string(catalog.scope.as_str())?;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -74,17 +74,32 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 
 impl Tx<'_> {
     /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may go on with an open frame.
-    pub(crate) fn frame(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn frame(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::Frame, write)
     }
 
     /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else writes.
-    pub(crate) fn begin(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn begin(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::Begin, write)
     }
 
     /// Writes the end of a frame that was fed by hand.
-    pub(crate) fn end(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn end(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::End, write)
     }
 
@@ -112,7 +127,11 @@ impl Tx<'_> {
     }
 
     /// Writes one frame, whole or not at all.
-    pub(crate) fn whole_frame(&mut self, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn whole_frame(
+        &mut self,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
     }
 
@@ -149,7 +168,7 @@ impl Tx<'_> {
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
+    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, body: &mut dyn Body) -> Result<(), SendError> {
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
             Some(open) if open.way == piece.way() => open.sent,
@@ -162,7 +181,7 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let result = write(&mut writer).and_then(|()| if piece == Piece::Begin { Ok(()) } else { writer.put(b"\n") });
+            let result = body.write(&mut writer).and_then(|()| if piece == Piece::Begin { Ok(()) } else { writer.put(b"\n") });
             let total = writer.position();
             match result {
                 // What has begun cannot be taken back: its line ends here, or nobody could write any more.
@@ -194,7 +213,7 @@ impl Tx<'_> {
             }
             // Whether the value can be written to its end is known before its beginning leaves.
             let value_fails = |result| matches!(result, Err(WriteError::Value));
-            if self.open.is_none() && value_fails(write(&mut Writer::new(&mut [], 0, revision, true))) {
+            if self.open.is_none() && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true))) {
                 return Err(SendError::Value);
             }
             self.tail = len;
@@ -205,7 +224,17 @@ impl Tx<'_> {
 }
 
 /// What a frame consists of; called again when room had to be made, so it must write the same each time.
-pub(crate) type Body<'b> = &'b mut dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError>;
+///
+/// A trait of its own for closures: the `dyn` of theirs also has ways to call them by value, which would be made for each.
+trait Body {
+    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+}
+
+impl<F: FnMut(&mut Writer<'_>) -> Result<(), WriteError>> Body for F {
+    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        self(writer)
+    }
+}
 
 /// Who writes a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

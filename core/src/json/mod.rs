@@ -31,5 +31,5 @@ pub(crate) use pen::Pen;
 pub(crate) use scan::{
     Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
 };
-pub(crate) use ser::{Addition, Additions, Extras, WriteResult, write_members, write_result, write_value};
+pub(crate) use ser::{AddedValue, Addition, Additions, Extras, WriteResult, write_result, write_value};
 pub(crate) use write::{WriteError, Writer};

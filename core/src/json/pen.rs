@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use super::marker::knows;
 use super::raw::RawJson;
-use super::ser::{Extras, Seen, serialize_into, write_raw_completed};
+use super::ser::{Extras, Seen, serialize_into, write_members, write_raw_completed};
 use super::write::{WriteError, Writer};
-use crate::types::tell::{Entries, Items, Made, Tell, Teller, first};
+use crate::types::tell::{Made, Tell, Teller, first};
 
 /// Where a [`Payload`](super::Payload) is written.
 pub struct Pen<'w, 'b, 's> {
@@ -25,6 +25,7 @@ enum Slot {
     Element,
     Member(&'static str),
     Key,
+    Value,
 }
 
 impl<'w, 'b, 's> Pen<'w, 'b, 's> {
@@ -45,34 +46,33 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
         if self.told { self.result } else { self.result.and(Err(WriteError::Value)) }
     }
 
-    /// Writes what precedes a value.
-    fn begin(&mut self) -> Result<(), WriteError> {
+    /// An object whose members `write` writes.
+    pub(crate) fn members(self, write: impl Fn(&mut Writer<'_>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+        write_members(self.writer, self.extras.unwrap_or(Extras::Nothing), write)
+    }
+
+    /// Writes what precedes a value, unless there is an error already.
+    fn begin(&mut self) -> bool {
         self.told = true;
-        match self.slot {
-            _ if self.extras.is_some() => Err(WriteError::Value),
-            Slot::Alone => Ok(()),
-            Slot::Element | Slot::Key => self.writer.separate(),
-            Slot::Member(name) => self.writer.member(name),
-        }
-    }
-
-    fn write(&mut self, write: &mut dyn FnMut(&mut Self) -> Result<(), WriteError>) {
         if self.result.is_ok() {
-            self.result = write(self);
+            self.result = match self.slot {
+                _ if self.extras.is_some() => Err(WriteError::Value),
+                Slot::Alone => Ok(()),
+                Slot::Element | Slot::Key => self.writer.separate(),
+                Slot::Value => self.writer.put(b":"),
+                Slot::Member(name) => self.writer.member(name),
+            };
         }
+        self.result.is_ok()
     }
 
-    /// One value that goes there.
-    fn put(&mut self, slot: Slot, value: &dyn Tell) -> Result<(), WriteError> {
-        self.slot = slot;
-        self.told = false;
-        value.tell(self);
-        self.result
+    fn write_made(&mut self, text: &dyn Made) -> Result<(), WriteError> {
+        self.writer.put(b"\"")?;
+        text.write(self.writer)?;
+        self.writer.put(b"\"")
     }
 
-    fn write_object(&mut self, names: &'static str, members: &[&dyn Tell]) -> Result<(), WriteError> {
-        let extras = self.extras.take();
-        self.begin()?;
+    fn write_object(&mut self, names: &'static str, members: &[&dyn Tell], extras: Option<Extras<'s>>) -> Result<(), WriteError> {
         self.writer.open(b'{')?;
         let mut seen = Seen::default();
         let mut rest = names;
@@ -83,14 +83,14 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
                 continue;
             }
             let noted = extras.map(|extras| extras.note(name)).unwrap_or_default();
-            self.extras = noted.1;
-            self.put(Slot::Member(name), *member)?;
+            (self.slot, self.extras, self.told) = (Slot::Member(name), noted.1, false);
+            member.tell(self);
+            self.result?;
             if self.told {
                 seen = seen.and(noted.0);
             }
         }
         self.extras = None;
-        self.told = true;
         if let Some(extras) = extras {
             extras.complete(seen, self.writer)?;
         }
@@ -100,65 +100,57 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
 
 impl Teller for Pen<'_, '_, '_> {
     fn text(&mut self, text: &str) {
-        self.write(&mut |pen| {
-            pen.begin()?;
-            pen.writer.string(text)
-        });
+        if self.begin() {
+            self.result = self.writer.string(text);
+        }
     }
 
     fn json(&mut self, json: RawJson<'_>) {
-        self.write(&mut |pen| match pen.extras.take() {
-            None => {
-                pen.begin()?;
-                pen.writer.raw(json.as_str())
-            }
-            Some(extras) => {
-                pen.begin()?;
-                write_raw_completed(pen.writer, json, extras)
-            }
-        });
+        let extras = self.extras.take();
+        if self.begin() {
+            self.result = match extras {
+                None => self.writer.raw(json.as_str()),
+                Some(extras) => write_raw_completed(self.writer, json, extras),
+            };
+        }
     }
 
     fn made(&mut self, text: &dyn Made) {
-        self.write(&mut |pen| {
-            pen.begin()?;
-            pen.writer.put(b"\"")?;
-            text.write(pen.writer)?;
-            pen.writer.put(b"\"")
-        });
+        if self.begin() {
+            self.result = self.write_made(text);
+        }
     }
 
     fn object(&mut self, names: &'static str, members: &[&dyn Tell]) {
-        self.write(&mut |pen| pen.write_object(names, members));
+        let extras = self.extras.take();
+        if self.begin() {
+            self.result = self.write_object(names, members, extras);
+            self.told = true;
+        }
     }
 
-    fn list(&mut self, items: Items<'_>) {
-        self.write(&mut |pen| {
-            pen.begin()?;
-            pen.writer.open(b'[')?;
-            items(&mut |item| {
-                let _ = pen.result.and_then(|()| pen.put(Slot::Element, item));
-            });
-            pen.told = true;
-            pen.result.and_then(|()| pen.writer.close(b"]"))
-        });
+    fn open(&mut self, bracket: u8) {
+        if self.begin() {
+            self.result = self.writer.open(bracket);
+            self.slot = if bracket == b'[' { Slot::Element } else { Slot::Key };
+        }
     }
 
-    fn map(&mut self, entries: Entries<'_>) {
-        self.write(&mut |pen| {
-            pen.extras = pen.extras.take().filter(|extras| !matches!(extras, Extras::Nothing));
-            pen.begin()?;
-            pen.writer.open(b'{')?;
-            entries(&mut |key, value| {
-                let _ = pen.result.and_then(|()| {
-                    pen.put(Slot::Key, key)?;
-                    pen.writer.put(b":")?;
-                    pen.put(Slot::Alone, value)
-                });
-            });
-            pen.told = true;
-            pen.result.and_then(|()| pen.writer.close(b"}"))
-        });
+    fn item(&mut self, item: &dyn Tell) {
+        let slot = self.slot;
+        item.tell(self);
+        self.slot = match slot {
+            Slot::Key => Slot::Value,
+            Slot::Value => Slot::Key,
+            slot => slot,
+        };
+    }
+
+    fn close(&mut self) {
+        if self.result.is_ok() {
+            self.result = self.writer.close(if let Slot::Element = self.slot { b"]" } else { b"}" });
+        }
+        self.told = true;
     }
 
     fn or_else(&mut self, known: &'static str, value: &dyn Tell, older: &dyn Tell) {

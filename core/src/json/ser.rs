@@ -42,14 +42,15 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
 }
 
 /// Writes an object whose members `write` writes, and adds those of `extras`.
-pub(crate) fn write_members(
+pub(super) fn write_members(
     writer: &mut Writer<'_>,
     extras: Extras<'_>,
-    write: &dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+    write: impl Fn(&mut Writer<'_>) -> Result<(), WriteError>,
 ) -> Result<(), WriteError> {
-    let object = ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }.object()?;
-    write(object.writer)?;
-    object.finish()
+    writer.open(b'{')?;
+    write(writer)?;
+    extras.complete(Seen::default(), writer)?;
+    writer.close(b"}")
 }
 
 /// What our serializer writes. Where code is scarce it comes as a `dyn`: one function writes members of all types, and what is made anew for each is only
@@ -86,7 +87,19 @@ pub(crate) struct Additions<'e> {
 }
 
 /// A member, by its key and what writes its value. An object gets fewer than 15 of them.
-pub(crate) type Addition<'e> = (&'static str, &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>);
+pub(crate) type Addition<'e> = (&'static str, &'e dyn AddedValue);
+
+/// A function that writes a value. Closures have a trait of their own here, since the `dyn` of theirs also has ways to call them by value.
+pub(crate) trait AddedValue {
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+}
+
+impl<F: Fn(&mut Writer<'_>) -> Result<(), WriteError>> AddedValue for F {
+    #[inline]
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        self(writer)
+    }
+}
 
 pub(super) struct ValueSerializer<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
@@ -442,7 +455,7 @@ impl Seen {
         for (at, (key, write)) in additions.iter().enumerate() {
             if self.0 & (1 << at) == 0 {
                 writer.member(key)?;
-                write(writer)?;
+                write.write(writer)?;
             }
         }
         Ok(())

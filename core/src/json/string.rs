@@ -43,6 +43,7 @@ impl<'f> JsonStr<'f> {
 
     /// The text between the quotes, escapes untouched.
     #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
@@ -54,6 +55,7 @@ impl<'f> JsonStr<'f> {
 
     /// The value, where it contains no escape: the usual case.
     #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
         let inner = self.inner();
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)

@@ -2,9 +2,9 @@
 
 use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::{Scope, Server};
+use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
-use crate::json::{Addition, Additions, Extras, RawJson, WriteError, WriteResult, Writer, write_payload};
+use crate::json::{Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -67,8 +67,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            let write: WriteResult<'_> = &|writer, extras| write_payload(writer, &result, Some(extras));
-            self.write_result(writer, "complete", write)?;
+            write_result::<dyn Payload>(config, writer, "complete", &result)?;
             writer.put(b"}")
         })?;
         Ok(None)
@@ -80,30 +79,30 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .with_extensions(self.config.extensions)
     }
 
-    /// Writes a result, with what those of its revision get beside what the application put into them.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    pub(super) fn write_result<W: Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError> + ?Sized>(
-        &self,
-        writer: &mut Writer<'_>,
-        result_type: &str,
-        write: &W,
-    ) -> Result<(), WriteError> {
-        let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
-        let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
-        // Made only where they are used: most results are legacy ones.
-        let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
-        let extras = if writer.revision().is_modern() {
-            members = [("resultType", &write_type)];
-            meta = [(SERVER_INFO, &write_info)];
-            additions = Additions { members: &members, meta: if self.config.name_in_results { &meta } else { &[] } };
-            Extras::Members(&additions)
-        } else {
-            Extras::Nothing
-        };
-        write(writer, extras)
-    }
-
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         write_payload(writer, &self.config.info, None)
     }
+}
+/// Writes a result, with what those of its revision get beside what the application put into them.
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(super) fn write_result<P: Payload + ?Sized>(
+    config: &ServerConfig<'_>,
+    writer: &mut Writer<'_>,
+    result_type: &str,
+    result: &P,
+) -> Result<(), WriteError> {
+    let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
+    let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
+    // Made only where they are used: most results are legacy ones.
+    let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
+    let extras = if writer.revision().is_modern() {
+        members = [("resultType", &write_type)];
+        meta = [(SERVER_INFO, &write_info)];
+        additions = Additions { members: &members, meta: if config.name_in_results { &meta } else { &[] } };
+        Extras::Members(&additions)
+    } else {
+        Extras::Nothing
+    };
+    write_payload(writer, result, Some(extras))
 }

@@ -186,7 +186,9 @@ impl Tell for First<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
         // What is not a string is left out, too.
         let json = self.0.as_json().unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string).map(Text::from_json);
-        to.list(&mut |put| self.0.own().iter().copied().chain(json.clone()).take(MAX_VALUES).for_each(|text| put(&text)));
+        to.open(b'[');
+        self.0.own().iter().copied().chain(json).take(MAX_VALUES).for_each(|text| to.item(&text));
+        to.close();
     }
 }
 

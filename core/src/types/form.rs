@@ -149,7 +149,12 @@ struct Properties<'a>(&'a [Field<'a>]);
 
 impl Tell for Properties<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        to.map(&mut |put| self.0.iter().for_each(|field| put(&field.name, &field.schema)));
+        to.open(b'{');
+        for field in self.0 {
+            to.item(&field.name);
+            to.item(&field.schema);
+        }
+        to.close();
     }
 }
 
@@ -157,7 +162,11 @@ struct Required<'a>(&'a [Field<'a>]);
 
 impl Tell for Required<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        to.list(&mut |put| self.0.iter().filter(|field| field.required).for_each(|field| put(&field.name)));
+        to.open(b'[');
+        for field in self.0.iter().filter(|field| field.required) {
+            to.item(&field.name);
+        }
+        to.close();
     }
 }
 

@@ -147,7 +147,11 @@ impl fmt::Debug for SupportedVersions<'_> {
 impl Tell for SupportedVersions<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Own(revisions) => to.list(&mut |put| revisions.iter().for_each(|revision| put(&revision.as_str()))),
+            Form::Own(revisions) => {
+                to.open(b'[');
+                revisions.iter().for_each(|revision| to.item(&revision.as_str()));
+                to.close();
+            }
             Form::Read(list) => list.tell(to),
         }
     }

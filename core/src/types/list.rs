@@ -157,7 +157,7 @@ impl<T: Serialize> Serialize for List<'_, T> {
 impl<T: Tell> Tell for List<'_, T> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Items::Slice(items) => to.list(&mut |put| items.iter().for_each(|item| put(item))),
+            Items::Slice(items) => items.tell(to),
             Items::Json(array) => to.json(array),
         }
     }
@@ -300,7 +300,14 @@ impl<T: Serialize> Serialize for Map<'_, T> {
 impl<T: Tell> Tell for Map<'_, T> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Entries::Slice(entries) => to.map(&mut |put| entries.iter().for_each(|(key, value)| put(&Text::new(key), value))),
+            Entries::Slice(entries) => {
+                to.open(b'{');
+                for (key, value) in entries {
+                    to.item(key);
+                    to.item(value);
+                }
+                to.close();
+            }
             Entries::Json(object) => to.json(object),
         }
     }

@@ -41,19 +41,19 @@ pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'
 
 impl Tell for OneBlockEach<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
-        to.list(&mut |put| {
-            for message in self.0.own() {
-                for block in Block::all(&message.content) {
-                    put(&Object("role,content,", &[&message.role, &block]));
-                }
+        to.open(b'[');
+        for message in self.0.own() {
+            for block in Block::all(&message.content) {
+                to.item(&Object("role,content,", &[&message.role, &block]));
             }
-            for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
-                let role = message.get("role").unwrap_or(RawJson::NULL);
-                for block in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
-                    put(&Object("role,content,", &[&role, &block]));
-                }
+        }
+        for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
+            let role = message.get("role").unwrap_or(RawJson::NULL);
+            for block in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
+                to.item(&Object("role,content,", &[&role, &block]));
             }
-        });
+        }
+        to.close();
     }
 }
 

@@ -145,7 +145,9 @@ impl Tell for Column<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
         let json = self.0.as_json().unwrap_or(RawJson::NULL);
         let texts = json.elements().filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
-        to.list(&mut |put| self.0.own().iter().map(self.2).chain(texts.clone()).for_each(|text| put(&text)));
+        to.open(b'[');
+        self.0.own().iter().map(self.2).chain(texts).for_each(|text| to.item(&text));
+        to.close();
     }
 }
 

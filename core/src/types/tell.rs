@@ -6,11 +6,11 @@
 
 use core::fmt;
 
-use crate::json::{Decimal, RawJson, WriteError, Writer};
+use crate::json::{Decimal, Payload, Pen, RawJson, WriteError, Writer};
 
 /// Something that says what it is.
 pub(crate) trait Tell {
-    /// Calls one method of `to`, once; or none, to be left out.
+    /// Calls one method of `to`, once, or opens and closes one list; or does nothing, to be left out.
     fn tell(&self, to: &mut dyn Teller);
 }
 
@@ -22,18 +22,16 @@ pub(crate) trait Teller {
     fn made(&mut self, text: &dyn Made);
     /// Members by their names, each of which ends with a comma: `name,title:CE,` has two, the second one for some revisions only.
     fn object(&mut self, names: &'static str, members: &[&dyn Tell]);
-    fn list(&mut self, items: Items<'_>);
-    fn map(&mut self, entries: Entries<'_>);
+    /// Items follow, or, behind `{`, keys and values in turn.
+    fn open(&mut self, bracket: u8);
+    fn item(&mut self, item: &dyn Tell);
+    /// The end of what was opened.
+    fn close(&mut self);
     /// What the revisions of a marker know (`$mcp?CE`: from the third to the fifth), and what the others get.
     fn or_else(&mut self, known: &'static str, value: &dyn Tell, older: &dyn Tell);
     /// That it must not be written.
     fn refuse(&mut self);
 }
-
-/// Hands on one item after the other.
-pub(crate) type Items<'i> = &'i mut dyn FnMut(&mut dyn FnMut(&dyn Tell));
-/// The same with keys, which are texts.
-pub(crate) type Entries<'i> = &'i mut dyn FnMut(&mut dyn FnMut(&dyn Tell, &dyn Tell));
 
 /// A text that is made while it is written.
 pub(crate) trait Made {
@@ -69,6 +67,12 @@ pub(crate) struct Object<'x>(pub(crate) &'static str, pub(crate) &'x [&'x dyn Te
 impl Tell for Object<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         to.object(self.0, self.1);
+    }
+}
+
+impl Payload for Object<'_> {
+    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
+        to.tell(self)
     }
 }
 
@@ -130,13 +134,17 @@ impl Tell for RawJson<'_> {
 
 impl<T: Tell, const N: usize> Tell for [T; N] {
     fn tell(&self, to: &mut dyn Teller) {
-        to.list(&mut |put| self.iter().for_each(|item| put(item)));
+        self.as_slice().tell(to);
     }
 }
 
 impl<T: Tell> Tell for [T] {
     fn tell(&self, to: &mut dyn Teller) {
-        to.list(&mut |put| self.iter().for_each(|item| put(item)));
+        to.open(b'[');
+        for item in self {
+            to.item(item);
+        }
+        to.close();
     }
 }
 

@@ -6,7 +6,7 @@ use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _, SerializeStru
 use serde::{Serialize, Serializer};
 
 use super::older::{Known, OrElse};
-use super::tell::{Entries, Items, Made, Tell, Teller, first};
+use super::tell::{Made, Tell, Teller, first};
 use crate::json::{ABSENT, RawJson};
 
 /// Something that tells, for any serializer.
@@ -19,13 +19,16 @@ impl Serialize for Told<'_> {
         match listener {
             Listener::Done(result) => result,
             Listener::Ready(serializer) => serializer.serialize_unit_struct(ABSENT),
-            Listener::Busy => Err(S::Error::custom("nothing was told")),
+            _ => Err(S::Error::custom("nothing was told")),
         }
     }
 }
 
 enum Listener<S: Serializer> {
     Ready(S),
+    List(S::SerializeSeq),
+    /// And whether a key is next.
+    Map(S::SerializeMap, bool),
     Done(Result<S::Ok, S::Error>),
     Busy,
 }
@@ -75,32 +78,36 @@ impl<S: Serializer> Teller for Listener<S> {
         });
     }
 
-    fn list(&mut self, items: Items<'_>) {
-        self.write(|to| {
-            let mut list = to.serialize_seq(None)?;
-            let mut result = Ok(());
-            items(&mut |item| {
-                if result.is_ok() {
-                    result = list.serialize_element(&Told(item));
-                }
-            });
-            result?;
-            list.end()
-        });
+    fn open(&mut self, bracket: u8) {
+        if let Self::Ready(serializer) = core::mem::replace(self, Self::Busy) {
+            *self = if bracket == b'[' {
+                serializer.serialize_seq(None).map_or_else(|error| Self::Done(Err(error)), Self::List)
+            } else {
+                serializer.serialize_map(None).map_or_else(|error| Self::Done(Err(error)), |map| Self::Map(map, true))
+            };
+        }
     }
 
-    fn map(&mut self, entries: Entries<'_>) {
-        self.write(|to| {
-            let mut map = to.serialize_map(None)?;
-            let mut result = Ok(());
-            entries(&mut |key, value| {
-                if result.is_ok() {
-                    result = map.serialize_key(&Told(key)).and_then(|()| map.serialize_value(&Told(value)));
-                }
-            });
-            result?;
-            map.end()
-        });
+    fn item(&mut self, item: &dyn Tell) {
+        let result = match self {
+            Self::List(list) => list.serialize_element(&Told(item)),
+            Self::Map(map, is_key) => {
+                *is_key = !*is_key;
+                if *is_key { map.serialize_value(&Told(item)) } else { map.serialize_key(&Told(item)) }
+            }
+            _ => Ok(()),
+        };
+        if let Err(error) = result {
+            *self = Self::Done(Err(error));
+        }
+    }
+
+    fn close(&mut self) {
+        *self = match core::mem::replace(self, Self::Busy) {
+            Self::List(list) => Self::Done(list.end()),
+            Self::Map(map, _) => Self::Done(map.end()),
+            other => other,
+        };
     }
 
     fn or_else(&mut self, known: &'static str, value: &dyn Tell, older: &dyn Tell) {
@@ -135,12 +142,11 @@ fn is_there(value: &dyn Tell) -> bool {
         fn object(&mut self, _: &'static str, _: &[&dyn Tell]) {
             self.0 = true;
         }
-        fn list(&mut self, _: Items<'_>) {
+        fn open(&mut self, _: u8) {
             self.0 = true;
         }
-        fn map(&mut self, _: Entries<'_>) {
-            self.0 = true;
-        }
+        fn item(&mut self, _: &dyn Tell) {}
+        fn close(&mut self) {}
         fn or_else(&mut self, _: &'static str, _: &dyn Tell, _: &dyn Tell) {
             self.0 = true;
         }
