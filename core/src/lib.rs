@@ -42,7 +42,7 @@ pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
-pub use server::{Change, ClientRequest, LogMessage, Request, Server, ServerConfig, ServerEvent};
+pub use server::{Change, ClientRequest, LogMessage, Question, Request, Server, ServerConfig, ServerEvent};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

@@ -22,6 +22,7 @@ pub use payload::{Json, Payload};
 pub use raw::{Elements, Members, RawJson};
 pub use scan::{MAX_DEPTH, SyntaxError};
 pub use ser::to_slice;
+pub(crate) use string::Chars;
 pub use string::JsonStr;
 
 pub(crate) use marker::{ABSENT, Blob};

@@ -24,6 +24,7 @@ pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
+pub use question::Question;
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};

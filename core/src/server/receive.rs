@@ -35,7 +35,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if messages.is_done() { Ok(None) } else { self.next_event_there(now, messages, tx) }
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[inline(never)]
     fn next_event_there<'f>(
         &mut self,
         now: Instant,
@@ -98,6 +98,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Requests that an application has nothing to do with.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn answer_by_itself<'f>(
         &mut self,
         id: Id<'f>,
@@ -118,6 +119,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn open_request(&mut self, now: Instant, id: Id<'_>, method: Method<'_>, context: &Context<'_>) -> Option<Slot> {
         let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
         let pending = Pending {
