@@ -77,41 +77,36 @@ impl Violation {
     /// The message it is answered with.
     #[must_use]
     pub const fn message(self) -> &'static str {
-        match self {
-            Self::NotUtf8 => "Parse error: the message is not UTF-8",
-            Self::NotJson => "Parse error: the message is not JSON",
-            Self::TooDeep => "Arrays and objects are nested too deeply",
-            Self::TooLong => "The message is longer than this peer's receive buffer",
-            Self::NotAMessage => "Neither a request nor a notification nor a response",
-            Self::DuplicateKey => "A member of the message appears twice",
-            Self::WrongJsonRpcVersion => "The member jsonrpc must be \"2.0\"",
-            Self::InvalidId => "The id must be a string or an integer",
-            Self::IdTooLong => "The id or progress token is too long",
-            Self::IdInUse => "The id belongs to a request that is still in flight",
-            Self::BatchNotAllowed => "Batches exist only in protocol version 2025-03-26, after initialize",
-            Self::EmptyBatch => "The batch is empty",
-            Self::InitializeInBatch => "initialize may not be part of a batch",
-            Self::AlreadyInitialized => "The session is initialized already",
-            Self::NotInitialized => {
-                "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta"
-            }
-            Self::UnsupportedVersion => "Unsupported protocol version",
-            Self::InvalidMeta => {
-                "params._meta must hold io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
-            }
-            Self::UnknownMethod => "Method not found",
-            Self::InvalidParams => "Invalid params",
-            Self::TooManyRequests => "Too many requests in flight",
-            Self::UnexpectedResponse => "A response to nothing",
-            // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
-            Self::InvalidResult
-            | Self::UnknownResultType
-            | Self::InputNotAllowed
-            | Self::TooManyRounds
-            | Self::UnexpectedRequest => "Invalid request",
-        }
+        let place = self as usize;
+        // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
+        if place < MESSAGES.len() { MESSAGES[place] } else { "Invalid request" }
     }
 }
+
+/// What is answered, in the order of the variants.
+const MESSAGES: [&str; 21] = [
+    "Parse error: the message is not UTF-8",
+    "Parse error: the message is not JSON",
+    "Arrays and objects are nested too deeply",
+    "The message is longer than this peer's receive buffer",
+    "Neither a request nor a notification nor a response",
+    "A member of the message appears twice",
+    "The member jsonrpc must be \"2.0\"",
+    "The id must be a string or an integer",
+    "The id or progress token is too long",
+    "The id belongs to a request that is still in flight",
+    "Batches exist only in protocol version 2025-03-26, after initialize",
+    "The batch is empty",
+    "initialize may not be part of a batch",
+    "The session is initialized already",
+    "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta",
+    "Unsupported protocol version",
+    "params._meta must hold io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities",
+    "Method not found",
+    "Invalid params",
+    "Too many requests in flight",
+    "A response to nothing",
+];
 
 impl core::fmt::Display for Violation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -214,10 +214,7 @@ macro_rules! names {
             /// The one with this name.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
-                match name {
-                    $($text => Some(Self::$variant),)+
-                    _ => None,
-                }
+                [$(Self::$variant),+].into_iter().find(|known| known.as_str() == name)
             }
 
             /// The same for a string as it came off the wire.
