@@ -2,6 +2,7 @@
 
 use super::admit::Refusal;
 use super::event::ServerEvent;
+use super::receive::refuse;
 use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
 use crate::json::{Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload};
@@ -30,7 +31,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             (version.filter(|v| v.as_string().is_some()), declared.filter(|d| d.is_object()), client)
         else {
             let message = "initialize needs protocolVersion, capabilities and clientInfo with name and version";
-            return self.refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
+            return refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
         };
         let offered = version.as_string().and_then(Revision::from_json);
         let revision = match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
@@ -41,7 +42,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     let message = "No initialize here: send each request with version 2026-07-28 in params._meta";
                     let error = RpcError::unsupported_version(supported, version).with_message(message);
                     let refusal = Refusal::new(Violation::UnsupportedVersion, error);
-                    return self.refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
+                    return refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
                 }
             },
         };
@@ -74,7 +75,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     fn capabilities(&self) -> ServerCapabilities<'c> {
-        ServerCapabilities::new(self.config.capabilities)
+        ServerCapabilities::new(self.config.capabilities())
             .with_experimental(self.config.experimental)
             .with_extensions(self.config.extensions)
     }

@@ -6,6 +6,7 @@ mod by_hand;
 mod config;
 mod deadline;
 mod event;
+mod features;
 mod file_path;
 mod handshake;
 mod listen;

@@ -157,7 +157,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        if !self.config.capabilities.contains(ServerCapability::LOGGING) {
+        if !self.config.capabilities().contains(ServerCapability::LOGGING) {
             return Err(SendError::NotAllowed);
         }
         if least.is_none_or(|least| message.level < least) {
@@ -205,7 +205,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same change.
     pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
-        if !self.config.capabilities.contains(change.kind.list_changed()) {
+        if !self.config.capabilities().contains(change.kind.list_changed()) {
             return Ok(false);
         }
         if change.next == 0 {

@@ -224,7 +224,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             Role::Request if pending.asking == 0 => {}
             Role::Request => self.orphan_calls(slot),
             _ => {
-                self.subscriptions.drop_owner(slot.index);
+                self.subscriptions.all().drop_owner(slot.index);
                 if self.acknowledging == Some(slot) {
                     self.acknowledging = None;
                 }
