@@ -9,13 +9,13 @@ pub(crate) use schema::find as find_member;
 use core::ops::Range;
 
 use crate::error::SendError;
-use crate::json::{JsonStr, RawJson, WriteError, WriteResult, Writer, write_members, write_value};
+use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_list};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
-use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Tool};
+use crate::types::{CacheScope, Prompt, Resource, ResourceTemplate, Text, Tool};
 use crate::uri_template;
 
 /// Tools, resources, templates and prompts, usually `const` and so in flash.
@@ -100,28 +100,28 @@ impl<'c> Catalog<'c> {
     /// With these tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
-        self.writers[0] = Some(|catalog, page, writer| write_value(writer, catalog.tools.get(page).unwrap_or_default()));
+        self.writers[0] = Some(|catalog, page, writer| write_list(writer, catalog.tools.get(page).unwrap_or_default()));
         Self { tools, ..self }
     }
 
     /// With these resources.
     #[must_use]
     pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
-        self.writers[1] = Some(|catalog, page, writer| write_value(writer, catalog.resources.get(page).unwrap_or_default()));
+        self.writers[1] = Some(|catalog, page, writer| write_list(writer, catalog.resources.get(page).unwrap_or_default()));
         Self { resources, ..self }
     }
 
     /// With these resource templates.
     #[must_use]
     pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
-        self.writers[2] = Some(|catalog, page, writer| write_value(writer, catalog.templates.get(page).unwrap_or_default()));
+        self.writers[2] = Some(|catalog, page, writer| write_list(writer, catalog.templates.get(page).unwrap_or_default()));
         Self { templates, ..self }
     }
 
     /// With these prompts.
     #[must_use]
     pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
-        self.writers[3] = Some(|catalog, page, writer| write_value(writer, catalog.prompts.get(page).unwrap_or_default()));
+        self.writers[3] = Some(|catalog, page, writer| write_list(writer, catalog.prompts.get(page).unwrap_or_default()));
         Self { prompts, ..self }
     }
 
@@ -186,6 +186,7 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn answer<const N: usize, const S: usize>(
         &self,
         server: &mut Server<'_, N, S>,
@@ -209,34 +210,15 @@ impl<'c> Catalog<'c> {
             return server.respond_error(request.handle, &error, tx).map(|_| None);
         };
         let end = len.min(start.saturating_add(self.page_size));
-        let write = |writer: &mut Writer<'_>| {
-            writer.member(key)?;
-            match self.writers.get(list) {
-                Some(Some(write)) => write(self, start..end, writer)?,
-                _ => writer.put(b"[]")?,
-            }
-            if end < len {
-                writer.member("nextCursor")?;
-                writer.put(b"\"")?;
-                writer.unsigned((list * LONGEST + end) as u64)?;
-                writer.put(b"\"")?;
-            }
-            if writer.revision().is_modern() {
-                writer.member("ttlMs")?;
-                writer.unsigned(self.ttl_ms)?;
-                writer.member("cacheScope")?;
-                writer.string(self.scope.as_str())?;
-            }
-            Ok(())
-        };
-        let write: WriteResult<'_> = &|writer, extras| write_members(writer, extras, &write);
-        server.respond_with(request.handle, "complete", write, tx).map(|_| None)
+        let page = Page { catalog: self, list, key, start, end, is_last: end == len };
+        server.respond_with::<dyn Payload>(request.handle, "complete", &page, tx).map(|_| None)
     }
 
     /// What a request is about, or the error that answers it.
     ///
     /// # Errors
     /// No such tool, prompt, argument or resource.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         match request.method {
             Method::ToolsCall => {
@@ -250,8 +232,8 @@ impl<'c> Catalog<'c> {
             Method::PromptsGet => {
                 let prompt = self.prompt(request.name()).ok_or(RpcError::invalid_params("Unknown prompt"))?;
                 let arguments = request.arguments();
-                let missing = prompt.arguments.iter().flat_map(|list| list.iter()).flatten().any(|argument| {
-                    argument.required == Some(true) && argument.name.as_plain().is_none_or(|name| arguments.get(name).is_none())
+                let missing = any_argument(prompt, &|name, required| {
+                    required && name.as_plain().is_none_or(|name| arguments.get(name).is_none())
                 });
                 if missing { Err(RpcError::invalid_params("A required argument is missing")) } else { Ok(Target::Prompt(prompt)) }
             }
@@ -273,8 +255,8 @@ impl<'c> Catalog<'c> {
         let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
         let (target, known) = if string("type").is_some_and(|kind| kind == "ref/prompt") {
             let prompt = self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
-            let mut arguments = prompt.arguments.iter().flat_map(|list| list.iter()).flatten();
-            (Target::CompletePrompt(prompt), arguments.any(|known| argument.is_some_and(|name| known.name == name)))
+            let known = any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
+            (Target::CompletePrompt(prompt), known)
         } else {
             let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
             let template = template.ok_or(RpcError::invalid_params("Unknown resource template"))?;
@@ -293,6 +275,7 @@ impl<'c> Catalog<'c> {
     }
 
     /// Where the page begins. A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
         let digits = cursor.as_plain()?.as_bytes();
@@ -307,6 +290,52 @@ impl<'c> Catalog<'c> {
         let start = number.checked_sub(list * LONGEST)?;
         (start > 0 && start < len && start.is_multiple_of(self.page_size)).then_some(start)
     }
+}
+
+/// A part of a list.
+struct Page<'x> {
+    catalog: &'x Catalog<'x>,
+    list: usize,
+    key: &'static str,
+    start: usize,
+    end: usize,
+    is_last: bool,
+}
+
+impl Payload for Page<'_> {
+    fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
+        to.members(|writer| {
+            let Self { catalog, .. } = self;
+            writer.member(self.key)?;
+            match catalog.writers.get(self.list) {
+                Some(Some(write)) => write(catalog, self.start..self.end, writer)?,
+                _ => writer.put(b"[]")?,
+            }
+            if !self.is_last {
+                writer.member("nextCursor")?;
+                writer.put(b"\"")?;
+                writer.unsigned((self.list * LONGEST + self.end) as u64)?;
+                writer.put(b"\"")?;
+            }
+            if writer.revision().is_modern() {
+                writer.member("ttlMs")?;
+                writer.unsigned(catalog.ttl_ms)?;
+                writer.member("cacheScope")?;
+                writer.string(catalog.scope.as_str())?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether an argument of the prompt is like that, by its name and whether it is required. Not read as a type where it is JSON: that would be linked.
+fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
+    let Some(arguments) = prompt.arguments else { return false };
+    arguments.own().iter().any(|argument| is(argument.name, argument.required == Some(true)))
+        || arguments.as_json().unwrap_or(RawJson::NULL).elements().any(|argument| {
+            let name = argument.get("name").and_then(RawJson::as_string).map(Text::from_json);
+            name.is_some_and(|name| is(name, argument.get("required").and_then(RawJson::as_bool) == Some(true)))
+        })
 }
 
 impl Default for Catalog<'_> {

@@ -37,7 +37,7 @@ pub use error::SendError;
 pub use handle::{Answered, Call, RequestHandle};
 #[cfg(feature = "alloc")]
 pub use json::OwnedJson;
-pub use json::{Elements, JsonStr, MAX_DEPTH, Members, RawJson, ReadError, SyntaxError, to_slice};
+pub use json::{Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice};
 pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
 pub use message::{Arguments, MAX_ID, Messages, Params, Position};
 pub use progress::{Amount, Progress};
@@ -45,7 +45,7 @@ pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
-pub use server::{Change, ClientRequest, LogMessage, Request, Server, ServerConfig, ServerEvent};
+pub use server::{Change, ClientRequest, LogMessage, Question, Request, Server, ServerConfig, ServerEvent};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

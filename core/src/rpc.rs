@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
-use crate::json::{JsonStr, RawJson, WriteError, Writer, write_value};
+use crate::json::{JsonStr, Pen, RawJson, WriteError, Writer, write_value};
 use crate::lifecycle::{ClientCapability, Revision, Revisions};
+use crate::types::tell::{Object, Tell};
+use crate::types::{SupportedVersions, Text};
 
 /// An error that answers a request.
 ///
@@ -110,7 +112,7 @@ impl<'e> RpcError<'e> {
         Self {
             code: ErrorCode::MissingClientCapability,
             message: "The request needs a client capability that was not declared",
-            data: Data::Required(required),
+            data: Data::Required(required, ClientCapability::write),
         }
     }
 
@@ -141,29 +143,24 @@ impl<'e> RpcError<'e> {
         writer.string(self.message)?;
         match self.data {
             Data::None => {}
-            Data::Raw(raw) => {
-                writer.put(b",\"data\":")?;
-                writer.raw(raw.as_str())?;
-            }
-            Data::Uri(uri) => {
-                writer.put(b",\"data\":{\"uri\":")?;
-                writer.raw(uri.as_json())?;
-                writer.put(b"}")?;
-            }
-            Data::Required(required) => {
+            Data::Raw(raw) => self.write_data(writer, &raw)?,
+            Data::Uri(uri) => self.write_data(writer, &Object("uri,", &[&Text::from(uri)]))?,
+            Data::Required(required, write) => {
                 writer.put(b",\"data\":{\"requiredCapabilities\":")?;
-                required.write(writer)?;
+                write(required, writer)?;
                 writer.put(b"}")?;
             }
             Data::Supported { supported, requested } => {
-                writer.put(b",\"data\":{\"supported\":")?;
-                write_value(writer, &supported)?;
-                writer.put(b",\"requested\":")?;
-                writer.raw(requested.as_str())?;
-                writer.put(b"}")?;
+                let supported = SupportedVersions::new(supported);
+                self.write_data(writer, &Object("supported,requested,", &[&supported, &requested]))?;
             }
         }
         writer.put(b"}")
+    }
+
+    fn write_data(&self, writer: &mut Writer<'_>, data: &dyn Tell) -> Result<(), WriteError> {
+        writer.put(b",\"data\":")?;
+        Pen::new(writer, None).tell(data)
     }
 }
 
@@ -172,8 +169,12 @@ enum Data<'e> {
     None,
     Raw(RawJson<'e>),
     Uri(JsonStr<'e>),
-    Required(ClientCapability),
-    Supported { supported: Revisions, requested: RawJson<'e> },
+    /// With what writes it, so that a program which never says this has no code for it.
+    Required(ClientCapability, fn(ClientCapability, &mut Writer<'_>) -> Result<(), WriteError>),
+    Supported {
+        supported: Revisions,
+        requested: RawJson<'e>,
+    },
 }
 
 /// An error that the peer answered a request of ours with.

@@ -32,6 +32,7 @@ impl Instant {
 
     /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an overflow.
     #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
         let ms = duration.as_secs().saturating_mul(1000).saturating_add(duration.subsec_nanos().div_ceil(1_000_000) as u64);

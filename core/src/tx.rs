@@ -93,17 +93,32 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 
 impl Tx<'_> {
     /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may go on with an open frame.
-    pub(crate) fn frame(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn frame(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::Frame, write)
     }
 
     /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else writes.
-    pub(crate) fn begin(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn begin(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::Begin, write)
     }
 
     /// Writes the end of a frame that was fed by hand.
-    pub(crate) fn end(&mut self, key: FrameKey, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn end(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(key, revision, Piece::End, write)
     }
 
@@ -131,13 +146,21 @@ impl Tx<'_> {
     }
 
     /// Writes one frame, whole or not at all.
-    pub(crate) fn whole_frame(&mut self, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn whole_frame(
+        &mut self,
+        revision: Revision,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
     }
 
     /// Writes a frame with something else around it, whole or not at all.
     #[cfg(feature = "http")]
-    pub(crate) fn whole_frame_around(&mut self, around: Around, write: Body<'_>) -> Result<(), SendError> {
+    pub(crate) fn whole_frame_around(
+        &mut self,
+        around: Around,
+        write: &mut impl FnMut(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), SendError> {
         self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, write)
     }
 
@@ -172,16 +195,17 @@ impl Tx<'_> {
     fn break_off(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
         let Some(around) = self.framing.broken() else { return Ok(()) };
-        let broken = self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, &mut |_| Ok(()));
+        let mut nothing = |_: &mut Writer<'_>| Ok(());
+        let broken = self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, &mut nothing);
         if broken.is_err() {
             self.open = open;
         }
         broken
     }
 
-    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
+    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, body: &mut dyn Body) -> Result<(), SendError> {
         let around = self.framing.around(key.is_response())?;
-        self.write_around(around, key, revision, piece, write)
+        self.write_around(around, key, revision, piece, body)
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
@@ -191,13 +215,13 @@ impl Tx<'_> {
         key: FrameKey,
         revision: Revision,
         piece: Piece,
-        write: Body<'_>,
+        body: &mut dyn Body,
     ) -> Result<(), SendError> {
         let mut write = |writer: &mut Writer<'_>| {
             if piece != Piece::End {
                 around.open(writer)?;
             }
-            write(writer)?;
+            body.write(writer)?;
             if piece == Piece::Begin { Ok(()) } else { around.close(writer) }
         };
         let sent = match self.open {
@@ -257,7 +281,17 @@ impl Tx<'_> {
 }
 
 /// What a frame consists of; called again when room had to be made, so it must write the same each time.
-pub(crate) type Body<'b> = &'b mut dyn FnMut(&mut Writer<'_>) -> Result<(), WriteError>;
+///
+/// A trait of its own for closures: the `dyn` of theirs also has ways to call them by value, which would be made for each.
+trait Body {
+    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+}
+
+impl<F: FnMut(&mut Writer<'_>) -> Result<(), WriteError>> Body for F {
+    fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        self(writer)
+    }
+}
 
 /// Who writes a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

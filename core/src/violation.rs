@@ -47,6 +47,8 @@ pub enum Violation {
     InvalidParams,
     /// The table of requests in flight is full.
     TooManyRequests,
+    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
+    HeaderMismatch,
     /// A response to nothing: never asked, answered twice, or not allowed in this revision.
     UnexpectedResponse,
     /// A result that is no object, or lacks what it must have.
@@ -59,8 +61,6 @@ pub enum Violation {
     TooManyRounds,
     /// A request from a modern server, which may make none.
     UnexpectedRequest,
-    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
-    HeaderMismatch,
 }
 
 impl Violation {
@@ -93,42 +93,37 @@ impl Violation {
     /// The message it is answered with.
     #[must_use]
     pub const fn message(self) -> &'static str {
-        match self {
-            Self::NotUtf8 => "Parse error: the message is not UTF-8",
-            Self::NotJson => "Parse error: the message is not JSON",
-            Self::TooDeep => "Arrays and objects are nested too deeply",
-            Self::TooLong => "The message is longer than this peer's receive buffer",
-            Self::NotAMessage => "Neither a request nor a notification nor a response",
-            Self::DuplicateKey => "A member of the message appears twice",
-            Self::WrongJsonRpcVersion => "The member jsonrpc must be \"2.0\"",
-            Self::InvalidId => "The id must be a string or an integer",
-            Self::IdTooLong => "The id or progress token is too long",
-            Self::IdInUse => "The id belongs to a request that is still in flight",
-            Self::BatchNotAllowed => "Batches exist only in protocol version 2025-03-26, after initialize",
-            Self::EmptyBatch => "The batch is empty",
-            Self::InitializeInBatch => "initialize may not be part of a batch",
-            Self::AlreadyInitialized => "The session is initialized already",
-            Self::NotInitialized => {
-                "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta"
-            }
-            Self::UnsupportedVersion => "Unsupported protocol version",
-            Self::InvalidMeta => {
-                "params._meta must hold io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities"
-            }
-            Self::UnknownMethod => "Method not found",
-            Self::InvalidParams => "Invalid params",
-            Self::TooManyRequests => "Too many requests in flight",
-            Self::HeaderMismatch => "The header fields do not agree with the message",
-            Self::UnexpectedResponse => "A response to nothing",
-            // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
-            Self::InvalidResult
-            | Self::UnknownResultType
-            | Self::InputNotAllowed
-            | Self::TooManyRounds
-            | Self::UnexpectedRequest => "Invalid request",
-        }
+        let place = self as usize;
+        // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
+        if place < MESSAGES.len() { MESSAGES[place] } else { "Invalid request" }
     }
 }
+
+/// What is answered, in the order of the variants.
+const MESSAGES: [&str; 22] = [
+    "Parse error: the message is not UTF-8",
+    "Parse error: the message is not JSON",
+    "Arrays and objects are nested too deeply",
+    "The message is longer than this peer's receive buffer",
+    "Neither a request nor a notification nor a response",
+    "A member of the message appears twice",
+    "The member jsonrpc must be \"2.0\"",
+    "The id must be a string or an integer",
+    "The id or progress token is too long",
+    "The id belongs to a request that is still in flight",
+    "Batches exist only in protocol version 2025-03-26, after initialize",
+    "The batch is empty",
+    "initialize may not be part of a batch",
+    "The session is initialized already",
+    "Send initialize first, or put io.modelcontextprotocol/protocolVersion and clientCapabilities into params._meta",
+    "Unsupported protocol version",
+    "params._meta must hold io.modelcontextprotocol/protocolVersion and io.modelcontextprotocol/clientCapabilities",
+    "Method not found",
+    "Invalid params",
+    "Too many requests in flight",
+    "The header fields do not agree with the message",
+    "A response to nothing",
+];
 
 impl core::fmt::Display for Violation {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

@@ -73,10 +73,10 @@ fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
 #[test]
 fn two_who_send_in_turns_do_not_write_into_one_frame() {
     let mut peer = Peer::session(16);
-    let own = ClientRequest::<()>::new("org.example/own", None, mcp_sansio::ClientCapability::NONE);
+    let own = ClientRequest::<mcp_sansio::RawJson>::new("org.example/own", None, mcp_sansio::ClientCapability::NONE);
     assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::More));
     assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
-    assert_eq!(peer.server.notify("notifications/own", &(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(peer.server.notify("notifications/own", &mcp_sansio::RawJson::NULL, &mut peer.tx), Err(SendError::Full));
     assert_eq!(peer.server.publish(&mut Change::tools(), &mut peer.tx), Err(SendError::Full));
     peer.drain();
     assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
@@ -224,7 +224,7 @@ impl Peer {
         }
     }
 
-    fn ask<P: serde::Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Call {
+    fn ask<P: mcp_sansio::Payload + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Call {
         let call = self.finish(|server, now, tx| server.request(now, request, tx)).expect("room");
         self.sent();
         call

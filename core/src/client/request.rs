@@ -7,7 +7,9 @@ use super::options::CallOptions;
 use super::pending::{Outgoing, Purpose};
 use crate::error::SendError;
 use crate::inflight::Slot;
-use crate::json::{Addition, Additions, Decimal, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{
+    AddedValue, Addition, Additions, Decimal, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value,
+};
 use crate::lifecycle::{Method, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::write_response_head;
@@ -122,7 +124,7 @@ impl<'c, const N: usize> Client<'c, N> {
             [(PROTOCOL_VERSION, &version), (CLIENT_CAPABILITIES, &capabilities), ("", &info), ("", &info), ("", &info)];
         let mut used = 2;
         for (wanted, addition) in [
-            (config.name_in_requests, (CLIENT_INFO, &info as &dyn Fn(&mut Writer<'_>) -> _)),
+            (config.name_in_requests, (CLIENT_INFO, &info as &dyn AddedValue)),
             (level.is_some(), (LOG_LEVEL, &write_level)),
             (options.progress, (PROGRESS_TOKEN, &write_token)),
         ] {

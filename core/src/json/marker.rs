@@ -5,7 +5,9 @@
 
 use serde::Serialize;
 
+use super::write::{WriteError, Writer};
 use crate::lifecycle::Revision;
+use crate::types::tell::Made;
 
 /// Around a string that is JSON text: ours copies it, others get the value (see [`RawJson`](super::RawJson)).
 pub(crate) const RAW: &str = "$mcp:raw";
@@ -25,6 +27,14 @@ pub(crate) fn known_until(name: &str) -> Option<Known> {
     }
 }
 
+/// Whether this revision is one of those that a marker ends with: `CE`, or `$mcp?CE`. All are where there is none.
+pub(super) fn knows(known: &str, revision: Revision) -> bool {
+    match known.as_bytes() {
+        [.., first, last] => (*first..=*last).contains(&(b'A' + revision as u8)),
+        _ => true,
+    }
+}
+
 /// A range of revisions, by their place in the order of publication.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
@@ -41,6 +51,22 @@ impl Known {
 
 /// Bytes, written as a base64 string.
 pub(crate) struct Blob<'a>(pub(crate) &'a [u8]);
+
+impl Made for Blob<'_> {
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        writer.base64(self.0)
+    }
+
+    fn show(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        for chunk in self.0.chunks(48) {
+            let mut text = [0; 64];
+            super::base64::encode(chunk, &mut text);
+            let text = text.get(..chunk.len().div_ceil(3) * 4).and_then(|text| core::str::from_utf8(text).ok());
+            f.write_str(text.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}
 
 impl Serialize for Blob<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

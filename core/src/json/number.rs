@@ -43,6 +43,10 @@ impl Decimal {
         }
     }
 
+    pub(crate) fn as_str(&self) -> &str {
+        core::str::from_utf8(self.as_bytes()).unwrap_or("0")
+    }
+
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.text.get(usize::from(self.start)..).unwrap_or_default()

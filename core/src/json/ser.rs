@@ -17,6 +17,21 @@ pub(crate) fn write_value<T: Serialize + ?Sized>(writer: &mut Writer<'_>, value:
     value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: None })
 }
 
+/// Writes a value, completed where that is due.
+#[inline]
+pub(super) fn serialize_into<T: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    value: &T,
+    extras: Option<Extras<'_>>,
+) -> Result<(), WriteError> {
+    value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras })
+}
+
+/// The same for JSON text.
+pub(super) fn write_raw_completed(writer: &mut Writer<'_>, json: RawJson<'_>, extras: Extras<'_>) -> Result<(), WriteError> {
+    ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }.raw(json.as_str())
+}
+
 /// Writes a value that must be an object, and adds the members of `extras` that it does not have.
 pub(crate) fn write_result<T: Serialize + ?Sized>(
     writer: &mut Writer<'_>,
@@ -27,14 +42,28 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
 }
 
 /// Writes an object whose members `write` writes, and adds those of `extras`.
-pub(crate) fn write_members(
+pub(super) fn write_members(
     writer: &mut Writer<'_>,
     extras: Extras<'_>,
-    write: &dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+    write: impl Fn(&mut Writer<'_>) -> Result<(), WriteError>,
 ) -> Result<(), WriteError> {
-    let object = ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }.object()?;
-    write(object.writer)?;
-    object.finish()
+    writer.open(b'{')?;
+    write(writer)?;
+    extras.complete(Seen::default(), writer)?;
+    writer.close(b"}")
+}
+
+/// What our serializer writes. Where code is scarce it comes as a `dyn`: one function writes members of all types, and what is made anew for each is only
+/// how it tells what it is.
+trait Value {
+    fn write(&self, to: ValueSerializer<'_, '_, '_>) -> Result<(), WriteError>;
+}
+
+impl<T: Serialize> Value for T {
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    fn write(&self, to: ValueSerializer<'_, '_, '_>) -> Result<(), WriteError> {
+        self.serialize(to)
+    }
 }
 
 /// How a result is written.
@@ -58,7 +87,19 @@ pub(crate) struct Additions<'e> {
 }
 
 /// A member, by its key and what writes its value. An object gets fewer than 15 of them.
-pub(crate) type Addition<'e> = (&'static str, &'e dyn Fn(&mut Writer<'_>) -> Result<(), WriteError>);
+pub(crate) type Addition<'e> = (&'static str, &'e dyn AddedValue);
+
+/// A function that writes a value. Closures have a trait of their own here, since the `dyn` of theirs also has ways to call them by value.
+pub(crate) trait AddedValue {
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+}
+
+impl<F: Fn(&mut Writer<'_>) -> Result<(), WriteError>> AddedValue for F {
+    #[inline]
+    fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        self(writer)
+    }
+}
 
 pub(super) struct ValueSerializer<'w, 'b, 's> {
     writer: &'w mut Writer<'b>,
@@ -281,16 +322,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         if name == RAW || name == BLOB {
             return value.serialize(Splice(self));
         }
-        match known_until(name) {
-            Some(known) if !known.includes(self.writer.revision()) => {
-                if known.has_older_form {
-                    value.serialize(ValueSerializer { mode: Mode::Older, ..self })
-                } else {
-                    Ok(())
-                }
-            }
-            _ => value.serialize(ValueSerializer { mode: Mode::Value, ..self }),
-        }
+        if cfg!(target_pointer_width = "64") { self.known(name, &value) } else { self.known::<dyn Value>(name, &value) }
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -359,6 +391,22 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 }
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
+    /// A value that only some revisions know.
+    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn known<T: Value + ?Sized>(self, name: &str, value: &T) -> Result<(), WriteError> {
+        match known_until(name) {
+            Some(known) if !known.includes(self.writer.revision()) => {
+                if known.has_older_form {
+                    value.write(ValueSerializer { mode: Mode::Older, ..self })
+                } else {
+                    Ok(())
+                }
+            }
+            _ => value.write(ValueSerializer { mode: Mode::Value, ..self }),
+        }
+    }
+
     fn variant(self, variant: &'static str, open: u8, close: Close) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let object = self.object()?;
         object.writer.member(variant)?;
@@ -388,9 +436,13 @@ enum Close {
 
 /// Which members that would be added are there already: a bit each, in the order of the additions.
 #[derive(Clone, Copy, Default)]
-struct Seen(u16);
+pub(super) struct Seen(u16);
 
 impl Seen {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     const META: Self = Self(1 << 15);
 
     /// The bit of this key, if it has one.
@@ -403,7 +455,7 @@ impl Seen {
         for (at, (key, write)) in additions.iter().enumerate() {
             if self.0 & (1 << at) == 0 {
                 writer.member(key)?;
-                write(writer)?;
+                write.write(writer)?;
             }
         }
         Ok(())
@@ -414,7 +466,7 @@ impl Seen {
 impl<'s> Extras<'s> {
     /// Whether a key is one of those that would be added, and what its value is to be completed with.
     #[inline(never)]
-    fn note(self, key: &str) -> (Seen, Option<Self>) {
+    pub(super) fn note(self, key: &str) -> (Seen, Option<Self>) {
         match self {
             Self::Nothing => (Seen(0), None),
             Self::Members(additions) if !additions.meta.is_empty() && same_text(key, "_meta") => {
@@ -427,7 +479,7 @@ impl<'s> Extras<'s> {
 
     /// Adds what is not there.
     #[inline(never)]
-    fn complete(self, seen: Seen, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+    pub(super) fn complete(self, seen: Seen, writer: &mut Writer<'_>) -> Result<(), WriteError> {
         match self {
             Self::Nothing => Ok(()),
             Self::Members(additions) => {
@@ -473,15 +525,16 @@ impl<'s> Compound<'_, '_, 's> {
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Element, mode: Mode::Value, extras: None })
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn element<T: Value + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
+        value.write(ValueSerializer { writer: self.writer, slot: Slot::Element, mode: Mode::Value, extras: None })
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)]
-    fn field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn field<T: Value + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
         let extras = self.note(key);
-        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
+        value.write(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
     }
 }
 
@@ -492,7 +545,7 @@ macro_rules! sequences {
             type Error = WriteError;
             #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-                self.element(value)
+                if cfg!(target_pointer_width = "64") { self.element(&value) } else { self.element::<dyn Value>(&value) }
             }
             #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn end(self) -> Result<(), WriteError> {
@@ -515,7 +568,7 @@ macro_rules! structs {
             #[cfg_attr(target_pointer_width = "64", inline(always))]
             #[cfg_attr(not(target_pointer_width = "64"), inline)]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
-                self.field(key, value)
+                if cfg!(target_pointer_width = "64") { self.field(key, &value) } else { self.field::<dyn Value>(key, &value) }
             }
             #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn end(self) -> Result<(), WriteError> {

@@ -43,6 +43,7 @@ impl<'f> JsonStr<'f> {
 
     /// The text between the quotes, escapes untouched.
     #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
@@ -54,6 +55,7 @@ impl<'f> JsonStr<'f> {
 
     /// The value, where it contains no escape: the usual case.
     #[must_use]
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
         let inner = self.inner();
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)
@@ -61,7 +63,11 @@ impl<'f> JsonStr<'f> {
 
     /// The characters of the value. A lone surrogate is read as U+FFFD.
     pub fn chars(self) -> impl Iterator<Item = char> + 'f {
-        Chars(self.inner().chars())
+        self.decoded()
+    }
+
+    pub(crate) fn decoded(self) -> Chars<'f> {
+        Chars::escaped(self.inner())
     }
 
     /// Copies the value into `out`, decoded, and returns it; `None` when it is longer than `out`.
@@ -156,7 +162,8 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
 #[inline]
 pub(crate) fn same_text(inner: &str, text: &str) -> bool {
     // Without a backslash there is only one way to write a text.
-    inner == text && is_plain(text) || (inner.len() > text.len() && inner.contains('\\') && Chars(inner.chars()).eq(text.chars()))
+    inner == text && is_plain(text)
+        || (inner.len() > text.len() && inner.contains('\\') && Chars::escaped(inner).eq(text.chars()))
 }
 
 /// Whether there is no backslash in a text that is a string's inside: then it is what that means.
@@ -166,18 +173,32 @@ fn is_plain(text: &str) -> bool {
     !text.as_bytes().contains(&b'\\')
 }
 
-/// Decodes the inside of a scanned string.
-pub(crate) struct Chars<'f>(pub(crate) core::str::Chars<'f>);
+/// The characters of a text, or of a scanned string, whose inside is decoded.
+#[derive(Clone)]
+pub(crate) struct Chars<'f> {
+    chars: core::str::Chars<'f>,
+    escaped: bool,
+}
+
+impl<'f> Chars<'f> {
+    pub(crate) fn plain(text: &'f str) -> Self {
+        Self { chars: text.chars(), escaped: false }
+    }
+
+    fn escaped(inner: &'f str) -> Self {
+        Self { chars: inner.chars(), escaped: true }
+    }
+}
 
 impl Iterator for Chars<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
-        let c = next_char(&mut self.0)?;
-        if c != '\\' {
+        let c = next_char(&mut self.chars)?;
+        if c != '\\' || !self.escaped {
             return Some(c);
         }
-        Some(match next_char(&mut self.0)? {
+        Some(match next_char(&mut self.chars)? {
             'b' => '\u{8}',
             'f' => '\u{c}',
             'n' => '\n',
@@ -191,15 +212,15 @@ impl Iterator for Chars<'_> {
 
 impl Chars<'_> {
     fn unicode_escape(&mut self) -> char {
-        let unit = hex4(&mut self.0);
+        let unit = hex4(&mut self.chars);
         if !(0xd800..0xdc00).contains(&unit) {
             return char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER);
         }
-        let mut ahead = self.0.clone();
+        let mut ahead = self.chars.clone();
         if next_char(&mut ahead) == Some('\\') && next_char(&mut ahead) == Some('u') {
             let low = hex4(&mut ahead);
             if (0xdc00..0xe000).contains(&low) {
-                self.0 = ahead;
+                self.chars = ahead;
                 return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or(char::REPLACEMENT_CHARACTER);
             }
         }

@@ -26,7 +26,7 @@ pub(crate) struct Writer<'b> {
 
 /// Why writing stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum WriteError {
+pub enum WriteError {
     /// The window is full.
     Overflow,
     /// The value cannot be written.

@@ -67,23 +67,23 @@ impl<'f> Method<'f> {
     }
 
     pub(crate) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "initialize" => Self::Initialize,
-            "ping" => Self::Ping,
-            "shutdown" => Self::Shutdown,
-            "server/discover" => Self::ServerDiscover,
-            "tools/list" => Self::ToolsList,
-            "tools/call" => Self::ToolsCall,
-            "resources/list" => Self::ResourcesList,
-            "resources/templates/list" => Self::ResourcesTemplatesList,
-            "resources/read" => Self::ResourcesRead,
-            "resources/subscribe" => Self::ResourcesSubscribe,
-            "resources/unsubscribe" => Self::ResourcesUnsubscribe,
-            "prompts/list" => Self::PromptsList,
-            "prompts/get" => Self::PromptsGet,
-            "completion/complete" => Self::CompletionComplete,
-            "logging/setLevel" => Self::LoggingSetLevel,
-            "subscriptions/listen" => Self::SubscriptionsListen,
+        Some(match NAMES.iter().position(|known| *known == name)? {
+            0 => Self::Initialize,
+            1 => Self::Ping,
+            2 => Self::Shutdown,
+            3 => Self::ServerDiscover,
+            4 => Self::ToolsList,
+            5 => Self::ToolsCall,
+            6 => Self::ResourcesList,
+            7 => Self::ResourcesTemplatesList,
+            8 => Self::ResourcesRead,
+            9 => Self::ResourcesSubscribe,
+            10 => Self::ResourcesUnsubscribe,
+            11 => Self::PromptsList,
+            12 => Self::PromptsGet,
+            13 => Self::CompletionComplete,
+            14 => Self::LoggingSetLevel,
+            15 => Self::SubscriptionsListen,
             _ => return None,
         })
     }
@@ -154,6 +154,26 @@ impl<'f> Method<'f> {
         matches!(self, Self::ToolsCall | Self::PromptsGet | Self::ResourcesRead)
     }
 }
+
+/// In the order of the variants, so that a place is a method without a table.
+const NAMES: [&str; 16] = [
+    "initialize",
+    "ping",
+    "shutdown",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+];
 
 /// A method that clients call all the time.
 #[derive(Clone, Copy)]

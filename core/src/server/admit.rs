@@ -1,6 +1,7 @@
 //! Who may ask what, and when.
 
 use super::Server;
+use super::features::Features;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Carrier, Envelope, Id, Member, Params};
@@ -48,7 +49,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             token => token.flatten(),
         };
         if !is_usual_call(method, envelope) {
-            check_params(method, &envelope.params(), modern).map_err(|message| refuse(Refusal::params(message)))?;
+            check_params(method, &envelope.params(), modern, &self.config.features)
+                .map_err(|message| refuse(Refusal::params(message)))?;
         }
         Ok(Context { hash, token, revision, capabilities, log_level })
     }
@@ -118,7 +120,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     fn admit_method<'f>(&self, method: Method<'f>, revision: Revision) -> Result<(), Refusal<'f>> {
         let allowed = match method.rule() {
-            Some(rule) => rule.allows(revision, self.config.capabilities),
+            Some(rule) => rule.allows(revision, self.config.capabilities()),
             None => self.is_own(method),
         };
         if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
@@ -184,49 +186,72 @@ fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
 
 /// The shape of the parameters, as far as all applications need it.
 #[cfg_attr(target_pointer_width = "64", inline(never))]
-fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool) -> Result<(), &'static str> {
-    let uri = |key| params.get(key).and_then(RawJson::as_string).is_some_and(is_uri);
-    let optional_string = |key| params.get(key).is_none_or(|value| value.as_string().is_some());
-    let optional_objects =
-        |key| params.get(key).is_none_or(|map| map.is_object() && map.members().all(|(_, value)| value.is_object()));
-    match method {
-        Method::ToolsCall | Method::PromptsGet if params.first_byte(Member::Name) != b'"' => Err("params.name must be a string"),
+fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool, features: &Features) -> Result<(), &'static str> {
+    let feature = match method {
+        Method::ToolsCall if params.first_byte(Member::Name) != b'"' => return Err(NAME),
         Method::ToolsCall if !matches!(params.first_byte(Member::Arguments), 0 | b'{') => {
-            Err("params.arguments must be an object")
+            return Err("params.arguments must be an object");
         }
-        Method::PromptsGet if !is_string_map(params.arguments().raw()) => Err("params.arguments must be an object of strings"),
-        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe if !uri("uri") => {
-            Err("params.uri must be a URI")
-        }
+        Method::PromptsGet => features.check_prompts,
+        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => features.check_resources,
+        Method::CompletionComplete => features.check_completion,
         Method::ToolsList | Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList
-            if !optional_string("cursor") =>
+            if !is_string_if_there(params.get("cursor")) =>
         {
-            Err("params.cursor must be a string")
-        }
-        Method::CompletionComplete => {
-            let reference = params.get("ref").is_some_and(|r| {
-                let kind = r.get("type").and_then(RawJson::as_string);
-                let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
-                kind.is_some_and(|kind| (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri")))
-            });
-            let argument = params.get("argument").is_some_and(is_string_map)
-                && params.get("argument").is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
-            match (reference, argument) {
-                (false, _) => Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri"),
-                (_, false) => Err("params.argument must have the strings name and value"),
-                _ => Ok(()),
-            }
+            return Err("params.cursor must be a string");
         }
         Method::SubscriptionsListen if !params.get("notifications").is_some_and(RawJson::is_object) => {
-            Err("params.notifications must be an object")
+            return Err("params.notifications must be an object");
         }
-        Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
-            if modern && (!optional_objects("inputResponses") || !optional_string("requestState")) =>
-        {
-            Err("params.inputResponses must be an object of objects and params.requestState a string")
-        }
+        _ => None,
+    };
+    if let Some(check) = feature {
+        check(params)?;
+    }
+    let objects = |map: RawJson<'_>| map.is_object() && map.members().all(|(_, value)| value.is_object());
+    if modern
+        && method.may_require_input()
+        && !(params.get("inputResponses").is_none_or(objects) && is_string_if_there(params.get("requestState")))
+    {
+        return Err("params.inputResponses must be an object of objects and params.requestState a string");
+    }
+    Ok(())
+}
+
+/// What methods of the capability `resources` take.
+pub(super) fn check_resources(params: &Params<'_>) -> Result<(), &'static str> {
+    let is_uri = params.get("uri").and_then(RawJson::as_string).is_some_and(is_uri);
+    if is_uri { Ok(()) } else { Err("params.uri must be a URI") }
+}
+
+/// What `prompts/get` takes.
+pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
+    if params.first_byte(Member::Name) != b'"' {
+        return Err(NAME);
+    }
+    if is_string_map(params.arguments().raw()) { Ok(()) } else { Err("params.arguments must be an object of strings") }
+}
+
+/// What `completion/complete` takes.
+pub(super) fn check_completion(params: &Params<'_>) -> Result<(), &'static str> {
+    let reference = params.get("ref").is_some_and(|r| {
+        let kind = r.get("type").and_then(RawJson::as_string);
+        let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
+        kind.is_some_and(|kind| (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri")))
+    });
+    let argument = params.get("argument").is_some_and(is_string_map)
+        && params.get("argument").is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
+    match (reference, argument) {
+        (false, _) => Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri"),
+        (_, false) => Err("params.argument must have the strings name and value"),
         _ => Ok(()),
     }
+}
+
+const NAME: &str = "params.name must be a string";
+
+fn is_string_if_there(value: Option<RawJson<'_>>) -> bool {
+    value.is_none_or(|value| value.as_string().is_some())
 }
 
 fn is_string_map(value: RawJson<'_>) -> bool {

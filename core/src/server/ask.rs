@@ -2,14 +2,12 @@
 
 use core::time::Duration;
 
-use serde::Serialize;
-
 use super::pending::{Outgoing, Purpose};
 use super::{Scope, Server, sound};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Decimal, RawJson, write_value};
+use crate::json::{Decimal, Payload, RawJson, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification_head, write_response_head};
@@ -86,7 +84,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat, a page without a URL (in 2025-11-25: or id), and a
     /// conversation in which a tool's use has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and
     /// call again.
-    pub fn request<P: Serialize + ?Sized>(
+    pub fn request<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
         request: &ClientRequest<'_, P>,
@@ -142,7 +140,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     #[allow(clippy::too_many_arguments)] // one place where a request of ours begins
-    pub(super) fn call<P: Serialize + ?Sized>(
+    pub(super) fn call<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
         method: &str,
@@ -168,7 +166,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             writer.string(method)?;
             if let Some(params) = params {
                 writer.put(b",\"params\":")?;
-                write_value(writer, params)?;
+                write_payload(writer, params, None)?;
             }
             writer.put(b"}")
         })?;

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::features::Features;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerCapability};
 use crate::types::meta::check_declared;
@@ -19,8 +20,8 @@ use crate::types::{CacheScope, Implementation, LoggingLevel};
 pub struct ServerConfig<'c> {
     /// Name and version, told in `initialize` and in each modern result.
     pub info: Implementation<'c>,
-    /// What is offered. Methods behind anything else are answered with -32601.
-    pub capabilities: ServerCapability,
+    capabilities: ServerCapability,
+    pub(super) features: Features,
     /// How a model should use the server.
     pub instructions: Option<&'c str>,
     /// The object `capabilities.experimental`.
@@ -63,6 +64,7 @@ impl<'c> ServerConfig<'c> {
         Self {
             info,
             capabilities,
+            features: Features::of(capabilities),
             instructions: None,
             experimental: None,
             extensions: None,
@@ -88,6 +90,20 @@ impl<'c> ServerConfig<'c> {
     /// What is wrong. Worth a test, or a line at start-up.
     pub fn check(&self) -> Result<(), &'static str> {
         check_declared(self.experimental, self.extensions)
+    }
+
+    /// What is offered. Methods behind anything else are answered with -32601.
+    #[must_use]
+    pub const fn capabilities(&self) -> ServerCapability {
+        self.capabilities
+    }
+
+    /// The same configuration of a server that offers something else.
+    #[must_use]
+    pub const fn with_capabilities(mut self, capabilities: ServerCapability) -> Self {
+        self.capabilities = capabilities;
+        self.features = Features::of(capabilities);
+        self
     }
 
     /// Sets [`instructions`](Self::instructions).

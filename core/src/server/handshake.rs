@@ -2,9 +2,10 @@
 
 use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::{Scope, Server};
+use super::receive::refuse;
+use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
-use crate::json::{Addition, Additions, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{RpcError, write_response_head};
@@ -30,7 +31,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             (version.filter(|v| v.as_string().is_some()), declared.filter(|d| d.is_object()), client)
         else {
             let message = "initialize needs protocolVersion, capabilities and clientInfo with name and version";
-            return self.refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
+            return refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
         };
         let offered = version.as_string().and_then(Revision::from_json);
         let revision = match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
@@ -41,7 +42,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     let message = "No initialize here: send each request with version 2026-07-28 in params._meta";
                     let error = RpcError::unsupported_version(supported, version).with_message(message);
                     let refusal = Refusal::new(Violation::UnsupportedVersion, error);
-                    return self.refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
+                    return refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
                 }
             },
         };
@@ -49,7 +50,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let result = InitializeResult::new(revision, self.capabilities(), config.info).with_instructions(config.instructions);
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            write_value(writer, &result)?;
+            write_payload(writer, &result, None)?;
             writer.put(b"}")
         })?;
         let capabilities = ClientCapability::read(declared, revision);
@@ -67,43 +68,42 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             .cache_scope(config.discover_scope);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-            let write: WriteResult<'_> = &|writer, extras| write_result(writer, &result, extras);
-            self.write_result(writer, "complete", write)?;
+            write_result::<dyn Payload>(config, writer, "complete", &result)?;
             writer.put(b"}")
         })?;
         Ok(None)
     }
 
     fn capabilities(&self) -> ServerCapabilities<'c> {
-        ServerCapabilities::new(self.config.capabilities)
+        ServerCapabilities::new(self.config.capabilities())
             .with_experimental(self.config.experimental)
             .with_extensions(self.config.extensions)
     }
 
-    /// Writes a result, with what those of its revision get beside what the application put into them.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    pub(super) fn write_result<W: Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError> + ?Sized>(
-        &self,
-        writer: &mut Writer<'_>,
-        result_type: &str,
-        write: &W,
-    ) -> Result<(), WriteError> {
-        let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
-        let write_info = |writer: &mut Writer<'_>| self.write_info(writer);
-        // Made only where they are used: most results are legacy ones.
-        let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
-        let extras = if writer.revision().is_modern() {
-            members = [("resultType", &write_type)];
-            meta = [(SERVER_INFO, &write_info)];
-            additions = Additions { members: &members, meta: if self.config.name_in_results { &meta } else { &[] } };
-            Extras::Members(&additions)
-        } else {
-            Extras::Nothing
-        };
-        write(writer, extras)
-    }
-
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        write_value(writer, &self.config.info)
+        write_payload(writer, &self.config.info, None)
     }
+}
+/// Writes a result, with what those of its revision get beside what the application put into them.
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(super) fn write_result<P: Payload + ?Sized>(
+    config: &ServerConfig<'_>,
+    writer: &mut Writer<'_>,
+    result_type: &str,
+    result: &P,
+) -> Result<(), WriteError> {
+    let write_type = |writer: &mut Writer<'_>| writer.string(result_type);
+    let write_info = |writer: &mut Writer<'_>| write_payload(writer, &config.info, None);
+    // Made only where they are used: most results are legacy ones.
+    let (members, meta, additions): ([Addition<'_>; 1], [Addition<'_>; 1], Additions<'_>);
+    let extras = if writer.revision().is_modern() {
+        members = [("resultType", &write_type)];
+        meta = [(SERVER_INFO, &write_info)];
+        additions = Additions { members: &members, meta: if config.name_in_results { &meta } else { &[] } };
+        Extras::Members(&additions)
+    } else {
+        Extras::Nothing
+    };
+    write_payload(writer, result, Some(extras))
 }

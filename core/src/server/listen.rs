@@ -3,7 +3,9 @@
 use super::Server;
 use super::admit::Refusal;
 use super::event::ServerEvent;
+use super::features::Session;
 use super::pending::{Pending, Role};
+use super::receive::{answer_empty, refuse};
 use super::respond::{key, told};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
@@ -70,15 +72,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
-        let (wanted, uris) = match Wanted::read(filter, self.config.capabilities) {
+        let (wanted, uris) = match Wanted::read(filter, self.config.capabilities()) {
             Ok(parts) => parts,
-            Err(message) => return self.refuse(Some(id), Revision::LATEST, Refusal::params(message), tx),
+            Err(message) => return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx),
         };
         let slot = match self.acknowledging {
             Some(slot) => slot,
             None => match self.open_listen(id, wanted, uris, exchange) {
                 Some(slot) => slot,
-                None => return self.refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
+                None => return refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
             },
         };
         let subscriptions = &self.subscriptions;
@@ -149,43 +151,42 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         pending.id.set(id);
         if wanted.contains(Wanted::UPDATES) {
             for uri in uris.elements().filter_map(RawJson::as_string) {
-                self.subscriptions.insert(slot.index, hash_text(uri));
+                self.subscriptions.all().insert(slot.index, hash_text(uri));
             }
         }
         Some(slot)
     }
+}
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(super) fn subscribe<'f>(
-        &mut self,
-        id: Id<'f>,
-        revision: Revision,
-        params: &Params<'f>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
-        let hash = hash_text(uri);
-        if !self.subscriptions.has_room() && !self.subscriptions.contains(LEGACY, hash) {
-            return self.refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
-        }
-        self.answer_empty(id, revision, tx)?;
-        self.subscriptions.insert(LEGACY, hash);
-        Ok(Some(ServerEvent::Subscribed { uri }))
+pub(super) fn subscribe<'f>(
+    session: &mut Session<'_>,
+    id: Id<'f>,
+    revision: Revision,
+    params: &Params<'f>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
+    let hash = hash_text(uri);
+    let subscribed = &mut session.subscribed;
+    if !subscribed.has_room() && !subscribed.contains(LEGACY, hash) {
+        return refuse(Some(id), revision, Violation::TooManyRequests.into(), tx);
     }
+    answer_empty(id, revision, tx)?;
+    subscribed.insert(LEGACY, hash);
+    Ok(Some(ServerEvent::Subscribed { uri }))
+}
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(super) fn unsubscribe<'f>(
-        &mut self,
-        id: Id<'f>,
-        revision: Revision,
-        params: &Params<'f>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
-        self.answer_empty(id, revision, tx)?;
-        self.subscriptions.remove(LEGACY, hash_text(uri));
-        Ok(Some(ServerEvent::Unsubscribed { uri }))
-    }
+pub(super) fn unsubscribe<'f>(
+    session: &mut Session<'_>,
+    id: Id<'f>,
+    revision: Revision,
+    params: &Params<'f>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    let Some(uri) = params.get("uri").and_then(RawJson::as_string) else { return Ok(None) };
+    answer_empty(id, revision, tx)?;
+    session.subscribed.remove(LEGACY, hash_text(uri));
+    Ok(Some(ServerEvent::Unsubscribed { uri }))
 }
 
 /// What a `subscriptions/listen` is told of.
@@ -249,13 +250,30 @@ impl<const S: usize> Subscriptions<S> {
     }
 
     pub(super) fn contains(&self, owner: u16, uri: u64) -> bool {
-        self.position(owner, uri).is_some()
+        position(&self.owners, &self.uris, owner, uri).is_some()
     }
 
+    /// All of them, whatever the size of the table.
+    pub(super) fn all(&mut self) -> Subscribed<'_> {
+        Subscribed { owners: &mut self.owners, uris: &mut self.uris }
+    }
+}
+
+/// The same without its size.
+pub(super) struct Subscribed<'s> {
+    owners: &'s mut [u16],
+    uris: &'s mut [u64],
+}
+
+impl Subscribed<'_> {
     pub(super) fn drop_owner(&mut self, owner: u16) {
         for slot in self.owners.iter_mut().filter(|slot| **slot == owner) {
             *slot = NOBODY;
         }
+    }
+
+    fn contains(&self, owner: u16, uri: u64) -> bool {
+        position(self.owners, self.uris, owner, uri).is_some()
     }
 
     fn has_room(&self) -> bool {
@@ -274,14 +292,14 @@ impl<const S: usize> Subscriptions<S> {
     }
 
     fn remove(&mut self, owner: u16, uri: u64) {
-        if let Some(slot) = self.position(owner, uri).and_then(|at| self.owners.get_mut(at)) {
+        if let Some(slot) = position(self.owners, self.uris, owner, uri).and_then(|at| self.owners.get_mut(at)) {
             *slot = NOBODY;
         }
     }
+}
 
-    fn position(&self, owner: u16, uri: u64) -> Option<usize> {
-        self.owners.iter().zip(&self.uris).position(|entry| entry == (&owner, &uri))
-    }
+fn position(owners: &[u16], uris: &[u64], owner: u16, uri: u64) -> Option<usize> {
+    owners.iter().zip(uris).position(|entry| entry == (&owner, &uri))
 }
 
 /// Owner of what a legacy client subscribed to.

@@ -8,6 +8,7 @@ mod deadline;
 mod event;
 #[cfg(feature = "http")]
 mod exchanges;
+mod features;
 mod file_path;
 mod handshake;
 mod listen;
@@ -28,6 +29,7 @@ pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
 pub use owned::OwnedRequest;
+pub use question::Question;
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};

@@ -1,18 +1,16 @@
 //! What a server tells without being asked each time: progress, log messages, changes.
 
-use serde::Serialize;
-
 use super::Server;
 use super::listen::{LEGACY, Wanted, write_subscription_id};
 use super::pending::Role;
 use crate::error::SendError;
 use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::write_value;
+use crate::json::{Payload, write_payload};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{IdText, hash_str};
 use crate::progress::Progress;
-use crate::rpc::{write_notification, write_notification_head};
+use crate::rpc::write_notification_head;
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
@@ -24,7 +22,7 @@ pub struct LogMessage<'a, T: ?Sized> {
     pub level: LoggingLevel,
     /// Who says it.
     pub logger: Option<&'a str>,
-    /// What: a string, or anything that serializes.
+    /// What: a string, or anything else that a message can carry.
     pub data: &'a T,
 }
 
@@ -127,7 +125,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten it. [`SendError::NotAllowed`] when the capability
     /// `logging` is not declared.
-    pub fn log<T: Serialize + ?Sized>(
+    pub fn log<T: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
         message: &LogMessage<'_, T>,
@@ -143,7 +141,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// As [`log`](Self::log).
-    pub fn log_unrelated<T: Serialize + ?Sized>(
+    pub fn log_unrelated<T: Payload + ?Sized>(
         &mut self,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
@@ -152,14 +150,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.write_log(self.fallback_revision(), level, message, tx)
     }
 
-    fn write_log<T: Serialize + ?Sized>(
+    fn write_log<T: Payload + ?Sized>(
         &self,
         revision: Revision,
         least: Option<LoggingLevel>,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        if !self.config.capabilities.contains(ServerCapability::LOGGING) {
+        if !self.config.capabilities().contains(ServerCapability::LOGGING) {
             return Err(SendError::NotAllowed);
         }
         if least.is_none_or(|least| message.level < least) {
@@ -175,7 +173,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 writer.string(logger)?;
             }
             writer.put(b",\"data\":")?;
-            write_value(writer, message.data)?;
+            write_payload(writer, message.data, None)?;
             writer.put(b"}}")
         })?;
         Ok(Answered::Sent)
@@ -186,7 +184,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
     /// what has a method of its own, since only that knows whether the client may be told.
-    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn notify<P: Payload + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.scope.filter(|scope| scope.ready) else { return Err(SendError::NotAllowed) };
         let url = method != "notifications/elicitation/complete"
             || scope.revision == Revision::V2025_11_25 && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
@@ -194,7 +192,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::NotAllowed);
         }
         tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| {
-            write_notification(writer, method, params)
+            write_notification_head(writer, method)?;
+            write_payload(writer, params, None)?;
+            writer.put(b"}")
         })
     }
 
@@ -205,7 +205,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same change.
     pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
-        if !self.config.capabilities.contains(change.kind.list_changed()) {
+        if !self.config.capabilities().contains(change.kind.list_changed()) {
             return Ok(false);
         }
         if change.next == 0 {

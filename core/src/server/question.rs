@@ -1,13 +1,64 @@
-//! The questions of the modern era, asked of a legacy client.
+//! The questions of the modern era: asked by their types, and asked of a legacy client.
 
-use super::{ClientRequest, Server};
+use super::{ClientRequest, Server, sound};
 use crate::error::SendError;
-use crate::handle::{Call, RequestHandle};
+use crate::handle::{Answered, Call, RequestHandle};
+use crate::json::Payload;
+use crate::lifecycle::{ClientCapability, Revision};
 use crate::time::Instant;
 use crate::tx::Tx;
-use crate::types::InputRequest;
+use crate::types::tell::{Object, Tell, Teller};
+use crate::types::{CreateMessageParams, ElicitForm, ElicitParams, ElicitUrl, InputRequest};
+
+/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitForm`], [`ElicitUrl`], [`CreateMessageParams`] and [`InputRequest`].
+pub trait Question {
+    #[doc(hidden)]
+    fn asked(&self) -> Asked<'_>;
+}
+
+/// How it is asked.
+pub struct Asked<'x> {
+    method: &'static str,
+    params: Option<&'x dyn Tell>,
+    needs: ClientCapability,
+    is_sound: bool,
+}
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// The same as [`input_required`](Self::input_required) by the types of the questions, each with a key of its own. A small program has only those in it that
+    /// it asks.
+    ///
+    /// `state` comes back with the client's next attempt. A client can read and change it: protect what must not be.
+    ///
+    /// # Errors
+    /// As [`input_required`](Self::input_required).
+    pub fn ask_first(
+        &mut self,
+        request: RequestHandle,
+        questions: &[(&str, &dyn Question)],
+        state: Option<&str>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+        let mut is_sound = state.is_some() || !questions.is_empty();
+        for (at, (key, question)) in questions.iter().enumerate() {
+            let asked = question.asked();
+            if !pending.capabilities.contains(asked.needs) {
+                return Err(SendError::NotAllowed);
+            }
+            is_sound &= asked.is_sound && !questions.iter().take(at).any(|(other, _)| other == key);
+        }
+        if !pending.revision.is_modern() || !pending.may_require_input {
+            return Err(SendError::NotAllowed);
+        }
+        if !is_sound {
+            return Err(SendError::Value);
+        }
+        let questions = (!questions.is_empty()).then_some(Questions(questions));
+        let result = Object("resultType,inputRequests,requestState,", &[&"input_required", &questions, &state]);
+        self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
+    }
+
     /// Asks a legacy client, on behalf of a request, what a modern one is asked by [`input_required`](Self::input_required). For whoever has one handler for both.
     ///
     /// # Errors
@@ -26,6 +77,62 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             InputRequest::ListRoots => self.request(now, &ClientRequest::roots().on_behalf_of(on_behalf_of), tx),
             InputRequest::Other(_) => Err(SendError::NotAllowed),
+        }
+    }
+}
+
+struct Questions<'x>(&'x [(&'x str, &'x dyn Question)]);
+
+impl Tell for Questions<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.open(b'{');
+        for (key, question) in self.0 {
+            to.item(key);
+            let asked = question.asked();
+            match asked.params {
+                Some(params) => to.item(&Object("method,params,", &[&asked.method, &params])),
+                None => to.item(&Object("method,", &[&asked.method])),
+            }
+        }
+        to.close();
+    }
+}
+
+impl Question for ElicitParams<'_> {
+    fn asked(&self) -> Asked<'_> {
+        let is_sound = sound::elicitation(self, Revision::LATEST);
+        Asked { method: "elicitation/create", params: Some(self), needs: self.needs(), is_sound }
+    }
+}
+
+impl Question for ElicitForm<'_> {
+    fn asked(&self) -> Asked<'_> {
+        let is_sound = self.requested_schema.can_be_sent(Revision::LATEST);
+        Asked { method: "elicitation/create", params: Some(self), needs: ClientCapability::ELICITATION_FORM, is_sound }
+    }
+}
+
+impl Question for ElicitUrl<'_> {
+    fn asked(&self) -> Asked<'_> {
+        let is_sound = self.is_valid(Revision::LATEST);
+        Asked { method: "elicitation/create", params: Some(self), needs: ClientCapability::ELICITATION_URL, is_sound }
+    }
+}
+
+impl Question for CreateMessageParams<'_> {
+    fn asked(&self) -> Asked<'_> {
+        let is_sound = sound::sampling(self, Revision::LATEST);
+        Asked { method: "sampling/createMessage", params: Some(self), needs: self.needs(), is_sound }
+    }
+}
+
+impl Question for InputRequest<'_> {
+    fn asked(&self) -> Asked<'_> {
+        match self {
+            Self::Elicit(params) => params.asked(),
+            Self::CreateMessage(params) => params.asked(),
+            Self::ListRoots => Asked { method: "roots/list", params: None, needs: ClientCapability::ROOTS, is_sound: true },
+            Self::Other(_) => Asked { method: "", params: None, needs: ClientCapability::NONE, is_sound: false },
         }
     }
 }

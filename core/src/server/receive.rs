@@ -1,10 +1,11 @@
 //! From a message to an event.
 
+use super::Server;
 use super::admit::{Context, Refusal};
 use super::event::{Request, ServerEvent};
+use super::features::Session;
 use super::pending::{Pending, Purpose, Role};
 use super::respond::has_begun;
-use super::{Scope, Server};
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
@@ -70,7 +71,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                     carrier: messages.carrier(),
                                 })));
                             }
-                            self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
+                            refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
                         }
                         Ok(context) => {
                             let event =
@@ -78,7 +79,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                             // A call writes at most one frame, so between the messages of a batch it returns.
                             event.or(messages.in_batch().then_some(ServerEvent::Pinged))
                         }
-                        Err((revision, refusal)) => self.refuse(refusal.id(id), revision, refusal, tx)?,
+                        Err((revision, refusal)) => refuse(refusal.id(id), revision, refusal, tx)?,
                     }
                 }
                 Item::Message(Kind::Notification { method }) => {
@@ -94,7 +95,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     None
                 }
                 Item::Batch => {
-                    let event = self.refuse(None, self.fallback_revision(), Violation::BatchNotAllowed.into(), tx)?;
+                    let event = refuse(None, self.fallback_revision(), Violation::BatchNotAllowed.into(), tx)?;
                     messages.finish();
                     return Ok(event);
                 }
@@ -109,6 +110,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Requests that an application has nothing to do with.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn answer_by_itself<'f>(
         &mut self,
         id: Id<'f>,
@@ -121,15 +123,25 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         match method {
             Method::Initialize => self.initialize(id, params, tx),
             Method::ServerDiscover => self.discover(id, tx),
-            Method::LoggingSetLevel => self.set_level(id, revision, params, tx),
-            Method::ResourcesSubscribe => self.subscribe(id, revision, params, tx),
-            Method::ResourcesUnsubscribe => self.unsubscribe(id, revision, params, tx),
+            Method::LoggingSetLevel | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+                let features = &self.config.features;
+                let answer = match method {
+                    Method::LoggingSetLevel => features.set_level,
+                    Method::ResourcesSubscribe => features.subscribe,
+                    _ => features.unsubscribe,
+                };
+                // Whoever declared it has it; others do not come here.
+                let Some(answer) = answer else { return Ok(None) };
+                let log_level = self.scope.as_mut().map(|scope| &mut scope.log_level);
+                answer(&mut Session { subscribed: self.subscriptions.all(), log_level }, id, revision, params, tx)
+            }
             Method::SubscriptionsListen => self.listen(id, params, carrier.exchange(), tx),
-            Method::Shutdown => self.answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown)),
-            _ => self.answer_empty(id, revision, tx).map(|()| None),
+            Method::Shutdown => answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown)),
+            _ => answer_empty(id, revision, tx).map(|()| None),
         }
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn open_request(
         &mut self,
         now: Instant,
@@ -238,49 +250,46 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
         // An answer with an id that is in use would end the request that uses it.
         let id = id.filter(|id| self.requests.find(*id, id.hash()).is_none());
-        self.refuse(id, self.fallback_revision(), violation.into(), tx)
+        refuse(id, self.fallback_revision(), violation.into(), tx)
     }
+}
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(super) fn refuse<'f>(
-        &mut self,
-        id: Option<Id<'_>>,
-        revision: Revision,
-        refusal: Refusal<'_>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-            write_error(writer, id.map(Id::as_str), &refusal.error)?;
-            #[cfg(feature = "http")]
-            writer.set_status(refusal.violation.http_status(revision));
-            Ok(())
-        })?;
-        Ok(Some(ServerEvent::Violation(refusal.violation)))
+pub(super) fn set_level<'f>(
+    session: &mut Session<'_>,
+    id: Id<'f>,
+    revision: Revision,
+    params: &Params<'f>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
+    let Some(level) = level else {
+        return refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
+    };
+    answer_empty(id, revision, tx)?;
+    if let Some(log_level) = &mut session.log_level {
+        **log_level = level;
     }
+    Ok(Some(ServerEvent::LogLevel(level)))
+}
 
-    /// `{}` is the answer.
-    pub(super) fn answer_empty(&mut self, id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-            write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
-        })
-    }
+/// Answers with an error, and says what was wrong.
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(super) fn refuse<'f>(
+    id: Option<Id<'_>>,
+    revision: Revision,
+    refusal: Refusal<'_>,
+    tx: &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError> {
+    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        write_error(writer, id.map(Id::as_str), &refusal.error)?;
+        #[cfg(feature = "http")]
+        writer.set_status(refusal.violation.http_status(revision));
+        Ok(())
+    })?;
+    Ok(Some(ServerEvent::Violation(refusal.violation)))
+}
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn set_level<'f>(
-        &mut self,
-        id: Id<'f>,
-        revision: Revision,
-        params: &Params<'f>,
-        tx: &mut Tx<'_>,
-    ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let level = params.get("level").and_then(RawJson::as_string).and_then(LoggingLevel::from_json);
-        let Some(level) = level else {
-            return self.refuse(Some(id), revision, Refusal::params("Unknown log level"), tx);
-        };
-        self.answer_empty(id, revision, tx)?;
-        if let Some(Scope { log_level, .. }) = &mut self.scope {
-            *log_level = level;
-        }
-        Ok(Some(ServerEvent::LogLevel(level)))
-    }
+/// `{}` is the answer.
+pub(super) fn answer_empty(id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    tx.frame(FrameKey::ANSWER, revision, &mut |writer| write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}"))
 }

@@ -2,40 +2,37 @@
 
 use core::fmt;
 
-use serde::ser::SerializeStruct as _;
-use serde::{Serialize, Serializer};
-
+use super::handshake::write_result;
 use super::pending::{Pending, Role};
 use super::{Server, sound};
 use crate::error::SendError;
 use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value};
+use crate::json::{Payload, Pen, RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
-use crate::types::{CallToolResult, ContentBlock, ElicitUrl, InputRequiredResult};
+use crate::types::tell::{Object, Shown, Tell};
+use crate::types::{ElicitUrl, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Answers with a result: anything that serializes as a JSON object.
+    /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a JSON object in a [`Json`](crate::Json).
     ///
     /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are missing.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
-    pub fn respond<T: Serialize + ?Sized>(
+    pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let write = |writer: &mut Writer<'_>, extras: Extras<'_>| write_result(writer, result, extras);
         if cfg!(target_pointer_width = "64") {
-            self.respond_with(request, "complete", &write, tx)
+            self.respond_with(request, "complete", result, tx)
         } else {
             // One function for results of all types: what is made anew for each is only how it is written.
-            let write: WriteResult<'_> = &write;
-            self.respond_with(request, "complete", write, tx)
+            self.respond_with::<dyn Payload>(request, "complete", &result, tx)
         }
     }
 
@@ -61,8 +58,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let content = [ContentBlock::text(data.as_str())];
-        self.respond(request, &CallToolResult::new(&content).structured_content(data), tx)
+        let block = Object("type,text,", &[&"text", &data.as_str()]);
+        let result = Object("content,structuredContent:CE,", &[&[block], &StructuredContent(&data)]);
+        self.respond_with::<dyn Payload>(request, "complete", &result, tx)
     }
 
     /// Answers `tools/call` that its arguments are not what the tool takes, and why: from 2025-11-25 on in a result with `isError`, so that the model can
@@ -77,9 +75,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
-            return self.respond(request, &Failure(why), tx);
+            let block = Object("type,text,", &[&"text", &Shown(why)]);
+            let result = Object("content,isError,", &[&[block], &true]);
+            return self.respond_with::<dyn Payload>(request, "complete", &result, tx);
         }
-        self.answer(request, tx, &|_, id, writer| {
+        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32602,\"message\":\"")?;
             writer.display(why)?;
             writer.put(b"\"}}")
@@ -100,7 +100,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if error.code == ErrorCode::UrlElicitationRequired && self.requests.get(request.0).is_some_and(cannot_show_pages) {
             return Err(SendError::NotAllowed);
         }
-        self.answer(request, tx, &|_, id, writer| write_error(writer, Some(id), error))
+        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| write_error(writer, Some(id), error))
     }
 
     /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in 2026-07-28, [`SendError::NotAllowed`]).
@@ -122,11 +122,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pages.is_empty() || !pages.iter().all(|page| page.is_valid(Revision::V2025_11_25)) {
             return Err(SendError::Value);
         }
-        self.answer(request, tx, &|_, id, writer| {
+        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32042,\"message\":")?;
             writer.string(message)?;
             writer.put(b",\"data\":{\"elicitations\":")?;
-            write_value(writer, pages)?;
+            Pen::new(writer, None).tell(&pages as &dyn Tell)?;
             writer.put(b"}}}")
         })
     }
@@ -152,8 +152,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if !sound::input(input) {
             return Err(SendError::Value);
         }
-        let write: WriteResult<'_> = &|writer, extras| write_result(writer, input, extras);
-        self.respond_with(request, "input_required", write, tx)
+        self.respond_with::<dyn Payload>(request, "input_required", input, tx)
     }
 
     /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open. Not in the middle of a frame about it, so not
@@ -170,50 +169,50 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn abandon(&mut self, request: RequestHandle, error: &RpcError<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
         tx.abandon(key(request.0))?;
         // Under a key of its own: called again in the middle of the error, it must not break that off too.
-        self.answer_as(instead(request.0), request, tx, |_, id, writer| write_error(writer, Some(id), error))
+        self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str, writer: &mut Writer<'_>| {
+            write_error(writer, Some(id), error)
+        })
     }
 
     /// Answers with a result.
-    pub(crate) fn respond_with<W: Fn(&mut Writer<'_>, Extras<'_>) -> Result<(), WriteError> + ?Sized>(
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(crate) fn respond_with<P: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
         result_type: &str,
-        write: &W,
+        result: &P,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let write = |server: &Self, id: &str, writer: &mut Writer<'_>| {
+        let config = self.config;
+        let write = |id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
-            server.write_result(writer, result_type, write)?;
+            write_result(config, writer, result_type, result)?;
             writer.put(b"}")
         };
         if cfg!(target_pointer_width = "64") {
-            self.answer_as(key(request.0), request, tx, write)
+            self.answer_as(key(request.0), request, tx, &write)
         } else {
             self.answer(request, tx, &write)
         }
     }
 
-    fn answer(
-        &mut self,
-        request: RequestHandle,
-        tx: &mut Tx<'_>,
-        write: &dyn Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
-    ) -> Result<Answered, SendError> {
-        self.answer_as(key(request.0), request, tx, write)
+    fn answer(&mut self, request: RequestHandle, tx: &mut Tx<'_>, response: &dyn Response) -> Result<Answered, SendError> {
+        self.answer_as(key(request.0), request, tx, response)
     }
 
-    fn answer_as(
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn answer_as<R: Response + ?Sized>(
         &mut self,
         frame: FrameKey,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-        write: impl Fn(&Self, &str, &mut Writer<'_>) -> Result<(), WriteError>,
+        response: &R,
     ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(frame, pending.revision, &mut |writer| write(self, pending.id.as_str(), writer))?;
+        tx.frame(frame, pending.revision, &mut |writer| response.write(pending.id.as_str(), writer))?;
         self.forget(request.0);
         Ok(Answered::Sent)
     }
@@ -225,7 +224,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             Role::Request if pending.asking == 0 => {}
             Role::Request => self.orphan_calls(slot),
             _ => {
-                self.subscriptions.drop_owner(slot.index);
+                self.subscriptions.all().drop_owner(slot.index);
                 if self.acknowledging == Some(slot) {
                     self.acknowledging = None;
                 }
@@ -235,39 +234,20 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 }
 
+/// What answers a request with this id.
+trait Response {
+    fn write(&self, id: &str, writer: &mut Writer<'_>) -> Result<(), WriteError>;
+}
+
+impl<F: Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>> Response for F {
+    #[inline]
+    fn write(&self, id: &str, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        self(id, writer)
+    }
+}
+
 fn cannot_show_pages(pending: &Pending) -> bool {
     pending.revision == Revision::V2025_11_25 && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
-}
-
-/// A tool's result: it failed, and this is why.
-struct Failure<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Failure<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("CallToolResult", 2)?;
-        object.serialize_field("content", &[Block(self.0)])?;
-        object.serialize_field("isError", &true)?;
-        object.end()
-    }
-}
-
-struct Block<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Block<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("TextContent", 2)?;
-        object.serialize_field("type", "text")?;
-        object.serialize_field("text", &Shown(self.0))?;
-        object.end()
-    }
-}
-
-struct Shown<'x>(&'x dyn fmt::Display);
-
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self.0)
-    }
 }
 
 /// The answer to the request in this slot.

@@ -40,7 +40,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
                 }
             }
-            self.subscriptions.drop_owner(LEGACY);
+            self.subscriptions.all().drop_owner(LEGACY);
             self.scope = None;
         }
         Ok(None)

@@ -1,39 +1,39 @@
 //! Whether what a client is asked for is as the protocol wants it, before a byte of it is written.
 
 use crate::lifecycle::Revision;
-use crate::types::{CreateMessageParams, ElicitParams, FieldSchema, InputRequest, InputRequiredResult, Map};
+use crate::types::{CreateMessageParams, ElicitParams, InputRequest, InputRequiredResult};
 
 /// A form is flat, and a page has a URL (client/elicitation).
 pub(super) fn elicitation(params: &ElicitParams<'_>, revision: Revision) -> bool {
     match params {
-        ElicitParams::Form(form) => {
-            let schema = form.requested_schema;
-            // Fields of our own are written as 2025-06-18 knows them; JSON is written as it is.
-            let lists = revision == Revision::V2025_06_18 && schema.as_json().is_some();
-            schema.check().is_ok()
-                && !(lists && schema.fields().flatten().any(|field| matches!(field.schema, FieldSchema::SelectMany(_))))
-        }
+        ElicitParams::Form(form) => form.requested_schema.can_be_sent(revision),
         ElicitParams::Url(page) => page.is_valid(revision),
     }
 }
 
 /// Each use of a tool is answered at once, by a message that has nothing else (client/sampling).
 pub(super) fn sampling(params: &CreateMessageParams<'_>, _: Revision) -> bool {
-    params.check().is_ok()
+    params.check_uses().is_ok()
 }
 
 /// Questions with a key each, by one of the three methods, or a state, or both (2026-07-28, basic/patterns/mrtr).
 pub(super) fn input(input: &InputRequiredResult<'_>) -> bool {
-    let mut questions = input.input_requests.iter().flat_map(Map::iter).enumerate();
+    let mut at = 0usize;
     !input.is_empty()
-        && questions.all(|(at, (key, question))| {
-            let mut before = input.input_requests.iter().flat_map(Map::iter).take(at);
-            !before.any(|(other, _)| other == key)
+        && input.all_questions(&mut |key, question| {
+            let mut left = at;
+            at += 1;
+            let unused = input.all_questions(&mut |other, _| {
+                let before = left > 0;
+                left = left.saturating_sub(1);
+                !before || other != key
+            });
+            unused
                 && match question {
-                    Ok(InputRequest::Elicit(params)) => elicitation(&params, Revision::LATEST),
-                    Ok(InputRequest::CreateMessage(params)) => sampling(&params, Revision::LATEST),
-                    Ok(InputRequest::ListRoots) => true,
-                    Ok(InputRequest::Other(_)) | Err(_) => false,
+                    Some(InputRequest::Elicit(params)) => elicitation(params, Revision::LATEST),
+                    Some(InputRequest::CreateMessage(params)) => sampling(params, Revision::LATEST),
+                    Some(InputRequest::ListRoots) => true,
+                    Some(InputRequest::Other(_)) | None => false,
                 }
         })
 }

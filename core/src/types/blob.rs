@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Text;
+use super::tell::{Tell, Teller};
 
 /// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded when it is asked for.
 #[derive(Clone, Copy)]
@@ -136,6 +137,15 @@ impl Serialize for Blob<'_> {
         match self.0 {
             Form::Bytes(bytes) => crate::json::Blob(bytes).serialize(serializer),
             Form::Base64(text) => text.serialize(serializer),
+        }
+    }
+}
+
+impl Tell for Blob<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Form::Bytes(bytes) => to.made(&crate::json::Blob(bytes)),
+            Form::Base64(text) => text.tell(to),
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 
 use super::macros::wrong;
-use super::older::{Absent, Known, OrElse};
+use super::older::{Absent, OrElse};
+use super::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 
@@ -102,14 +102,16 @@ macro_rules! capabilities {
             }
         }
 
-        impl Serialize for $name<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl Tell for $name<'_> {
+            fn tell(&self, to: &mut dyn Teller) {
                 match &self.0 {
-                    Form::Own(own) => own.serialize(serializer),
-                    Form::Json(raw) => raw.serialize(serializer),
+                    Form::Own(own) => own.tell(to),
+                    Form::Json(raw) => to.json(*raw),
                 }
             }
         }
+
+        serialize_told!($name<'_>);
 
         impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -194,103 +196,68 @@ struct Own<'a, B> {
     tasks: Option<RawJson<'a>>,
 }
 
-impl<B: Copy> Own<'_, B> {
-    fn rest<S: serde::ser::SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error> {
-        if let Some(experimental) = &self.experimental {
-            object.serialize_field("experimental", experimental)?;
-        }
-        if let Some(tasks) = &self.tasks {
-            object.serialize_field("tasks", &Known("$mcp:DD", tasks))?;
-        }
-        if let Some(extensions) = &self.extensions {
-            object.serialize_field("extensions", &Known("$mcp:EE", extensions))?;
-        }
-        Ok(())
-    }
-}
-
 /// An object whose members are only there when they are true, or empty objects.
-struct Flags<'x>(&'x [(&'static str, Flag)]);
+struct Flags<'x>(&'static str, &'x [&'x dyn Tell]);
 
-#[derive(Clone, Copy)]
-enum Flag {
-    Off,
-    True,
-    Object,
-}
-
-const fn flag(on: bool, flag: Flag) -> Flag {
-    if on { flag } else { Flag::Off }
-}
-
-impl Serialize for Flags<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Capability", 1)?;
-        for (name, flag) in self.0 {
-            match flag {
-                Flag::Off => {}
-                Flag::True => object.serialize_field(name, &true)?,
-                Flag::Object => object.serialize_field(name, &Flags(&[]))?,
-            }
-        }
-        object.end()
+impl Tell for Flags<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.object(self.0, self.1);
     }
 }
 
-impl Serialize for Own<'_, ServerCapability> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+/// `{}`
+const EMPTY: Flags<'static> = Flags("", &[]);
+
+impl Tell for Own<'_, ServerCapability> {
+    fn tell(&self, to: &mut dyn Teller) {
         use ServerCapability as C;
         let has = |bit| self.bits.contains(bit);
-        let mut object = serializer.serialize_struct("ServerCapabilities", 1)?;
-        if has(C::TOOLS) {
-            object.serialize_field("tools", &Flags(&[("listChanged", flag(has(C::TOOLS_LIST_CHANGED), Flag::True))]))?;
-        }
-        if has(C::RESOURCES) {
-            let subscribe = ("subscribe", flag(has(C::RESOURCES_SUBSCRIBE), Flag::True));
-            let list_changed = ("listChanged", flag(has(C::RESOURCES_LIST_CHANGED), Flag::True));
-            object.serialize_field("resources", &Flags(&[subscribe, list_changed]))?;
-        }
-        if has(C::PROMPTS) {
-            object.serialize_field("prompts", &Flags(&[("listChanged", flag(has(C::PROMPTS_LIST_CHANGED), Flag::True))]))?;
-        }
-        if has(C::COMPLETIONS) {
-            object.serialize_field("completions", &Known("$mcp:BE", &Flags(&[])))?;
-        }
-        if has(C::LOGGING) {
-            object.serialize_field("logging", &Flags(&[]))?;
-        }
-        self.rest(&mut object)?;
-        object.end()
+        let on = |bit| has(bit).then_some(true);
+        let object = |bit| has(bit).then_some(EMPTY);
+        to.object(
+            "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:EE,",
+            &[
+                &has(C::TOOLS).then_some(Flags("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
+                &has(C::RESOURCES)
+                    .then_some(Flags("subscribe,listChanged,", &[&on(C::RESOURCES_SUBSCRIBE), &on(C::RESOURCES_LIST_CHANGED)])),
+                &has(C::PROMPTS).then_some(Flags("listChanged,", &[&on(C::PROMPTS_LIST_CHANGED)])),
+                &object(C::COMPLETIONS),
+                &object(C::LOGGING),
+                &self.experimental,
+                &self.tasks,
+                &self.extensions,
+            ],
+        );
     }
 }
 
-impl Serialize for Own<'_, ClientCapability> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for Own<'_, ClientCapability> {
+    fn tell(&self, to: &mut dyn Teller) {
         use ClientCapability as C;
         let has = |bit| self.bits.contains(bit);
-        let mut object = serializer.serialize_struct("ClientCapabilities", 1)?;
-        if has(C::ROOTS) {
-            let list_changed = [("listChanged", flag(has(C::ROOTS_LIST_CHANGED), Flag::True))];
-            // Gone in 2026-07-28, as there is no notification any more.
-            object.serialize_field("roots", &OrElse("$mcp?AD", &Flags(&list_changed), &Flags(&[])))?;
-        }
-        if has(C::SAMPLING) {
-            let tools = ("tools", flag(has(C::SAMPLING_TOOLS), Flag::Object));
-            let context = ("context", flag(has(C::SAMPLING_CONTEXT), Flag::Object));
-            object.serialize_field("sampling", &OrElse("$mcp?DE", &Flags(&[tools, context]), &Flags(&[])))?;
-        }
-        let (form, url) = (has(C::ELICITATION_FORM), has(C::ELICITATION_URL));
-        if form || url {
-            let modes = [("form", flag(form, Flag::Object)), ("url", flag(url, Flag::Object))];
-            let modes = Flags(&modes);
-            // 2025-06-18 knows forms only, and no modes.
-            if form {
-                object.serialize_field("elicitation", &Known("$mcp:CE", &OrElse("$mcp?DE", &modes, &Flags(&[]))))?;
-            } else {
-                object.serialize_field("elicitation", &OrElse("$mcp?DE", &modes, &Absent))?;
-            }
-        }
-        self.rest(&mut object)?;
-        object.end()
+        let object = |bit| has(bit).then_some(EMPTY);
+        let (tools, context) = (object(C::SAMPLING_TOOLS), object(C::SAMPLING_CONTEXT));
+        let (form, url) = (object(C::ELICITATION_FORM), object(C::ELICITATION_URL));
+        // 2025-06-18 knows forms only, and no modes.
+        let modes: [&dyn Tell; 2] = [&form, &url];
+        let modes = Flags("form,url,", &modes);
+        let (with_form, pages_only) = (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
+        to.object(
+            "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:EE,",
+            &[
+                // Gone in 2026-07-28, as there is no notification any more.
+                &has(C::ROOTS).then_some(OrElse(
+                    "$mcp?AD",
+                    &Flags("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
+                    &EMPTY,
+                )),
+                &has(C::SAMPLING).then_some(OrElse("$mcp?DE", &Flags("tools,context,", &[&tools, &context]), &EMPTY)),
+                &form.is_some().then_some(with_form),
+                &(form.is_none() && url.is_some()).then_some(pages_only),
+                &self.experimental,
+                &self.tasks,
+                &self.extensions,
+            ],
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! Completions of what a person types into an argument.
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
+use super::tell::{Tell, Teller, serialize_told, tell_one_of};
 use super::{List, Text};
 use crate::json::RawJson;
 
@@ -37,13 +37,11 @@ pub enum CompletionRef<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for CompletionRef<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Prompt(reference) => reference.serialize(serializer),
-            Self::Resource(reference) => reference.serialize(serializer),
-            Self::Other(reference) => reference.serialize(serializer),
-        }
+tell_one_of! {
+    CompletionRef<'_> {
+        Self::Prompt(reference) => reference,
+        Self::Resource(reference) => reference,
+        Self::Other(reference) => reference,
     }
 }
 
@@ -170,26 +168,27 @@ impl<'a> Completion<'a> {
     }
 }
 
-impl Serialize for Completion<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct First<'x, 'a>(&'x List<'a, Text<'a>>);
-        impl Serialize for First<'_, '_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                // What is not a string is left out, too.
-                serializer.collect_seq(self.0.iter().flatten().take(MAX_VALUES))
-            }
-        }
+impl Tell for Completion<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         let count = self.values.len();
         let cut = count > MAX_VALUES;
-        let mut object = serializer.serialize_struct("Completion", 3)?;
-        object.serialize_field("values", &First(&self.values))?;
-        if let Some(total) = self.total.or(cut.then_some(count as u64)) {
-            object.serialize_field("total", &total)?;
-        }
-        if let Some(has_more) = if cut { Some(true) } else { self.has_more } {
-            object.serialize_field("hasMore", &has_more)?;
-        }
-        object.end()
+        let total = self.total.or(cut.then_some(count as u64));
+        let has_more = if cut { Some(true) } else { self.has_more };
+        to.object("values,total,hasMore,", &[&First(&self.values), &total, &has_more]);
+    }
+}
+
+serialize_told!(Completion<'_>);
+
+struct First<'x, 'a>(&'x List<'a, Text<'a>>);
+
+impl Tell for First<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        // What is not a string is left out, too.
+        let json = self.0.as_json().unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string).map(Text::from_json);
+        to.open(b'[');
+        self.0.own().iter().copied().chain(json).take(MAX_VALUES).for_each(|text| to.item(&text));
+        to.close();
     }
 }
 

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload};
 use super::older::{Notice, OrElse};
+use super::tell::{payload_told, tell_one_of};
 use super::{Blob, Icon, Number, ResourceContents, Text};
 use crate::json::RawJson;
 
@@ -84,19 +85,14 @@ impl<'a> From<Text<'a>> for TextContent<'a> {
     }
 }
 
-impl Serialize for ContentBlock<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(content) => content.serialize(serializer),
-            Self::Image(content) => content.serialize(serializer),
-            Self::Audio(content) => content.or_notice(serializer),
-            Self::ResourceLink(link) => {
-                let notice = Notice { text: link, annotations: link.annotations.as_ref() };
-                OrElse("$mcp?CE", link, &notice).serialize(serializer)
-            }
-            Self::Resource(content) => content.serialize(serializer),
-            Self::Other(content) => content.serialize(serializer),
-        }
+tell_one_of! {
+    ContentBlock<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content.or_notice(&content.notice()),
+        Self::ResourceLink(link) => OrElse("$mcp?CE", link, &Notice { text: link, annotations: link.annotations.as_ref() }),
+        Self::Resource(content) => content,
+        Self::Other(content) => content,
     }
 }
 
@@ -176,10 +172,14 @@ payload! {
     }
 }
 
-impl AudioContent<'_> {
+impl<'a> AudioContent<'a> {
     /// As it is, or for 2024-11-05 a text block that says what is missing.
-    pub(super) fn or_notice<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrElse("$mcp?BE", self, &Notice { text: self, annotations: self.annotations.as_ref() }).serialize(serializer)
+    pub(super) fn or_notice<'x>(&'x self, notice: &'x Notice<'x, 'a>) -> OrElse<'x, Self, Notice<'x, 'a>> {
+        OrElse("$mcp?BE", self, notice)
+    }
+
+    pub(super) fn notice(&self) -> Notice<'_, 'a> {
+        Notice { text: self, annotations: self.annotations.as_ref() }
     }
 }
 
@@ -274,3 +274,5 @@ names! {
         Assistant = "assistant",
     }
 }
+
+payload_told! { ContentBlock<'a> }

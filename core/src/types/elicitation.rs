@@ -1,8 +1,9 @@
 //! Elicitation: a server asks the person, by a form or by a page in the web.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload};
+use super::tell::{payload_told, tell_one_of};
 use super::{FormError, RequestedSchema, TaskMetadata};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Revision};
@@ -40,12 +41,10 @@ impl<'a> ElicitParams<'a> {
     }
 }
 
-impl Serialize for ElicitParams<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Form(form) => form.serialize(serializer),
-            Self::Url(url) => url.serialize(serializer),
-        }
+tell_one_of! {
+    ElicitParams<'_> {
+        Self::Form(form) => form,
+        Self::Url(url) => url,
     }
 }
 
@@ -193,3 +192,5 @@ payload! {
         }
     }
 }
+
+payload_told! { ElicitParams<'a> }

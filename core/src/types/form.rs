@@ -2,11 +2,10 @@
 
 use core::fmt;
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{names, payload, wrong};
-use super::older::OrElse;
+use super::tell::{Tell, Teller, serialize_told};
 use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 
@@ -80,6 +79,14 @@ impl<'a> RequestedSchema<'a> {
         }
     }
 
+    /// The application's own fields; none where it is JSON.
+    pub(super) const fn own(&self) -> &'a [Field<'a>] {
+        match self.0 {
+            Form::Own(fields) => fields,
+            Form::Json(_) => &[],
+        }
+    }
+
     /// The fields.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
@@ -126,34 +133,44 @@ impl fmt::Debug for RequestedSchema<'_> {
     }
 }
 
-impl Serialize for RequestedSchema<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Properties<'a>(&'a [Field<'a>]);
-        impl Serialize for Properties<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().map(|field| (field.name, field.schema)))
-            }
-        }
-        struct Required<'a>(&'a [Field<'a>]);
-        impl Serialize for Required<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_seq(self.0.iter().filter(|field| field.required).map(|field| field.name))
-            }
-        }
+impl Tell for RequestedSchema<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Json(raw) => raw.serialize(serializer),
+            Form::Json(raw) => to.json(raw),
             Form::Own(fields) => {
-                let mut object = serializer.serialize_struct("RequestedSchema", 3)?;
-                object.serialize_field("type", "object")?;
-                object.serialize_field("properties", &Properties(fields))?;
-                if fields.iter().any(|field| field.required) {
-                    object.serialize_field("required", &Required(fields))?;
-                }
-                object.end()
+                let required = fields.iter().any(|field| field.required).then_some(Required(fields));
+                to.object("type,properties,required,", &[&"object", &Properties(fields), &required]);
             }
         }
     }
 }
+
+struct Properties<'a>(&'a [Field<'a>]);
+
+impl Tell for Properties<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.open(b'{');
+        for field in self.0 {
+            to.item(&field.name);
+            to.item(&field.schema);
+        }
+        to.close();
+    }
+}
+
+struct Required<'a>(&'a [Field<'a>]);
+
+impl Tell for Required<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.open(b'[');
+        for field in self.0.iter().filter(|field| field.required) {
+            to.item(&field.name);
+        }
+        to.close();
+    }
+}
+
+serialize_told!(RequestedSchema<'_>, FieldSchema<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -179,15 +196,15 @@ pub enum FieldSchema<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for FieldSchema<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for FieldSchema<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match self {
-            Self::String(schema) => schema.serialize(serializer),
-            Self::Number(schema) => schema.serialize(serializer),
-            Self::Boolean(schema) => schema.serialize(serializer),
-            Self::Select(schema) => schema.serialize(serializer),
-            Self::SelectMany(schema) => OrElse("$mcp?DE", schema, &schema.as_select()).serialize(serializer),
-            Self::Other(schema) => schema.serialize(serializer),
+            Self::String(schema) => schema.tell(to),
+            Self::Number(schema) => schema.tell(to),
+            Self::Boolean(schema) => schema.tell(to),
+            Self::Select(schema) => schema.tell(to),
+            Self::SelectMany(schema) => to.or_else("$mcp?DE", schema, &schema.as_select()),
+            Self::Other(schema) => to.json(*schema),
         }
     }
 }
@@ -195,21 +212,43 @@ impl Serialize for FieldSchema<'_> {
 impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Ok(Self::Other(raw)) };
-        let read = if kind == "string" && (raw.get("enum").is_some() || raw.get("oneOf").is_some()) {
-            raw.to().map(Self::Select)
-        } else if kind == "string" {
-            raw.to().map(Self::String)
-        } else if kind == "number" || kind == "integer" {
-            raw.to().map(Self::Number)
-        } else if kind == "boolean" {
-            raw.to().map(Self::Boolean)
-        } else if kind == "array" && raw.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some()) {
-            raw.to().map(Self::SelectMany)
-        } else {
-            Ok(Self::Other(raw))
+        let read = match FieldKind::of(raw) {
+            Some(FieldKind::Select) => raw.to().map(Self::Select),
+            Some(FieldKind::String) => raw.to().map(Self::String),
+            Some(FieldKind::Number) => raw.to().map(Self::Number),
+            Some(FieldKind::Boolean) => raw.to().map(Self::Boolean),
+            Some(FieldKind::SelectMany) => raw.to().map(Self::SelectMany),
+            None => Ok(Self::Other(raw)),
         };
         read.map_err(de::Error::custom)
+    }
+}
+
+/// Which of the schemas that are allowed one in JSON is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum FieldKind {
+    String,
+    Number,
+    Boolean,
+    Select,
+    SelectMany,
+}
+
+impl FieldKind {
+    pub(super) fn of(schema: RawJson<'_>) -> Option<Self> {
+        let kind = schema.get("type").and_then(RawJson::as_string)?;
+        let has = |schema: RawJson<'_>, one, other| schema.get(one).or(schema.get(other)).is_some();
+        if kind == "string" {
+            Some(if has(schema, "enum", "oneOf") { Self::Select } else { Self::String })
+        } else if kind == "number" || kind == "integer" {
+            Some(Self::Number)
+        } else if kind == "boolean" {
+            Some(Self::Boolean)
+        } else if kind == "array" && has(schema.get("items")?, "enum", "anyOf") {
+            Some(Self::SelectMany)
+        } else {
+            None
+        }
     }
 }
 

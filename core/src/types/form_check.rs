@@ -2,8 +2,10 @@
 
 use core::fmt;
 
+use super::form::FieldKind;
 use super::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
 use crate::json::RawJson;
+use crate::lifecycle::Revision;
 
 /// Why a form, or what was filled in, is not right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +66,21 @@ impl<'a> RequestedSchema<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The same before it is sent, and whether `revision` can have it: fields of our own are written as 2025-06-18 knows them, JSON is written as it is.
+    /// Of that only the kinds of the fields are looked at: whoever sends need not be able to read.
+    pub(crate) fn can_be_sent(&self, revision: Revision) -> bool {
+        let Some(raw) = self.as_json() else {
+            return !self.own().iter().any(|field| matches!(field.schema, FieldSchema::Other(_)));
+        };
+        let properties = raw.get("properties").unwrap_or(RawJson::NULL);
+        raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
+            && properties.is_object()
+            && properties.members().all(|(_, schema)| match FieldKind::of(schema) {
+                Some(FieldKind::SelectMany) => revision != Revision::V2025_06_18,
+                kind => kind.is_some(),
+            })
     }
 
     /// Whether `content`, what a person filled in, fits the form: required fields, types, choices, lengths, ranges, and formats where they are plainly

@@ -2,9 +2,10 @@
 
 use core::fmt;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 
 use super::macros::payload;
+use super::tell::{Tell, Teller, payload_told, serialize_told};
 use super::{CacheScope, ClientCapabilities, Implementation, List, ServerCapabilities, Text};
 use crate::lifecycle::{Revision, Revisions};
 
@@ -143,17 +144,25 @@ impl fmt::Debug for SupportedVersions<'_> {
     }
 }
 
-impl Serialize for SupportedVersions<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Form::Own(revisions) => revisions.serialize(serializer),
-            Form::Read(list) => list.serialize(serializer),
+impl Tell for SupportedVersions<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Form::Own(revisions) => {
+                to.open(b'[');
+                revisions.iter().for_each(|revision| to.item(&revision.as_str()));
+                to.close();
+            }
+            Form::Read(list) => list.tell(to),
         }
     }
 }
+
+serialize_told!(SupportedVersions<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         List::deserialize(deserializer).map(|list| Self(Form::Read(list)))
     }
 }
+
+payload_told! { SupportedVersions<'a> }

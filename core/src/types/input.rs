@@ -1,10 +1,13 @@
 //! Questions of a server that travel in results and are answered in the next attempt (2026-07-28, basic/patterns/mrtr).
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{payload, wrong};
-use super::{CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult, Map};
+use super::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
+use super::{
+    CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, IncludeContext, List,
+    ListRootsResult, Map, RequestedSchema, Text,
+};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientCapability;
 
@@ -47,8 +50,23 @@ impl<'a> InputRequiredResult<'a> {
     /// What the client must have declared.
     #[must_use]
     pub fn needs(&self) -> ClientCapability {
-        let requests = self.input_requests.iter().flat_map(Map::iter).filter_map(|(_, request)| request.ok());
-        requests.fold(ClientCapability::NONE, |needs, request| needs.and(request.needs()))
+        let mut needs = ClientCapability::NONE;
+        self.all_questions(&mut |_, question| {
+            needs = needs.and(question.map_or(ClientCapability::NONE, InputRequest::needs));
+            true
+        });
+        needs
+    }
+
+    /// Whether all questions are like that: each with its key, none where it is JSON that asks nothing known.
+    pub(crate) fn all_questions(&self, is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool) -> bool {
+        let Some(requests) = self.input_requests else { return true };
+        requests.own().iter().all(|(key, question)| is(Text::new(key), Some(question)))
+            && requests
+                .as_json()
+                .unwrap_or(RawJson::NULL)
+                .members()
+                .all(|(key, question)| is(Text::from_json(key), InputRequest::outline(question).as_ref()))
     }
 }
 
@@ -84,6 +102,34 @@ impl<'a> InputRequest<'a> {
         }
     }
 
+    /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it can be answered. Reading all of it is for a client.
+    fn outline(question: RawJson<'a>) -> Option<Self> {
+        let method = question.get("method").and_then(RawJson::as_string)?;
+        let params = question.get("params").unwrap_or(RawJson::EMPTY);
+        let text = |key| params.get(key).and_then(RawJson::as_string).map(Text::from_json);
+        if method == "roots/list" {
+            Some(Self::ListRoots)
+        } else if method == "elicitation/create" {
+            let message = text("message")?;
+            Some(Self::Elicit(if text("mode").is_some_and(|mode| mode == "url") {
+                ElicitParams::Url(ElicitUrl { message, url: text("url")?, ..ElicitUrl::new("", "") })
+            } else {
+                let requested_schema = RequestedSchema::from_json(params.get("requestedSchema")?)?;
+                ElicitParams::Form(ElicitForm { message, ..ElicitForm::new("", requested_schema) })
+            }))
+        } else if method == "sampling/createMessage" {
+            let mut outline = CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
+            outline.messages = List::from_json(params.get("messages")?)?;
+            outline.tools =
+                params.get("tools").or(params.get("toolChoice")).filter(|tools| !tools.is_null()).map(|_| List::EMPTY);
+            outline.include_context =
+                params.get("includeContext").and_then(RawJson::as_string).and_then(IncludeContext::from_json);
+            Some(Self::CreateMessage(outline))
+        } else {
+            None
+        }
+    }
+
     /// What the client must have declared.
     #[must_use]
     pub const fn needs(&self) -> ClientCapability {
@@ -96,26 +142,22 @@ impl<'a> InputRequest<'a> {
     }
 }
 
-impl Serialize for InputRequest<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Self::Other(raw) = self {
-            return raw.serialize(serializer);
+impl Tell for InputRequest<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let (method, params): (&'static str, Option<&dyn Tell>) = match self {
+            Self::Elicit(params) => ("elicitation/create", Some(params)),
+            Self::CreateMessage(params) => ("sampling/createMessage", Some(params)),
+            Self::ListRoots => ("roots/list", None),
+            Self::Other(raw) => return to.json(*raw),
+        };
+        match params {
+            Some(params) => to.object("method,params,", &[&method, params]),
+            None => to.object("method,", &[&method]),
         }
-        let mut object = serializer.serialize_struct("InputRequest", 2)?;
-        match self {
-            Self::Elicit(params) => {
-                object.serialize_field("method", "elicitation/create")?;
-                object.serialize_field("params", params)?;
-            }
-            Self::CreateMessage(params) => {
-                object.serialize_field("method", "sampling/createMessage")?;
-                object.serialize_field("params", params)?;
-            }
-            Self::ListRoots | Self::Other(_) => object.serialize_field("method", "roots/list")?,
-        }
-        object.end()
     }
 }
+
+serialize_told!(InputRequest<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -143,14 +185,12 @@ pub enum InputResponse<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for InputResponse<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Elicit(result) => result.serialize(serializer),
-            Self::CreateMessage(result) => result.serialize(serializer),
-            Self::ListRoots(result) => result.serialize(serializer),
-            Self::Other(raw) => raw.serialize(serializer),
-        }
+tell_one_of! {
+    InputResponse<'_> {
+        Self::Elicit(result) => result,
+        Self::CreateMessage(result) => result,
+        Self::ListRoots(result) => result,
+        Self::Other(raw) => raw,
     }
 }
 
@@ -172,3 +212,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputResponse<'a> {
         read.map_err(de::Error::custom)
     }
 }
+
+payload_told! { InputRequest<'a> }
+
+payload_told! { InputResponse<'a> }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Text;
 use super::macros::wrong;
+use super::tell::{Tell, Teller};
 use crate::json::{Elements, Members, RawJson, ReadError};
 
 /// A list: a slice of the application's, or an array of a message, whose elements are read when they are asked for.
@@ -58,6 +59,15 @@ impl<'a, T> List<'a, T> {
         match self.0 {
             Items::Slice(_) => None,
             Items::Json(array) => Some(array),
+        }
+    }
+
+    /// The application's own elements; none where the list was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    #[must_use]
+    pub const fn own(&self) -> &'a [T] {
+        match self.0 {
+            Items::Slice(items) => items,
+            Items::Json(_) => &[],
         }
     }
 
@@ -144,6 +154,15 @@ impl<T: Serialize> Serialize for List<'_, T> {
     }
 }
 
+impl<T: Tell> Tell for List<'_, T> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Items::Slice(items) => items.tell(to),
+            Items::Json(array) => to.json(array),
+        }
+    }
+}
+
 impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"an array"))
@@ -210,6 +229,15 @@ impl<'a, T> Map<'a, T> {
         }
     }
 
+    /// The application's own entries; none where the map was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    #[must_use]
+    pub const fn own(&self) -> &'a [(&'a str, T)] {
+        match self.0 {
+            Entries::Slice(entries) => entries,
+            Entries::Json(_) => &[],
+        }
+    }
+
     /// Keys and values. A value that does not fit the type is an error of its own: the others stay readable.
     #[must_use]
     pub fn iter(&self) -> MapIter<'a, T>
@@ -265,6 +293,22 @@ impl<T: Serialize> Serialize for Map<'_, T> {
         match self.0 {
             Entries::Slice(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
             Entries::Json(object) => object.serialize(serializer),
+        }
+    }
+}
+
+impl<T: Tell> Tell for Map<'_, T> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Entries::Slice(entries) => {
+                to.open(b'{');
+                for (key, value) in entries {
+                    to.item(key);
+                    to.item(value);
+                }
+                to.close();
+            }
+            Entries::Json(object) => to.json(object),
         }
     }
 }

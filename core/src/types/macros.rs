@@ -67,9 +67,31 @@ macro_rules! payload {
             )*)?
         }
 
+        impl $(<$lt>)? super::tell::Tell for $name $(<$lt>)? {
+            fn tell(&self, to: &mut dyn super::tell::Teller) {
+                to.object(
+                    concat!(
+                        $($tkey, ",",)?
+                        $($rkey, $(":", stringify!($rgate),)? ",",)*
+                        $($($okey, $(":", stringify!($ogate),)? ",",)*)?
+                    ),
+                    &[
+                        $(&$tag,)?
+                        $(&payload!(@told (&self.$rname) $(, via $rvia)?),)*
+                        $($(&payload!(@told (self.$oname.as_ref()) optional $(, via $ovia)?),)*)?
+                    ],
+                );
+            }
+        }
+
+        super::tell::payload_told! { $name $(<$lt>)? }
+
         impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;
+                if cfg!(not(target_pointer_width = "64")) {
+                    return super::told::Told(self).serialize(serializer);
+                }
                 // The count is not one of the fields: it only says that there may be some.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
                 $(object.serialize_field($tkey, &super::macros::Tag($tag))?;)?
@@ -144,6 +166,11 @@ macro_rules! payload {
     (@initial) => { None };
     (@initial $value:expr) => { Some($value) };
 
+    (@told (&$this:ident.$name:ident)) => { $this.$name };
+    (@told (&$this:ident.$name:ident), via $via:path) => { $via(&$this.$name) };
+    (@told ($this:ident.$name:ident.as_ref()) optional) => { $this.$name };
+    (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => { $this.$name.as_ref().map($via) };
+
     (@written $value:expr) => { *$value };
     (@written $value:expr, in $gate:ident) => { super::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
     (@written $value:expr, via $via:path) => { $via($value) };
@@ -187,10 +214,7 @@ macro_rules! names {
             /// The one with this name.
             #[must_use]
             pub fn parse(name: &str) -> Option<Self> {
-                match name {
-                    $($text => Some(Self::$variant),)+
-                    _ => None,
-                }
+                [$(Self::$variant),+].into_iter().find(|known| known.as_str() == name)
             }
 
             /// The same for a string as it came off the wire.
@@ -206,6 +230,14 @@ macro_rules! names {
                 serializer.serialize_str(self.as_str())
             }
         }
+
+        impl super::tell::Tell for $name {
+            fn tell(&self, to: &mut dyn super::tell::Teller) {
+                to.text(self.as_str());
+            }
+        }
+
+        super::tell::payload_told! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

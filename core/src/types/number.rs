@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::macros::wrong;
+use super::tell::{Tell, Teller, payload_told};
 use crate::json::RawJson;
 
 /// A number: an integer or a decimal fraction of the application's, or the digits of a message.
@@ -149,8 +150,16 @@ impl Serialize for Number<'_> {
     }
 }
 
+impl Tell for Number<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.json(RawJson::scanned(self.text(&mut [0; LONGEST])));
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Number<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_json(RawJson::deserialize(deserializer)?).ok_or_else(|| wrong(&"a number"))
     }
 }
+
+payload_told! { Number<'a> }

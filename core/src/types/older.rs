@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Serialize, Serializer};
 
 use super::Annotations;
+use super::tell::{Shown, Tell, Teller, serialize_told};
 
 /// A value that only the revisions of a marker (`$mcp:CE`: from the third to the fifth) know.
 pub(super) struct Known<'x, T: ?Sized>(pub(super) &'static str, pub(super) &'x T);
@@ -21,6 +22,12 @@ pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(pub(super) &'static str, pub(
 impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_newtype_struct(self.0, &Either(self.1, self.2))
+    }
+}
+
+impl<T: Tell, O: Tell> Tell for OrElse<'_, T, O> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.or_else(self.0, self.1, self.2);
     }
 }
 
@@ -45,27 +52,20 @@ impl Serialize for Absent {
     }
 }
 
+impl Tell for Absent {
+    fn tell(&self, _: &mut dyn Teller) {}
+}
+
 /// Text for people, in the place of what a revision does not know: a text content block.
 pub(super) struct Notice<'x, 'a> {
     pub(super) text: &'x dyn fmt::Display,
     pub(super) annotations: Option<&'x Annotations<'a>>,
 }
 
-impl Serialize for Notice<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct as _;
-        struct Shown<'x>(&'x dyn fmt::Display);
-        impl Serialize for Shown<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self.0)
-            }
-        }
-        let mut object = serializer.serialize_struct("TextContent", 3)?;
-        object.serialize_field("type", "text")?;
-        object.serialize_field("text", &Shown(self.text))?;
-        if let Some(annotations) = self.annotations {
-            object.serialize_field("annotations", annotations)?;
-        }
-        object.end()
+impl Tell for Notice<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.object("type,text,annotations,", &[&"text", &Shown(self.text), &self.annotations]);
     }
 }
+
+serialize_told!(Notice<'_, '_>);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::macros::payload;
+use super::tell::{Tell, Teller};
 use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
 use crate::json::RawJson;
 
@@ -119,14 +120,26 @@ impl<'a> ResourceContents<'a> {
     }
 }
 
+impl Tell for ResourceContents<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        self.members().tell(to);
+    }
+}
+
 impl Serialize for ResourceContents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.members().serialize(serializer)
+    }
+}
+
+impl<'a> ResourceContents<'a> {
+    fn members(&self) -> Members<'a> {
         let (text, blob) = match self.data {
             ResourceData::Text(text) => (Some(text), None),
             ResourceData::Blob(blob) => (None, Some(blob)),
         };
         let Self { uri, mime_type, meta, annotations, .. } = *self;
-        Members { uri, mime_type, text, blob, meta, annotations }.serialize(serializer)
+        Members { uri, mime_type, text, blob, meta, annotations }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Roots: the directories that a client lets a server work in.
 
-use serde::{Serialize, Serializer, ser};
-
 use super::Text;
 use super::macros::payload;
+use super::tell::{Tell, Teller, serialize_told};
 
 payload! {
     /// A directory or file that a server may work in. Schema type `Root`.
@@ -58,14 +57,16 @@ fn leads_to_a_file(uri: Text<'_>) -> Option<()> {
 
 struct FileUri<'x, 'a>(&'x Text<'a>);
 
-impl Serialize for FileUri<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Tell for FileUri<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match leads_to_a_file(*self.0) {
-            Some(()) => self.0.serialize(serializer),
-            None => Err(ser::Error::custom("the URI of a root is that of a file")),
+            Some(()) => self.0.tell(to),
+            None => to.refuse(),
         }
     }
 }
+
+serialize_told!(FileUri<'_, '_>);
 
 payload! {
     /// The answer to `roots/list`. Schema type `ListRootsResult`.

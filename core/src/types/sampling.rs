@@ -1,8 +1,8 @@
 //! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
 
 use super::macros::{names, payload};
-use super::older::OrElse;
-use super::sampling_content::{AsOneBlock, OneBlockEach};
+use super::sampling_older::{AsOneBlock, OneBlockEach};
+use super::tell::{Tell, Teller, serialize_told};
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
 use crate::lifecycle::ClientCapability;
 
@@ -44,11 +44,13 @@ payload! {
 
 struct Messages<'x, 'a>(&'x List<'a, SamplingMessage<'a>>);
 
-impl serde::Serialize for Messages<'_, '_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrElse("$mcp?DE", self.0, &OneBlockEach(self.0)).serialize(serializer)
+impl Tell for Messages<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.or_else("$mcp?DE", self.0, &OneBlockEach(self.0));
     }
 }
+
+serialize_told!(Messages<'_, '_>, Contents<'_, '_>);
 
 impl CreateMessageParams<'_> {
     /// What the client must have declared.
@@ -83,9 +85,9 @@ payload! {
 
 struct Contents<'x, 'a>(&'x SamplingContents<'a>);
 
-impl serde::Serialize for Contents<'_, '_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OrElse("$mcp?DE", self.0, &AsOneBlock(self.0)).serialize(serializer)
+impl Tell for Contents<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        to.or_else("$mcp?DE", self.0, &AsOneBlock(self.0));
     }
 }
 

@@ -2,8 +2,11 @@
 
 use core::fmt;
 
-use super::{CreateMessageParams, Role, SamplingContent, SamplingMessage, Text};
-use crate::json::ReadError;
+use serde::de;
+
+use super::macros::wrong;
+use super::{CreateMessageParams, Role, SamplingContent, SamplingContents, Text};
+use crate::json::{RawJson, ReadError};
 
 /// Why a conversation is not one. `message` is the index of the message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,59 +38,130 @@ impl CreateMessageParams<'_> {
     /// # Errors
     /// What is wrong first.
     pub fn check(&self) -> Result<(), SamplingError> {
-        let mut before: Option<SamplingMessage<'_>> = None;
+        self.check_with(|block| block.to::<SamplingContent<'_>>().map(|_| ()))
+    }
+
+    /// The same before it is sent. Of blocks that are JSON already only the type is looked at: whoever sends need not be able to read.
+    pub(crate) fn check_uses(&self) -> Result<(), SamplingError> {
+        self.check_with(|block| match block.get("type").and_then(RawJson::as_string) {
+            Some(_) => Ok(()),
+            None => Err(de::Error::missing_field("type")),
+        })
+    }
+
+    fn check_with(&self, read: ReadBlock) -> Result<(), SamplingError> {
+        let own =
+            self.messages.own().iter().map(|message| Ok(Turn { role: message.role, content: Content::Own(&message.content) }));
+        let read_before = self.messages.as_json().unwrap_or(RawJson::NULL).elements().map(Turn::of_json);
+        let mut before = None;
         let mut count = 0;
-        for (index, message) in self.messages.iter().enumerate() {
-            let message = message.map_err(SamplingError::Read)?;
-            check_pair(before.as_ref(), Some(&message), index)?;
-            before = Some(message);
-            count = index + 1;
+        for turn in own.chain(read_before) {
+            let turn = turn.map_err(SamplingError::Read)?;
+            check_pair(before.as_ref(), Some(&turn), count, read)?;
+            before = Some(turn);
+            count += 1;
         }
-        check_pair(before.as_ref(), None, count)
+        check_pair(before.as_ref(), None, count, read)
+    }
+}
+
+/// What of a block that is JSON is read before it is believed.
+type ReadBlock = fn(RawJson<'_>) -> Result<(), ReadError>;
+
+/// A message, own or read, as far as its use of tools goes.
+struct Turn<'m> {
+    role: Role,
+    content: Content<'m>,
+}
+
+enum Content<'m> {
+    Own(&'m SamplingContents<'m>),
+    Json(RawJson<'m>),
+}
+
+/// A block.
+enum Part<'m> {
+    Use(Text<'m>),
+    Result(Text<'m>),
+    Other,
+}
+
+impl<'m> Turn<'m> {
+    fn of_json(message: RawJson<'m>) -> Result<Self, ReadError> {
+        let role = message.get("role").ok_or(de::Error::missing_field("role"))?.as_string().and_then(Role::from_json);
+        let content = message.get("content").ok_or(de::Error::missing_field("content"))?;
+        Ok(Self { role: role.ok_or(wrong(&"a role"))?, content: Content::Json(content) })
+    }
+
+    /// Goes through the blocks until there is an error.
+    fn parts(&self, read: ReadBlock, take: &mut dyn FnMut(Part<'m>) -> Result<(), SamplingError>) -> Result<(), SamplingError> {
+        let (one, json) = match &self.content {
+            Content::Own(SamplingContents::One(block)) => (core::slice::from_ref(block), RawJson::NULL),
+            Content::Own(SamplingContents::Many(blocks)) => (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL)),
+            Content::Json(json) => (&[][..], *json),
+        };
+        for block in one {
+            take(match block {
+                SamplingContent::ToolUse(used) => Part::Use(used.id),
+                SamplingContent::ToolResult(result) => Part::Result(result.tool_use_id),
+                _ => Part::Other,
+            })?;
+        }
+        let alone = (!json.is_array() && !json.is_null()).then_some(json);
+        for block in alone.into_iter().chain(json.elements()) {
+            read(block).map_err(SamplingError::Read)?;
+            let text = |key| block.get(key).and_then(RawJson::as_string).map(Text::from_json);
+            let is = |kind| text("type").is_some_and(|written| written == kind);
+            take(match (is("tool_use"), is("tool_result")) {
+                (true, _) => Part::Use(text("id").unwrap_or_default()),
+                (_, true) => Part::Result(text("toolUseId").unwrap_or_default()),
+                _ => Part::Other,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether one of its blocks is like that.
+    fn any(&self, is: &dyn Fn(Part<'m>) -> bool) -> bool {
+        let mut found = false;
+        let walked = self.parts(|_| Ok(()), &mut |part| {
+            found |= is(part);
+            Ok(())
+        });
+        walked.is_ok() && found
     }
 }
 
 /// Two messages in a row, `index` being the place of the second.
-fn check_pair(
-    before: Option<&SamplingMessage<'_>>,
-    message: Option<&SamplingMessage<'_>>,
-    index: usize,
-) -> Result<(), SamplingError> {
-    if let Some(message) = message {
+fn check_pair(before: Option<&Turn<'_>>, turn: Option<&Turn<'_>>, index: usize, read: ReadBlock) -> Result<(), SamplingError> {
+    if let Some(turn) = turn {
         let (mut results, mut others) = (false, false);
-        for block in message.content.iter() {
-            match block.map_err(SamplingError::Read)? {
-                SamplingContent::ToolResult(result) => {
+        turn.parts(read, &mut |part| {
+            let unknown = match part {
+                Part::Result(id) => {
                     results = true;
-                    if !before.is_some_and(|before| uses(before, result.tool_use_id)) {
-                        return Err(SamplingError::UnknownToolUse { message: index });
-                    }
+                    !before.is_some_and(|before| before.any(&|part| matches!(part, Part::Use(used) if used == id)))
                 }
-                SamplingContent::ToolUse(_) if message.role == Role::User => {
-                    return Err(SamplingError::UnknownToolUse { message: index });
+                Part::Use(_) if turn.role == Role::User => true,
+                _ => {
+                    others = true;
+                    false
                 }
-                _ => others = true,
-            }
-        }
-        if results && (others || message.role != Role::User) {
+            };
+            if unknown { Err(SamplingError::UnknownToolUse { message: index }) } else { Ok(()) }
+        })?;
+        if results && (others || turn.role != Role::User) {
             return Err(SamplingError::MixedToolResults { message: index });
         }
     }
-    for block in before.iter().flat_map(|before| before.content.iter()).flatten() {
-        let SamplingContent::ToolUse(used) = block else { continue };
-        if !message.is_some_and(|message| answers(message, used.id)) {
-            return Err(SamplingError::Unanswered { message: index.saturating_sub(1) });
+    let Some(before) = before else { return Ok(()) };
+    before.parts(|_| Ok(()), &mut |part| {
+        let Part::Use(id) = part else { return Ok(()) };
+        match turn {
+            Some(turn) if turn.any(&|part| matches!(part, Part::Result(answered) if answered == id)) => Ok(()),
+            _ => Err(SamplingError::Unanswered { message: index.saturating_sub(1) }),
         }
-    }
-    Ok(())
-}
-
-fn uses(message: &SamplingMessage<'_>, id: Text<'_>) -> bool {
-    message.content.iter().flatten().any(|block| matches!(block, SamplingContent::ToolUse(used) if used.id == id))
-}
-
-fn answers(message: &SamplingMessage<'_>, id: Text<'_>) -> bool {
-    message.content.iter().flatten().any(|block| matches!(block, SamplingContent::ToolResult(result) if result.tool_use_id == id))
+    })
 }
 
 impl fmt::Display for SamplingError {

@@ -2,13 +2,14 @@
 
 use core::fmt;
 
-use serde::ser::SerializeSeq as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
 use super::older::{Notice, OrElse};
+use super::sampling_older as older;
+use super::tell::tell_one_of;
 use super::tool::StructuredContent;
-use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Role, SamplingMessage, Text, TextContent};
+use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 use crate::json::{RawJson, ReadError};
 
 /// A block of what is said in a conversation with a model. Schema type `SamplingMessageContentBlock`.
@@ -32,20 +33,14 @@ pub enum SamplingContent<'a> {
     Other(RawJson<'a>),
 }
 
-impl Serialize for SamplingContent<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(content) => content.serialize(serializer),
-            Self::Image(content) => content.serialize(serializer),
-            Self::Audio(content) => content.or_notice(serializer),
-            Self::ToolUse(content) => {
-                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
-            }
-            Self::ToolResult(content) => {
-                OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }).serialize(serializer)
-            }
-            Self::Other(content) => content.serialize(serializer),
-        }
+tell_one_of! {
+    SamplingContent<'_> {
+        Self::Text(content) => content,
+        Self::Image(content) => content,
+        Self::Audio(content) => content.or_notice(&content.notice()),
+        Self::ToolUse(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
+        Self::ToolResult(content) => OrElse("$mcp?DE", content, &Notice { text: content, annotations: None }),
+        Self::Other(content) => content,
     }
 }
 
@@ -88,19 +83,11 @@ impl fmt::Display for SamplingContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(content) => fmt::Display::fmt(&content.text, f),
-            Self::Image(content) => {
-                f.write_str("[")?;
-                fmt::Display::fmt(&content.mime_type, f)?;
-                f.write_str(" image]")
-            }
-            Self::Audio(content) => {
-                f.write_str("[")?;
-                fmt::Display::fmt(&content.mime_type, f)?;
-                f.write_str(" audio]")
-            }
+            Self::Image(content) => show_file(content.mime_type, "image", f),
+            Self::Audio(content) => show_file(content.mime_type, "audio", f),
             Self::ToolUse(content) => fmt::Display::fmt(content, f),
             Self::ToolResult(content) => fmt::Display::fmt(content, f),
-            Self::Other(_) => f.write_str("[content of an unknown type]"),
+            Self::Other(_) => f.write_str(UNKNOWN),
         }
     }
 }
@@ -160,20 +147,36 @@ payload! {
 impl fmt::Display for ToolResultContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[tool result:")?;
-        for block in self.content.iter() {
+        for block in self.content.own() {
             f.write_str(" ")?;
             match block {
-                Ok(ContentBlock::Text(content)) => fmt::Display::fmt(&content.text, f)?,
-                Ok(ContentBlock::ResourceLink(link)) => fmt::Display::fmt(&link, f)?,
-                Ok(ContentBlock::Image(content)) => fmt::Display::fmt(&SamplingContent::Image(content), f)?,
-                Ok(ContentBlock::Audio(content)) => fmt::Display::fmt(&SamplingContent::Audio(content), f)?,
-                Ok(ContentBlock::Resource(content)) => fmt::Display::fmt(&content.resource.uri, f)?,
-                _ => f.write_str("[content of an unknown type]")?,
+                ContentBlock::Text(content) => fmt::Display::fmt(&content.text, f)?,
+                ContentBlock::ResourceLink(link) => fmt::Display::fmt(&link, f)?,
+                ContentBlock::Image(content) => show_file(content.mime_type, "image", f)?,
+                ContentBlock::Audio(content) => show_file(content.mime_type, "audio", f)?,
+                ContentBlock::Resource(content) => fmt::Display::fmt(&content.resource.uri, f)?,
+                ContentBlock::Other(_) => f.write_str(UNKNOWN)?,
             }
+        }
+        for block in self.content.as_json().unwrap_or(RawJson::NULL).elements() {
+            f.write_str(" ")?;
+            older::show(block, f)?;
         }
         f.write_str("]")
     }
 }
+
+/// What is said in the place of a file.
+pub(super) fn show_file(mime_type: Text<'_>, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("[")?;
+    fmt::Display::fmt(&mime_type, f)?;
+    f.write_str(" ")?;
+    f.write_str(kind)?;
+    f.write_str("]")
+}
+
+/// What is said in the place of what nobody knows.
+pub(super) const UNKNOWN: &str = "[content of an unknown type]";
 
 /// One block, or several (from 2025-11-25 on).
 #[derive(Clone, Copy, Debug)]
@@ -234,12 +237,10 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-impl Serialize for SamplingContents<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(block) => block.serialize(serializer),
-            Self::Many(blocks) => blocks.serialize(serializer),
-        }
+tell_one_of! {
+    SamplingContents<'_> {
+        Self::One(block) => block,
+        Self::Many(blocks) => blocks,
     }
 }
 
@@ -250,63 +251,5 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContents<'a> {
             Some(blocks) => Ok(Self::Many(blocks)),
             None => SamplingContent::read(raw).map(Self::One).map_err(de::Error::custom),
         }
-    }
-}
-
-/// For revisions without lists of blocks: the block, if there is one; all as one text, if there are several.
-pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);
-
-impl Serialize for AsOneBlock<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut blocks = self.0.iter();
-        match (blocks.next(), blocks.next()) {
-            (Some(Ok(block)), None) => block.serialize(serializer),
-            _ => Notice { text: self, annotations: None }.serialize(serializer),
-        }
-    }
-}
-
-/// All blocks as text, each on lines of its own.
-impl fmt::Display for AsOneBlock<'_, '_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, block) in self.0.iter().flatten().enumerate() {
-            if index > 0 {
-                f.write_str("\n")?;
-            }
-            fmt::Display::fmt(&block, f)?;
-        }
-        Ok(())
-    }
-}
-
-/// For revisions without lists of blocks: a message for each block.
-pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'a>>);
-
-impl Serialize for OneBlockEach<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(None)?;
-        for message in self.0.iter() {
-            let message = message.map_err(|_| serde::ser::Error::custom("not a message"))?;
-            for block in message.content.iter() {
-                let block = block.map_err(|_| serde::ser::Error::custom("not a block of content"))?;
-                seq.serialize_element(&Spoken { role: message.role, content: block })?;
-            }
-        }
-        seq.end()
-    }
-}
-
-struct Spoken<'a> {
-    role: Role,
-    content: SamplingContent<'a>,
-}
-
-impl Serialize for Spoken<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct as _;
-        let mut object = serializer.serialize_struct("SamplingMessage", 2)?;
-        object.serialize_field("role", &self.role)?;
-        object.serialize_field("content", &self.content)?;
-        object.end()
     }
 }

@@ -1,10 +1,9 @@
 //! Fields of a form with a choice.
 
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, de};
 
 use super::macros::payload;
-use super::older::Known;
+use super::tell::{Tell, Teller, serialize_told};
 use super::{FieldSchema, List, Text};
 use crate::json::RawJson;
 
@@ -109,41 +108,46 @@ impl<'a> SelectSchema<'a> {
     }
 }
 
-impl Serialize for SelectSchema<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("SelectSchema", 6)?;
-        object.serialize_field("type", "string")?;
-        if let Some(title) = &self.title {
-            object.serialize_field("title", title)?;
-        }
-        if let Some(description) = &self.description {
-            object.serialize_field("description", description)?;
-        }
+impl Tell for SelectSchema<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let (mut values, mut names, mut choices, mut columns) = (None, None, None, None);
         match &self.options {
-            Options::Plain(values) => object.serialize_field("enum", values)?,
-            Options::Titled(choices) => {
-                object.serialize_field("oneOf", &Known("$mcp:DE", choices))?;
-                object.serialize_field("enum", &Known("$mcp:AC", &Column(choices, |choice| choice.value)))?;
-                object.serialize_field("enumNames", &Known("$mcp:AC", &Column(choices, |choice| choice.title)))?;
+            Options::Plain(list) => values = Some(list),
+            Options::Titled(list) => {
+                choices = Some(list);
+                columns = Some((Column(list, "const", |choice| choice.value), Column(list, "title", |choice| choice.title)));
             }
-            Options::Legacy { values, names } => {
-                object.serialize_field("enum", values)?;
-                object.serialize_field("enumNames", names)?;
-            }
+            Options::Legacy { values: list, names: of_list } => (values, names) = (Some(list), Some(of_list)),
         }
-        if let Some(default) = &self.default {
-            object.serialize_field("default", &Known("$mcp:DE", default))?;
-        }
-        object.end()
+        to.object(
+            "type,title,description,enum,enumNames,oneOf:DE,enum:AC,enumNames:AC,default:DE,",
+            &[
+                &"string",
+                &self.title,
+                &self.description,
+                &values,
+                &names,
+                &choices,
+                &columns.as_ref().map(|(values, _)| values),
+                &columns.as_ref().map(|(_, names)| names),
+                &self.default,
+            ],
+        );
     }
 }
 
-/// The texts alone, or the names alone.
-struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, fn(Choice<'a>) -> Text<'a>);
+serialize_told!(SelectSchema<'_>, Items<'_>);
 
-impl Serialize for Column<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().flatten().map(self.1))
+/// The texts alone, or the names alone.
+struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, &'static str, fn(&Choice<'a>) -> Text<'a>);
+
+impl Tell for Column<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let json = self.0.as_json().unwrap_or(RawJson::NULL);
+        let texts = json.elements().filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
+        to.open(b'[');
+        self.0.own().iter().map(self.2).chain(texts).for_each(|text| to.item(&text));
+        to.close();
     }
 }
 
@@ -227,17 +231,12 @@ impl<'a> SelectManySchema<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Items<'a>(pub Options<'a>);
 
-impl Serialize for Items<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Items", 2)?;
+impl Tell for Items<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
         match &self.0 {
-            Options::Plain(values) | Options::Legacy { values, .. } => {
-                object.serialize_field("type", "string")?;
-                object.serialize_field("enum", values)?;
-            }
-            Options::Titled(choices) => object.serialize_field("anyOf", choices)?,
+            Options::Plain(values) | Options::Legacy { values, .. } => to.object("type,enum,", &[&"string", values]),
+            Options::Titled(choices) => to.object("anyOf,", &[choices]),
         }
-        object.end()
     }
 }
 

@@ -4,7 +4,8 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::json::JsonStr;
+use super::tell::{Tell, Teller, payload_told};
+use crate::json::{Chars, JsonStr};
 
 /// A string: the application's own, or one of a message with its escapes untouched.
 ///
@@ -42,11 +43,10 @@ impl<'a> Text<'a> {
 
     /// The characters, escapes resolved.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
-        let (plain, json) = match self.0 {
-            Form::Plain(text) => (Some(text.chars()), None),
-            Form::Json(text) => (None, Some(text.chars())),
-        };
-        plain.into_iter().flatten().chain(json.into_iter().flatten())
+        match self.0 {
+            Form::Plain(text) => Chars::plain(text),
+            Form::Json(text) => text.decoded(),
+        }
     }
 
     /// Copies the string into `out`, escapes resolved, and returns it; `None` when it is longer than `out`.
@@ -153,8 +153,19 @@ impl Serialize for Text<'_> {
     }
 }
 
+impl Tell for Text<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        match self.0 {
+            Form::Plain(text) => to.text(text),
+            Form::Json(text) => to.json(text.into()),
+        }
+    }
+}
+
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         JsonStr::deserialize(deserializer).map(Self::from_json)
     }
 }
+
+payload_told! { Text<'a> }

@@ -4,6 +4,8 @@ use serde::{Serialize, Serializer};
 
 use super::macros::{Tag, names, payload};
 use super::older::{Absent, OrElse};
+use super::tell::{Object, Tell, Teller, payload_told};
+use super::told::Told;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
@@ -43,6 +45,13 @@ impl Serialize for ObjectSchema<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let known = self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
         if known { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+    }
+}
+
+impl Tell for ObjectSchema<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let known = self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
+        if known { to.json(*self.0) } else { to.or_else("$mcp?EE", self.0, &Absent) }
     }
 }
 
@@ -165,11 +174,17 @@ impl<'a> CallToolResult<'a> {
 }
 
 /// A value that before 2026-07-28 had to be an object, and is left out where it is not.
-pub(super) struct StructuredContent<'x, 'a>(pub(super) &'x RawJson<'a>);
+pub(crate) struct StructuredContent<'x, 'a>(pub(crate) &'x RawJson<'a>);
 
 impl Serialize for StructuredContent<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.0.is_object() { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+    }
+}
+
+impl Tell for StructuredContent<'_, '_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        if self.0.is_object() { to.json(*self.0) } else { to.or_else("$mcp?EE", self.0, &Absent) }
     }
 }
 
@@ -215,6 +230,9 @@ impl Serialize for TextResult<'_> {
                 object.end()
             }
         }
+        if cfg!(not(target_pointer_width = "64")) {
+            return Told(self).serialize(serializer);
+        }
         let mut object = serializer.serialize_struct("CallToolResult", 2)?;
         object.serialize_field("content", &[Block(&self.text)])?;
         if self.is_error {
@@ -223,3 +241,12 @@ impl Serialize for TextResult<'_> {
         object.end()
     }
 }
+
+impl Tell for TextResult<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let block = Object("type,text,", &[&"text", &self.text]);
+        to.object("content,isError,", &[&[block], &self.is_error.then_some(true)]);
+    }
+}
+
+payload_told! { TextResult<'a> }

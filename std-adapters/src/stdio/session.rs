@@ -5,8 +5,8 @@ use std::io::Write;
 
 use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
-    Answered, Call, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle,
-    RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
+    Answered, Call, Catalog, Change, ClientRequest, Instant, Json, LogMessage, Messages, Payload, Progress, RawJson, Request,
+    RequestHandle, RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
 };
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// # Errors
     /// See [`Session`].
     pub fn respond<T: Serialize + ?Sized>(&mut self, request: RequestHandle, result: &T) -> Result<Answered, Error> {
-        self.send(|server, tx| server.respond(request, result, tx))
+        self.send(|server, tx| server.respond(request, &Json(result), tx))
     }
 
     /// [`Server::respond_raw`]
@@ -116,7 +116,8 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// # Errors
     /// See [`Session`].
     pub fn log<T: Serialize + ?Sized>(&mut self, request: RequestHandle, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
-        self.send(|server, tx| server.log(request, message, tx))
+        let message = LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
+        self.send(|server, tx| server.log(request, &message, tx))
     }
 
     /// [`Server::log_unrelated`]
@@ -124,7 +125,8 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// # Errors
     /// See [`Session`].
     pub fn log_unrelated<T: Serialize + ?Sized>(&mut self, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
-        self.send(|server, tx| server.log_unrelated(message, tx))
+        let message = LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
+        self.send(|server, tx| server.log_unrelated(&message, tx))
     }
 
     /// [`Server::publish`], to all subscribers.
@@ -150,14 +152,14 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// # Errors
     /// See [`Session`].
     pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
-        self.send(|server, tx| server.notify(method, params, tx))
+        self.send(|server, tx| server.notify(method, &Json(params), tx))
     }
 
     /// [`Server::request`]; the answer is an event.
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn request<P: Serialize + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Result<Call, Error> {
+    pub fn request<P: Payload + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Result<Call, Error> {
         let now = self.now();
         self.send(|server, tx| server.request(now, request, tx))
     }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, Change, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError, Server,
+    Answered, Catalog, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError, Server,
     ServerCapability, ServerConfig, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock as _, Context, Handler, Link};
@@ -162,7 +162,7 @@ impl<const N: usize> Answer<N, 4> for Said<'_> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
-            Self::Nothing => server.respond(request, &Unwritable, tx),
+            Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
         }
     }
 }

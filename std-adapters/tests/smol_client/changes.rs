@@ -139,7 +139,7 @@ fn what_belongs_to_no_call_is_seen_as_it_comes() {
         let _ = server.log_unrelated(&LogMessage::new(LoggingLevel::Error, "a line"), tx).unwrap();
         let mut change = Published::tools();
         while server.publish(&mut change, tx).unwrap() {}
-        server.notify("notifications/own", &Vec::<u8>::new(), tx).unwrap_or_default();
+        server.notify("notifications/own", &mcp_sansio::Json(Vec::<u8>::new()), tx).unwrap_or_default();
         session.text(request.handle, "done");
     };
     play(connector, &LEGACY, script, async |client| call(&client, "talk").await.map(drop).unwrap());

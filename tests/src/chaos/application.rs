@@ -149,7 +149,8 @@ impl World<'_> {
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.raw(), text: &text };
-        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &result, tx))
+        let Ok(answered) =
+            self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &mcp_sansio::Json(&result), tx))
         else {
             return;
         };
@@ -175,7 +176,7 @@ impl World<'_> {
             }
             3 => {
                 // No object, no answer.
-                let refused = self.send(writer, |server, tx| server.respond(handle, &[1], tx));
+                let refused = self.send(writer, |server, tx| server.respond(handle, &mcp_sansio::Json([1]), tx));
                 return assert!(refused.is_err(), "{refused:?}");
             }
             4 => {
@@ -344,13 +345,13 @@ impl World<'_> {
             3 => self.request(ClientRequest::ping()),
             _ => self.request(ClientRequest::new(
                 "own/question",
-                Some(&Echo { params: RawJson::NULL, text: "?" }),
+                Some(&mcp_sansio::Json(Echo { params: RawJson::NULL, text: "?" })),
                 ClientCapability::NONE,
             )),
         }
     }
 
-    fn request<P: Serialize + ?Sized>(&mut self, mut request: ClientRequest<'_, P>) {
+    fn request<P: mcp_sansio::Payload + ?Sized>(&mut self, mut request: ClientRequest<'_, P>) {
         if let Some(job) = self.job().filter(|_| self.script.once_in(2)) {
             request = request.on_behalf_of(job.handle);
         }

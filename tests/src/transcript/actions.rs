@@ -25,7 +25,6 @@ use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, 
 use mcp_sansio::{
     Amount, Change, ClientCapability, ClientRequest, ErrorCode, LogMessage, Progress, RequestHandle, RpcError, SendError,
 };
-use serde::Serialize;
 
 use super::play::Player;
 use super::setup::{json, level, millis};
@@ -168,7 +167,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         }
     }
 
-    fn send_call<P: Serialize + ?Sized>(
+    fn send_call<P: mcp_sansio::Payload + ?Sized>(
         &mut self,
         parent: Option<RequestHandle>,
         timeout: Option<usize>,

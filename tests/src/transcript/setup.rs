@@ -58,10 +58,11 @@ impl<'t> Setup<'t> {
         match name {
             "revisions" => config.revisions = revisions(value)?,
             "capabilities" => {
-                config.capabilities = ServerCapability::NONE;
+                let mut capabilities = ServerCapability::NONE;
                 for word in words {
-                    config.capabilities = config.capabilities.and(capability(word)?);
+                    capabilities = capabilities.and(capability(word)?);
                 }
+                *config = config.with_capabilities(capabilities);
             }
             "session" => {
                 let (code, capabilities) = value.split_once(' ').unwrap_or((value, "{}"));

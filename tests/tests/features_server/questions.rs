@@ -68,7 +68,7 @@ fn samp_07_context_is_not_asked_for_by_default() {
 #[test]
 fn log_09_logging_is_not_declared_by_default_and_deprecated() {
     static PLAIN: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
-    assert!(!PLAIN.capabilities.contains(ServerCapability::LOGGING) && ServerCapability::default().is_empty());
+    assert!(!PLAIN.capabilities().contains(ServerCapability::LOGGING) && ServerCapability::default().is_empty());
     let mut peer: Peer = Peer::sized(Revision::LATEST, &PLAIN, json!({}));
     let message = peer.request("server/discover", json!({}));
     assert_eq!(peer.say(&message, |_, _, _| {})[0]["result"]["capabilities"], json!({"tools": {}}));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{NOW, Peer, REVISIONS, lines, raw, through};
 
 /// Answers a `tools/call` with a result; returns that, without what belongs to the envelope.
-fn result_of<T: serde::Serialize>(revision: Revision, result: &T) -> Value {
+fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
     let answer = Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
         assert_eq!(server.respond(request.handle, result, tx), Ok(Answered::Sent));
     });

@@ -129,7 +129,7 @@ impl<const TX: usize> Peer<TX> {
     pub(crate) fn log(&mut self) {
         let Self { server, outside, .. } = self;
         let Some(request) = outside.slow else { panic!("nothing is slow") };
-        let data = ("a text", 1.5, [true, false], Some('x'), "\u{1}");
+        let data = mcp_sansio::Json(("a text", 1.5, [true, false], Some('x'), "\u{1}"));
         let message = LogMessage::new(LoggingLevel::Error, &data).logger("arrays");
         outside.may_be_too_large(|tx| server.log(request, &message, tx));
         outside.may_be_too_large(|tx| server.log_unrelated(&LogMessage::new(LoggingLevel::Alert, "unrelated"), tx));

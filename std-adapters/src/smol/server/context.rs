@@ -94,7 +94,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
     pub async fn log<T: Serialize + ?Sized>(&self, message: &LogMessage<'_, T>) -> Result<(), Failure> {
         let handle = self.call.handle;
-        self.link.send(handle, |server, tx| server.log(handle, message, tx)).await
+        let message = LogMessage { level: message.level, logger: message.logger, data: &mcp_sansio::Json(message.data) };
+        self.link.send(handle, |server, tx| server.log(handle, &message, tx)).await
     }
 
     /// Asks the client, in whichever way its revision has; see the [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its handler.

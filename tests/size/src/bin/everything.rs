@@ -8,7 +8,7 @@ use core::time::Duration;
 
 use mcp_sansio::types::{
     CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field, GetPromptResult, Implementation,
-    InputRequest, InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
+    LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
     Resource, ResourceContents, ResourceData, ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
@@ -259,8 +259,7 @@ impl Board {
             let error = RpcError::missing_capability(ClientCapability::ELICITATION_FORM);
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
-            let questions = [("name", InputRequest::Elicit(QUESTION))];
-            let _ = self.send(|server, tx| server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx));
+            let _ = self.send(|server, tx| server.ask_first(request.handle, &[("name", &QUESTION)], None, tx));
         } else if self.question.is_some() {
             self.text(request.handle, &TextResult::error("The person is being asked already"));
         } else {

@@ -243,7 +243,7 @@ impl ServerEnd {
         Ok(())
     }
 
-    fn ask<P: serde::Serialize + ?Sized>(
+    fn ask<P: mcp_sansio::Payload + ?Sized>(
         &mut self,
         request: ClientRequest<'_, P>,
         parent: Option<RequestHandle>,
