@@ -82,7 +82,7 @@ impl Pump {
                 state = self.wait(state, Instant::now() + TICK);
             }
             while let Some(frame) = rx.next_frame() {
-                state.relay.from_client(Instant::now(), frame);
+                state.relay.client_line(Instant::now(), frame);
             }
             state.flush();
             self.changed.notify_all();
@@ -135,7 +135,7 @@ impl Pump {
             let lost = self.with(|state| {
                 let now = Instant::now();
                 while let Some(frame) = rx.next_frame() {
-                    state.relay.from_device(now, frame);
+                    state.relay.device_line(now, frame);
                 }
                 state.relay.tick(now);
                 state.write_error.take()

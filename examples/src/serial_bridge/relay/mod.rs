@@ -3,8 +3,8 @@
 //! Ids stay as they are, with one exception. After a reset the device counts its own requests from the beginning again, while the client may still be busy
 //! with an old one: a new request whose id the client knows from before gets another one on the way to the client, and its answer the old one on the way back.
 
-mod from_client;
-mod from_device;
+mod client;
+mod device;
 mod lines;
 mod pending;
 mod session;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_sansio::Frame;
+use mcp_sansio::{Frame, RawJson};
 
 use super::*;
 
@@ -43,11 +43,11 @@ impl Bridge {
     }
 
     fn client(&mut self, line: &str) {
-        self.relay.from_client(self.now, Frame::Complete(line.as_bytes()));
+        self.relay.client_line(self.now, Frame::Complete(line.as_bytes()));
     }
 
     fn device(&mut self, line: &str) {
-        self.relay.from_device(self.now, Frame::Complete(line.as_bytes()));
+        self.relay.device_line(self.now, Frame::Complete(line.as_bytes()));
     }
 
     fn pass(&mut self, seconds: u64) {
@@ -84,8 +84,6 @@ fn answer(request: &str, result: &str) -> String {
 fn none() -> Vec<String> {
     Vec::new()
 }
-
-use mcp_sansio::RawJson;
 
 #[test]
 fn lines_pass_untouched_both_ways() {
@@ -182,15 +180,15 @@ fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
 #[test]
 fn a_device_that_was_reset_gets_its_session_back() {
     let mut bridge = Bridge::initialized();
-    for (request, method) in [
-        (r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"info"}}"#, "ok"),
-        (r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:\/1"}}"#, "ok"),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"a:2"}}"#, "ok"),
-        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"a:2"}}"#, "ok"),
-        (r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:3"}}"#, "refused"),
+    for (request, is_taken) in [
+        (r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"info"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:\/1"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"a:2"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"a:2"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:3"}}"#, false),
     ] {
         bridge.client(request);
-        if method == "ok" {
+        if is_taken {
             bridge.device(&empty_answer(request));
         } else {
             bridge.device(r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"no"}}"#);
@@ -317,14 +315,14 @@ fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
     for noise in ["", "I (312) boot: ok", "{\"level\":\"info\"}", "[1,2]", "{\"jsonrpc\":\"2.0\",\"id\":4,\"resul"] {
         bridge.device(noise);
     }
-    bridge.relay.from_device(bridge.now, Frame::Complete(b"\xff\xfe"));
+    bridge.relay.device_line(bridge.now, Frame::Complete(b"\xff\xfe"));
     assert_eq!(bridge.out().0, none());
-    bridge.relay.from_device(bridge.now, Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"));
+    bridge.relay.device_line(bridge.now, Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"));
     assert_eq!(bridge.noise(), ["\0\u{fffd}rst:0x1 "]);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{}}"#]);
     // Nobody waits in vain for an answer that was broken on its way.
     bridge.device(r#"{"id":5,"result":{}}"#);
-    bridge.relay.from_device(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" });
+    bridge.relay.device_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" });
     let (told, _) = bridge.out();
     assert!(told[0].contains(r#""id":5,"error""#) && told[1].contains("longer than"), "{told:?}");
 }
@@ -336,7 +334,7 @@ fn what_the_client_garbles_is_answered_here() {
     bridge.client(r#"{"id":7,"method":"x"}"#);
     bridge
         .relay
-        .from_client(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":8,"method":"x","params":"#, tail: b"}" });
+        .client_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":8,"method":"x","params":"#, tail: b"}" });
     let (told, sent) = bridge.out();
     assert!(sent.is_empty() && told[0].contains(r#""id":null,"error":{"code":-32700"#), "{told:?}");
     assert!(told[1].contains(r#""id":7,"error":{"code":-32600"#) && told[2].contains(r#""id":8,"error""#), "{told:?}");

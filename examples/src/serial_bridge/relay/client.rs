@@ -9,7 +9,7 @@ use super::{Phase, Relay, Verdict, lines};
 
 impl Relay {
     /// A line of the client's.
-    pub(crate) fn from_client(&mut self, now: Instant, frame: Frame<'_>) {
+    pub(crate) fn client_line(&mut self, now: Instant, frame: Frame<'_>) {
         let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
             let verdict = match &message {

@@ -9,7 +9,7 @@ use super::{Entry, Phase, Relay, Verdict, lines};
 
 impl Relay {
     /// A line of the device's.
-    pub(crate) fn from_device(&mut self, now: Instant, frame: Frame<'_>) {
+    pub(crate) fn device_line(&mut self, now: Instant, frame: Frame<'_>) {
         let frame = self.behind_noise(frame);
         let (mut messages, mut parts, mut whole, mut heard) = (Messages::new(frame), Vec::new(), true, false);
         while let Some(message) = messages.next_message() {
