@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::CatalogFault;
-use crate::json::{JsonStr, RawJson};
+use crate::json::{JsonStr, RawJson, compare};
 
 /// The dialects that are read, with and without what some write at the end. 2020-12 is meant where none is named.
 const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
@@ -76,8 +76,9 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8) -> Result<(), &'sta
         bound(least).is_none_or(|least| count as u64 >= least) && bound(most).is_none_or(|most| count as u64 <= most)
     };
     if value.is_number() {
-        let holds =
-            |key, wanted: fn(Ordering) -> bool| schema.get(key).and_then(|bound| compare(value, bound)).is_none_or(wanted);
+        let holds = |key, wanted: fn(Ordering) -> bool| {
+            bound(schema, key).is_none_or(|bound| wanted(compare(value.as_str(), bound.as_str())))
+        };
         let in_range = holds("minimum", Ordering::is_ge)
             && holds("maximum", Ordering::is_le)
             && holds("exclusiveMinimum", Ordering::is_gt)
@@ -124,11 +125,8 @@ fn is_integer(value: RawJson<'_>) -> bool {
     value.is_number() && (value.as_i64().is_some() || value.as_u64().is_some() || !value.as_str().contains(['.', 'e', 'E']))
 }
 
-fn compare(one: RawJson<'_>, other: RawJson<'_>) -> Option<Ordering> {
-    match (one.as_i64(), other.as_i64()) {
-        (Some(one), Some(other)) => Some(one.cmp(&other)),
-        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
-    }
+fn bound<'x>(schema: RawJson<'x>, key: &str) -> Option<RawJson<'x>> {
+    schema.get(key).filter(|bound| bound.is_number())
 }
 
 /// Two lists, or two objects, may be equal: that is not looked into.
@@ -139,7 +137,7 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
         _ => return false,
     }
     if one.is_number() && other.is_number() {
-        return compare(one, other) == Some(Ordering::Equal);
+        return compare(one.as_str(), other.as_str()) == Ordering::Equal;
     }
     let compound = one.is_object() && other.is_object() || one.is_array() && other.is_array();
     compound || one.as_str() == other.as_str()

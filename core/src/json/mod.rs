@@ -22,7 +22,7 @@ pub use ser::to_slice;
 pub use string::JsonStr;
 
 pub(crate) use marker::{ABSENT, Blob};
-pub(crate) use number::{Decimal, integer};
+pub(crate) use number::{Decimal, compare, integer};
 pub(crate) use scan::{
     Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
 };

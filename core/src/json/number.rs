@@ -1,5 +1,7 @@
 //! Numbers: decimal digits out, and what a number's text means.
 
+use core::cmp::Ordering;
+
 /// The decimal digits of an integer.
 pub(crate) struct Decimal {
     text: [u8; 20],
@@ -99,6 +101,51 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     Some((negative, value))
 }
 
+/// Which of two numbers' texts is the greater, to the last digit: as floating-point numbers many would be equal that are not, and reading those takes more
+/// flash than all of this module.
+pub(crate) fn compare(one: &str, other: &str) -> Ordering {
+    let (one, other) = (Scientific::new(one), Scientific::new(other));
+    let magnitudes = || one.exponent.cmp(&other.exponent).then_with(|| one.digits().cmp(other.digits()));
+    match (one.sign, other.sign) {
+        (1, 1) => magnitudes(),
+        (-1, -1) => magnitudes().reverse(),
+        (one, other) => one.cmp(&other),
+    }
+}
+
+/// A number as 0.d1d2d3... times a power of ten, where d1 is not zero.
+struct Scientific<'t> {
+    sign: i8,
+    exponent: i32,
+    mantissa: &'t [u8],
+}
+
+impl<'t> Scientific<'t> {
+    fn new(text: &'t str) -> Self {
+        let unsigned = text.strip_prefix('-').unwrap_or(text);
+        let mut parts = unsigned.as_bytes().split(|byte| matches!(byte, b'e' | b'E'));
+        let mantissa = parts.next().unwrap_or_default();
+        let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
+        let Some(first) = mantissa.iter().position(|byte| matches!(byte, b'1'..=b'9')) else {
+            return Self { sign: 0, exponent: 0, mantissa: &[] };
+        };
+        // Behind the point, the point itself is counted too.
+        let shift = point as i64 - first as i64 + i64::from(first > point);
+        let exponent = i64::from(parts.next().map_or(0, exponent)).saturating_add(shift);
+        Self {
+            sign: if unsigned.len() == text.len() { 1 } else { -1 },
+            exponent: i32::try_from(exponent).unwrap_or(if exponent < 0 { i32::MIN } else { i32::MAX }),
+            mantissa: mantissa.get(first..).unwrap_or_default(),
+        }
+    }
+
+    /// Without zeros at the end.
+    fn digits(&self) -> impl Iterator<Item = u8> {
+        let len = self.mantissa.iter().rposition(|byte| matches!(byte, b'1'..=b'9')).map_or(0, |last| last + 1);
+        self.mantissa.iter().take(len).copied().filter(|byte| *byte != b'.')
+    }
+}
+
 /// One that is larger than any number of digits can make up for is as good as any other such.
 fn exponent(text: &[u8]) -> i32 {
     let (negative, digits) = match text {
@@ -151,6 +198,44 @@ impl Number {
             // An integer has no negative zero.
             Ok(n) if n != 0 => Self::Signed(n),
             _ => Self::Float(text.parse().unwrap_or(f64::NAN)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_compare_as_they_are_written_whatever_their_form() {
+        // Ascending; in a line they are equal.
+        let ascending: [&[&str]; 19] = [
+            &["-1e999999999999"],
+            &["-1e400"],
+            &["-9007199254740993"],
+            &["-9007199254740992", "-9007199254740992.0"],
+            &["-10", "-1e1", "-0.1e2"],
+            &["-9.99"],
+            &["-1e-5", "-0.00001"],
+            &["0", "-0", "0.0", "0e99999999999", "-0.000e-3"],
+            &["1e-999999999999"],
+            &["1e-5", "0.00001", "0.1e-4", "10e-6"],
+            &["0.5", "5e-1", "0.50", "50E-2"],
+            &["1", "1.0", "10e-1", "0.01e+2"],
+            &["1.000000000000000000000000000001"],
+            &["75.9"],
+            &["76", "7.6e1"],
+            &["100", "1e2", "1E+2", "100.00"],
+            &["18446744073709551615"],
+            &["18446744073709551616"],
+            &["1e400", "10e399"],
+        ];
+        for (i, equal) in ascending.iter().enumerate() {
+            for (j, others) in ascending.iter().enumerate() {
+                for (one, other) in equal.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+                    assert_eq!(compare(one, other), i.cmp(&j), "{one} {other}");
+                }
+            }
         }
     }
 }

@@ -50,6 +50,10 @@ pub struct ServerConfig<'c> {
     pub progress_interval: Duration,
     /// What a legacy client is sent before it asked for a level. Default: everything.
     pub log_level: LoggingLevel,
+    /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a second `initialize` ends the session before it, and a
+    /// request whose id is in use ends the request that had it ([`ServerEvent::Cancelled`](crate::ServerEvent::Cancelled) for each); otherwise both are
+    /// refused. Default: no.
+    pub peer_may_restart: bool,
 }
 
 impl<'c> ServerConfig<'c> {
@@ -73,6 +77,7 @@ impl<'c> ServerConfig<'c> {
             ping_timeout: Duration::from_secs(20),
             progress_interval: Duration::ZERO,
             log_level: LoggingLevel::Debug,
+            peer_may_restart: false,
         }
     }
 
@@ -174,6 +179,13 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn log_level(mut self, level: LoggingLevel) -> Self {
         self.log_level = level;
+        self
+    }
+
+    /// Sets [`peer_may_restart`](Self::peer_may_restart).
+    #[must_use]
+    pub const fn peer_may_restart(mut self, yes: bool) -> Self {
+        self.peer_may_restart = yes;
         self
     }
 }

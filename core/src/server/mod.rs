@@ -16,6 +16,7 @@ mod pending;
 mod question;
 mod receive;
 mod respond;
+mod restart;
 mod sound;
 
 pub use ask::ClientRequest;

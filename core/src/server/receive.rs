@@ -49,6 +49,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
+                    if self.config.peer_may_restart
+                        && let Some(ended) = self.restart(id, method, envelope, tx)?
+                    {
+                        return Ok(Some(ended));
+                    }
                     match self.admit(id, method, envelope, messages.in_batch()) {
                         Ok(context) if method.is_for_the_application() => {
                             if let Some(slot) = self.open_request(now, id, method, &context) {

@@ -21,6 +21,7 @@ use super::parse::Transcript;
 /// | `instructions TEXT`, `experimental JSON`, `extensions JSON` | none |
 /// | `methods a/b c/d`: the application's own | none |
 /// | `log_level LEVEL`: before a legacy client asked for one | `debug` |
+/// | `restarts`: the peer may begin again without an end of the stream | it may not |
 /// | `nameless`: modern results do not name the server | they do |
 /// | `discover MS public` | 0, public |
 /// | `catalog tools resources templates prompts`: a [catalog](super::catalog) answers what it can | none |
@@ -78,6 +79,7 @@ impl<'t> Setup<'t> {
             "extensions" => config.extensions = Some(json(value)?),
             "methods" => self.methods = words.collect(),
             "log_level" => config.log_level = level(value)?,
+            "restarts" => config.peer_may_restart = true,
             "nameless" => config.name_in_results = false,
             "discover" => {
                 config.discover_ttl_ms = number()? as u64;

@@ -1,0 +1,48 @@
+//! A peer that begins again on a stream that has not ended: nobody else tells of the old one's end.
+
+use super::Server;
+use super::event::ServerEvent;
+use super::pending::Purpose;
+use crate::error::SendError;
+use crate::handle::{Call, RequestHandle};
+use crate::lifecycle::Method;
+use crate::message::{Envelope, Id, Member};
+use crate::tx::Tx;
+
+impl<const N: usize, const S: usize> Server<'_, N, S> {
+    /// What ends because this request cannot come from the peer that we know: one thing a call, until there is none left.
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    pub(super) fn restart(
+        &mut self,
+        id: Id<'_>,
+        method: Method<'_>,
+        envelope: &Envelope<'_>,
+        tx: &Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+        let anew = self.scope.is_some() && matches!(method, Method::Initialize) && !envelope.has(Member::ProtocolVersion);
+        let slot = if anew { self.requests.slots().next() } else { self.requests.find(id, id.hash()) };
+        // The acknowledgement that has begun is this very request's.
+        if let Some(slot) = slot.filter(|slot| self.acknowledging != Some(*slot)) {
+            // What has begun must be finished, for which its request must be there.
+            if tx.has_open() {
+                return Err(SendError::Full);
+            }
+            self.forget(slot);
+            return Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason: None }));
+        }
+        if anew {
+            if tx.has_open() {
+                return Err(SendError::Full);
+            }
+            // Of a ping the application knows nothing.
+            let told =
+                self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(|call| call.purpose != Purpose::KeepAlive));
+            if let Some(slot) = told {
+                self.calls.remove(slot);
+                return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
+            }
+            self.close();
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,97 @@
+//! Calls of tools: typed arguments, checked against what the schema promises.
+
+use mcp_sansio::types::{Text, Tool};
+use mcp_sansio::{Catalog, Instant, JsonStr, RawJson, Request};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::board::{Board, Quantity};
+use crate::catalog::{NAME, OUTPUT_STATES};
+use crate::outputs;
+use crate::reply::{Body, Data, Reply};
+use crate::sweep::Sweep;
+
+#[derive(Deserialize)]
+struct ReadPin {
+    number: u8,
+}
+
+#[derive(Deserialize)]
+struct Switch {
+    on: bool,
+}
+
+#[derive(Deserialize)]
+struct SweepArguments {
+    steps: u16,
+    period: Option<u16>,
+}
+
+impl<B: Board> App<B> {
+    /// The answer to a call; `None` when it comes later.
+    pub(crate) fn call<'f>(&mut self, tool: &Tool<'static>, request: &Request<'f>, now: Instant) -> Option<Reply<'f>> {
+        let arguments = request.arguments();
+        let answer = |body| Some(Reply::new(request.handle, body));
+        if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
+            return answer(Body::BadArguments(fault));
+        }
+        let string = |key| arguments.get(key).and_then(RawJson::as_string);
+        let bad = Body::Failure("The arguments are not what the tool takes");
+        let name = tool.name.as_plain().unwrap_or_default();
+        match name {
+            "measure" => answer(self.measure(string("quantity"))),
+            "read_pin" => answer(match arguments.to() {
+                Ok(ReadPin { number }) => Body::Data(Data::Pin { number, high: self.board.pin(number) }),
+                Err(_) => bad,
+            }),
+            "sweep" => match arguments.to() {
+                Ok(SweepArguments { steps, period }) => {
+                    let job = Sweep::new(request.handle, steps, period.unwrap_or(100), now);
+                    match self.jobs.iter_mut().find(|job| job.is_none()) {
+                        Some(free) => *free = Some(job),
+                        None => return answer(Body::Failure("Too much is being done already: try again later")),
+                    }
+                    None
+                }
+                Err(_) => answer(bad),
+            },
+            "rename" => {
+                let copied = string("name").and_then(|name| name.copy_to(&mut self.name.bytes).map(str::len));
+                let Some(len) = copied else { return answer(Body::Failure("The name is longer than 24 bytes")) };
+                self.name.len = len;
+                Some(Reply::new(request.handle, Body::Text("The board has a new name".into())).changes(NAME).log("renamed"))
+            }
+            "echo" => answer(Body::Text(string("text").map_or(Text::default(), Text::from))),
+            "line" => answer(Body::Data(Data::Line { refused: self.refused, faults: self.faults })),
+            "stack" => {
+                let (size, deepest) = self.board.stack();
+                answer(Body::Data(Data::Stack { size, deepest }))
+            }
+            "uptime" => answer(Body::Data(Data::Uptime { milliseconds: now.as_millis() })),
+            "reset" => {
+                self.reset = Some(now);
+                answer(Body::Text("The board starts again".into()))
+            }
+            _ => match (outputs::of(name), arguments.to()) {
+                (Some(output), Ok(Switch { on })) => {
+                    let was = self.set_output(output, on);
+                    let reply = Reply::new(request.handle, Body::Data(Data::Output { output, on, was }));
+                    Some(if was == on {
+                        reply
+                    } else {
+                        reply.changes(OUTPUT_STATES).log(if on { "switched on" } else { "switched off" })
+                    })
+                }
+                _ => answer(bad),
+            },
+        }
+    }
+
+    fn measure<'f>(&mut self, quantity: Option<JsonStr<'f>>) -> Body<'f> {
+        let quantity = Quantity::ALL.into_iter().find(|known| quantity.is_some_and(|quantity| quantity == known.name()));
+        match quantity.and_then(|quantity| Some((quantity, self.board.measure(quantity)?))) {
+            Some((quantity, value)) => Body::Data(Data::Measured { quantity: quantity.name(), value, unit: quantity.unit() }),
+            None => Body::Failure("The sensor does not answer"),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What is to be sent about a request: decided once, sent as often as it takes.
+
+use mcp_sansio::types::{
+    CompleteResult, Completion, ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, ReadResourceResult, ResourceContents,
+    ResourceData, Role, Text, TextResult,
+};
+use mcp_sansio::{
+    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, Request, RequestHandle, Revision, RpcError,
+    SendError, Tx, to_slice,
+};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+
+use crate::board::MAX_REGISTERS;
+use crate::catalog::{CATALOG, FILE};
+use crate::{AppServer, file};
+
+/// A log message, a change that subscribers are told of, and an answer: whichever of them there are, in this order.
+#[derive(Debug)]
+pub struct Reply<'f> {
+    request: RequestHandle,
+    log: Option<&'static str>,
+    change: Option<Change<'static>>,
+    body: Body<'f>,
+}
+
+/// What is said about the request itself.
+#[derive(Debug)]
+pub(crate) enum Body<'f> {
+    /// A list, or an error: the catalog knows.
+    Catalog(Request<'f>),
+    Error(RpcError<'f>),
+    BadArguments(CatalogFault<'f>),
+    Text(Text<'f>),
+    Failure(&'static str),
+    /// Of a tool.
+    Data(Data),
+    /// Of a resource. The URI as the client wrote it.
+    Contents(JsonStr<'f>, Data),
+    Name(JsonStr<'f>, Name),
+    File,
+    Explain(Text<'f>),
+    /// The values that begin like this.
+    Complete(&'static [&'static str], JsonStr<'f>),
+    Progress {
+        now: Instant,
+        done: u16,
+        total: u16,
+    },
+}
+
+/// What programs are told.
+#[derive(Clone, Copy, Serialize, Debug)]
+#[serde(untagged)]
+pub(crate) enum Data {
+    Measured { quantity: &'static str, value: i32, unit: &'static str },
+    Pin { number: u8, high: bool },
+    Output { output: u8, on: bool, was: bool },
+    Outputs { mask: u32 },
+    Swept { steps: u16 },
+    Line { refused: u32, faults: u32 },
+    Stack { size: u32, deepest: u32 },
+    Uptime { milliseconds: u64 },
+    Registers(Registers),
+}
+
+/// Registers as they were: while a long answer is written they may change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registers(pub(crate) [(&'static str, u32); MAX_REGISTERS]);
+
+/// A short text of the board's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    pub(crate) bytes: [u8; NAME_BYTES],
+    pub(crate) len: usize,
+}
+
+impl<'f> Reply<'f> {
+    pub(crate) const fn new(request: RequestHandle, body: Body<'f>) -> Self {
+        Self { request, log: None, change: None, body }
+    }
+
+    pub(crate) const fn log(mut self, text: &'static str) -> Self {
+        self.log = Some(text);
+        self
+    }
+
+    pub(crate) fn changes(mut self, uri: &'static str) -> Self {
+        self.change = Some(Change::resource(uri));
+        self
+    }
+
+    /// Sends it. Goes on where it was when it is called again.
+    ///
+    /// # Errors
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again. Others mean a bug here.
+    pub fn send(&mut self, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+        if let Some(text) = self.log {
+            match server.log(self.request, &LogMessage::new(LoggingLevel::Info, text).logger("board"), tx) {
+                Err(error) if error.is_full() => return Err(error),
+                _ => self.log = None,
+            }
+        }
+        if let Some(change) = &mut self.change {
+            while server.publish(change, tx)? {}
+            self.change = None;
+        }
+        self.body.send(self.request, server, tx).map(|_| ())
+    }
+}
+
+impl Body<'_> {
+    fn send(&self, request: RequestHandle, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+        let mut text = [0; DATA_BYTES];
+        let contents = match self {
+            Self::Catalog(asked) => return CATALOG.answer(server, asked, tx).map(|_| Answered::Sent),
+            Self::Error(error) => return server.respond_error(request, error, tx),
+            Self::BadArguments(fault) => return server.refuse_arguments(request, fault, tx),
+            Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
+            Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
+            Self::Data(data) => return server.respond_structured(request, to_slice(data, Revision::LATEST, &mut text)?, tx),
+            Self::Explain(part) => {
+                let messages = [
+                    PromptMessage::user("Explain this part of the board to somebody who has never seen one:"),
+                    PromptMessage::new(Role::User, ContentBlock::from(*part)),
+                ];
+                return server.respond(request, &GetPromptResult::new(&messages), tx);
+            }
+            Self::Complete(all, typed) => return complete(all, *typed, request, server, tx),
+            Self::Progress { now, done, total } => {
+                let progress = Progress::of(u32::from(*done)).total(u32::from(*total));
+                return server.progress(*now, request, &progress, tx);
+            }
+            Self::Contents(uri, data) => {
+                let text = to_slice(data, Revision::LATEST, &mut text)?;
+                ResourceContents::new(Text::from_json(*uri), ResourceData::Text(Text::new(text.as_str())))
+                    .mime_type("application/json")
+            }
+            Self::Name(uri, name) => {
+                ResourceContents::new(Text::from_json(*uri), ResourceData::Text(Text::new(name.as_str()))).mime_type("text/plain")
+            }
+            Self::File => ResourceContents::blob(FILE, &file::BYTES).mime_type("application/octet-stream"),
+        };
+        server.respond(request, &ReadResourceResult::new(&[contents]), tx)
+    }
+}
+
+fn complete(
+    all: &[&'static str],
+    typed: JsonStr<'_>,
+    request: RequestHandle,
+    server: &mut AppServer<'_>,
+    tx: &mut Tx<'_>,
+) -> Result<Answered, SendError> {
+    let mut values = [Text::default(); MAX_VALUES];
+    let mut found = 0;
+    for (value, text) in values.iter_mut().zip(all.iter().filter(|text| begins_with(text, typed))) {
+        *value = Text::new(text);
+        found += 1;
+    }
+    server.respond(request, &CompleteResult::new(Completion::new(values.get(..found).unwrap_or_default())), tx)
+}
+
+fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
+    let mut text = text.chars();
+    typed.chars().all(|c| text.next() == Some(c))
+}
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default()
+    }
+}
+
+impl Serialize for Registers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.0.iter().filter(|(name, _)| !name.is_empty()) {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The longest name of the board.
+pub(crate) const NAME_BYTES: usize = 24;
+/// The longest data: ten registers.
+const DATA_BYTES: usize = 384;
+/// The most values that are proposed.
+const MAX_VALUES: usize = 31;

@@ -1,0 +1,41 @@
+//! The firmware as a program for this computer: the same application and the same loop, on standard input and output, and a board that is made up.
+//!
+//! What it answers is what the micro:bit answers, byte for byte (but for the clock, the registers and the stack): the tests compare them.
+
+mod board;
+mod port;
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant as Clock};
+
+use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
+use mcp_sansio::Instant;
+use mcp_sansio_adapters::embedded_io::{Error, Link, Turn};
+
+use board::MadeUp;
+use port::Stdio;
+
+const RX_BYTES: usize = 2048;
+const TX_BYTES: usize = 512;
+
+fn main() -> Result<(), Error<std::io::Error>> {
+    let mut link: Link<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> = Link::new(Stdio::open(), &CONFIG, now);
+    let mut app = App::new(MadeUp::default());
+    loop {
+        match link.poll(&mut app)? {
+            Turn::Done => {}
+            Turn::Ended => return Ok(()),
+            Turn::Idle => {
+                let due = [link.wake(), app.wake()].into_iter().flatten().min();
+                let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(now()));
+                link.session().port().wait(left);
+            }
+        }
+    }
+}
+
+fn now() -> Instant {
+    static START: OnceLock<Clock> = OnceLock::new();
+    let elapsed = START.get_or_init(Clock::now).elapsed();
+    Instant::from_millis(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,69 @@
+//! The micro:bit, as the application wants a board.
+
+use firmware_app::{Board, MAX_REGISTERS, Quantity};
+
+use crate::registers::{Register, registers};
+use crate::sensors::{Accelerometer, temperature};
+use crate::stack;
+
+registers! { 0x5000_0000: OUT = 0x504, OUT_SET = 0x508, OUT_CLEAR = 0x50C, IN = 0x510, DIRECTION = 0x514, DIRECTION_SET = 0x518 }
+registers! { 0x4000_2000: UART_ENABLE = 0x500, UART_BAUD_RATE = 0x524 }
+registers! { 0x4000_8000: TIMER_BIT_MODE = 0x508, TIMER_PRESCALER = 0x510, TIMER_CAPTURED = 0x540 }
+registers! { 0x1000_0000: PAGE_BYTES = 0x010, PAGES = 0x014 }
+
+/// The micro:bit.
+pub(crate) struct Microbit {
+    accelerometer: Accelerometer,
+}
+
+impl Microbit {
+    pub(crate) fn open() -> Self {
+        Self { accelerometer: Accelerometer::open() }
+    }
+}
+
+impl Board for Microbit {
+    fn measure(&mut self, quantity: Quantity) -> Option<i32> {
+        match quantity {
+            Quantity::Temperature => temperature(),
+            Quantity::AccelerationX => self.accelerometer.read(0),
+            Quantity::AccelerationY => self.accelerometer.read(1),
+            Quantity::AccelerationZ => self.accelerometer.read(2),
+        }
+    }
+
+    fn set_output(&mut self, number: u8, on: bool) {
+        let bit = 1 << (number & 31);
+        DIRECTION_SET.write(bit);
+        if on { OUT_SET.write(bit) } else { OUT_CLEAR.write(bit) }
+    }
+
+    fn pin(&mut self, number: u8) -> bool {
+        IN.read() >> (number & 31) & 1 == 1
+    }
+
+    fn registers(&mut self) -> [(&'static str, u32); MAX_REGISTERS] {
+        SHOWN.map(|(name, register)| (name, register.read()))
+    }
+
+    fn stack(&mut self) -> (u32, u32) {
+        stack::measure()
+    }
+
+    fn reset(&mut self) {
+        cortex_m::peripheral::SCB::sys_reset()
+    }
+}
+
+const SHOWN: [(&str, Register); MAX_REGISTERS] = [
+    ("GPIO.OUT", OUT),
+    ("GPIO.IN", IN),
+    ("GPIO.DIR", DIRECTION),
+    ("UART0.ENABLE", UART_ENABLE),
+    ("UART0.BAUDRATE", UART_BAUD_RATE),
+    ("TIMER0.BITMODE", TIMER_BIT_MODE),
+    ("TIMER0.PRESCALER", TIMER_PRESCALER),
+    ("TIMER0.CC[0]", TIMER_CAPTURED),
+    ("FICR.CODEPAGESIZE", PAGE_BYTES),
+    ("FICR.CODESIZE", PAGES),
+];

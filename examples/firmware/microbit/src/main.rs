@@ -1,0 +1,80 @@
+//! An MCP server on a BBC micro:bit, on the serial line of its USB interface. Under QEMU, with the line on standard input and output, any client can start it.
+#![no_std]
+#![no_main]
+
+mod board;
+mod clock;
+mod fault;
+mod registers;
+mod ring;
+mod sensors;
+mod stack;
+mod uart;
+
+use core::mem::MaybeUninit;
+use core::time::Duration;
+
+use cortex_m::interrupt::InterruptNumber;
+use cortex_m::peripheral::NVIC;
+use cortex_m_rt::{entry, exception};
+use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
+use mcp_sansio_adapters::embedded_io::{Link, Turn};
+
+use board::Microbit;
+use uart::Uart;
+
+/// The longest line that is accepted, in bytes, and what answers are written through.
+const RX_BYTES: usize = 2048;
+const TX_BYTES: usize = 512;
+
+#[entry]
+fn main() -> ! {
+    // Not on the stack, and not in the image: a server refers to its configuration, so one that is built by the compiler is part of it byte for byte.
+    static mut LINK: MaybeUninit<Link<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>> = MaybeUninit::uninit();
+    static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
+
+    clock::start();
+    let link = LINK.write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
+    let app = APP.write(App::new(Microbit::open()));
+    // SAFETY: nothing here counts on being left alone by these interrupts.
+    unsafe {
+        NVIC::unmask(Interrupt::Uart);
+        NVIC::unmask(Interrupt::Timer);
+    }
+    loop {
+        // The port cannot fail for good, and what the core refuses it has not begun.
+        if let Ok(Turn::Idle) = link.poll(app) {
+            let due = [link.wake(), app.wake()].into_iter().flatten().min();
+            if due.is_none_or(clock::wake_at) {
+                // What comes between the look and the sleep ends the sleep.
+                cortex_m::interrupt::free(|_| {
+                    if Uart::is_silent() {
+                        cortex_m::asm::wfi();
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Interrupt {
+    Uart = 2,
+    Timer = 8,
+}
+
+// SAFETY: these are their numbers in the nRF51822.
+unsafe impl InterruptNumber for Interrupt {
+    fn number(self) -> u16 {
+        self as u16
+    }
+}
+
+#[exception]
+unsafe fn DefaultHandler(number: i16) {
+    if number == Interrupt::Uart as i16 {
+        Uart::interrupt();
+    } else {
+        clock::interrupt();
+    }
+}

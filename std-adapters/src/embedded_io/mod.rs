@@ -1,0 +1,50 @@
+//! A server on a serial line, or on any port that implements the traits of [embedded-io](::embedded_io). Without an allocator and without blocking: what a
+//! firmware's main loop calls again and again.
+//!
+//! ```no_run
+//! use mcp_sansio::types::Implementation;
+//! use mcp_sansio::{Instant, RpcError, ServerCapability, ServerConfig, ServerEvent};
+//! use mcp_sansio_adapters::embedded_io::{Error, Link, Session, Turn};
+//! use embedded_io::{Read, ReadReady, Write};
+//!
+//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
+//!
+//! fn serve<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant, sleep: fn()) -> Result<(), Error<U::Error>> {
+//!     let mut link: Link<'_, U, 1024, 512> = Link::new(uart, &CONFIG, clock);
+//!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| match event {
+//!         ServerEvent::Request(request) => {
+//!             let error = RpcError::internal("not yet");
+//!             session.send(|server, tx| server.respond_error(request.handle, &error, tx)).map(|_| ())
+//!         }
+//!         _ => Ok(()),
+//!     };
+//!     loop {
+//!         match link.poll(&mut handler)? {
+//!             Turn::Done => {}
+//!             Turn::Idle => sleep(), // until bytes come, or until `link.wake()`
+//!             Turn::Ended => return Ok(()),
+//!         }
+//!     }
+//! }
+//! ```
+//!
+//! # A line is not a pipe
+//!
+//! What a serial line brings beside messages is survived, and each time the application is told:
+//!
+//! - **Noise, log lines, half a line after a reset**: refused with a parse error, [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation); the next line is read as if nothing had been.
+//! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept of it; the rest of it is skipped.
+//! - **A read error** (overrun, framing, noise): [`Handler::fault`]. Bytes are missing, so the line that they are missing from is refused whatever it looks
+//!   like; it could be valid and mean something else. Lines that were whole before and after it are served.
+//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`] the line is ended where it is, so that the first line of
+//!   the next peer is not glued to it.
+//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
+//!
+//! Output blocks, as [`Write`](::embedded_io::Write) does. While a long answer is written nothing is read, so the driver needs room for what a client sends meanwhile: a ring
+//! buffer that its interrupt fills, or flow control.
+
+mod link;
+mod session;
+
+pub use link::{Link, Turn};
+pub use session::{Error, Handler, Session};

@@ -1,0 +1,1 @@
+//! A server on a line that is none too good, told as traces.
