@@ -90,7 +90,7 @@ options
                          yet, or boots (20)
   --patience SECONDS     for how long after the device has gone other requests wait for it; later ones are answered with
                          an error at once (3)
-  --linger SECONDS       how long answers are waited for when the client has closed the input (1)
+  --linger SECONDS       how long answers are waited for when the client has closed the input (0.5)
   --log FILE             writes down what passes, with the time; - is standard error
   -h, --help
 
@@ -111,8 +111,8 @@ examples
 
 const WAIT: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Clients kill what does not end within two seconds or so.
-const LINGER: Duration = Duration::from_secs(1);
+/// Clients kill what does not end within a second or two.
+const LINGER: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
 mod tests {

@@ -40,8 +40,8 @@ impl Relay {
                     self.in_flight.entry(pending.key.clone()).or_insert(pending);
                     return Verdict::Pass;
                 }
-                // The session is alive, whatever the device is.
-                if method == "ping" {
+                // The session is alive, whatever the device is. 2026-07-28 has neither sessions nor pings.
+                if method == "ping" && params.meta().and_then(|meta| meta.get(MODERN)).is_none() {
                     self.tell(&lines::empty(&pending.id));
                 } else {
                     self.hold(now, pending);
@@ -102,3 +102,6 @@ impl Relay {
         Verdict::Keep
     }
 }
+
+/// What every request of 2026-07-28 has in its `_meta`.
+const MODERN: &str = "io.modelcontextprotocol/protocolVersion";

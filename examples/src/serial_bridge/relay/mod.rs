@@ -254,6 +254,6 @@ impl Relay {
 }
 
 /// After how much silence a device that may boot is spoken to again.
-const AGAIN: Duration = Duration::from_secs(1);
+const AGAIN: Duration = Duration::from_millis(500);
 /// An error of nobody's making but the bridge's; 2026-07-28 leaves implementations none of the codes around it.
 const INTERNAL_ERROR: i32 = -32603;

@@ -161,6 +161,11 @@ fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
     bridge.relay.link_down(bridge.now, "it has hung up");
     bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+    bridge.client(
+        r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+    );
+    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    assert_eq!(bridge.out().0, none());
     bridge.pass(2);
     bridge.client(CALL);
     assert_eq!(bridge.out(), (none(), none()));
