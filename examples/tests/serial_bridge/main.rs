@@ -78,7 +78,7 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
     let answer = client.receive();
     assert_eq!((text(&answer), &answer["id"]), ("back", &json!(waiting)));
     assert_eq!(board.told(), ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]);
-    client.says("its session has been opened again");
+    client.says("the device had lost its session: it has been opened again");
 }
 
 #[test]

@@ -11,9 +11,9 @@ impl Relay {
     /// A line of the device's.
     pub(crate) fn device_line(&mut self, now: Instant, frame: Frame<'_>) {
         let frame = self.behind_noise(frame);
-        let (mut messages, mut parts, mut whole, mut heard) = (Messages::new(frame), Vec::new(), true, false);
+        self.note(frame);
+        let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
         while let Some(message) = messages.next_message() {
-            heard |= message.is_ok();
             let verdict = match &message {
                 Ok(message) => self.device_message(now, message),
                 Err(malformed) => self.device_noise(malformed),
@@ -25,17 +25,22 @@ impl Relay {
                 _ => {}
             }
         }
+        match (whole, frame) {
+            (true, Frame::Complete(line)) => self.forward(line),
+            _ => parts.iter().for_each(|part| self.forward(part.as_bytes())),
+        }
+    }
+
+    fn note(&mut self, frame: Frame<'_>) {
         let text = match frame {
             Frame::Complete(line) => String::from_utf8_lossy(line).into_owned(),
             Frame::Oversized { prefix, tail } => {
                 format!("{} … {} (too long)", String::from_utf8_lossy(prefix), String::from_utf8_lossy(tail))
             }
         };
-        self.out.entries.push(if heard { Entry::Received(text) } else { Entry::Noise(text) });
-        match (whole, frame) {
-            (true, Frame::Complete(line)) => self.forward(line),
-            _ => parts.iter().for_each(|part| self.forward(part.as_bytes())),
-        }
+        let mut messages = Messages::new(frame);
+        let is_message = std::iter::from_fn(|| messages.next_message()).any(|message| message.is_ok());
+        self.out.entries.push(if is_message { Entry::Received(text) } else { Entry::Noise(text) });
     }
 
     /// A boot loader may leave its last words, or a glitch of the line, in front of the first message.
@@ -113,7 +118,7 @@ impl Relay {
                 None => self.up(),
             },
             (Own::Initialize, Ok(result)) => {
-                self.event("the device had been reset: its session has been opened again".to_owned());
+                self.event("the device had lost its session: it has been opened again".to_owned());
                 if let Some(difference) = self.session.difference(result) {
                     self.event(difference);
                 }
