@@ -80,7 +80,8 @@ pub(crate) const HELP: &str = r#"Connects an MCP client on this computer with an
 usage: serial-bridge [OPTIONS] DEVICE
 
 DEVICE
-  /dev/ttyACM0, COM3     a serial port: 8 bits, no parity, one stop bit, no flow control, and nobody else may use it
+  /dev/ttyACM0           a serial port: 8 bits, no parity, one stop bit, no flow control, and nobody else may use it.
+                         On macOS /dev/cu.usbmodem101 or the like, on Windows COM3
   tcp:HOST:PORT          the same line behind a socket: QEMU, ser2net, or a server on TCP
   unix:PATH              the same on a Unix socket
 

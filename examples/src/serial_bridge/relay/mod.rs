@@ -59,6 +59,7 @@ enum Phase {
     Opening {
         line: String,
         again: Instant,
+        pause: Duration,
         since: Option<Instant>,
     },
     Up,
@@ -125,10 +126,11 @@ impl Relay {
 
     /// Whatever is due.
     pub(crate) fn tick(&mut self, now: Instant) {
-        if let Phase::Opening { line, again, .. } = &mut self.phase
+        if let Phase::Opening { line, again, pause, .. } = &mut self.phase
             && *again <= now
         {
-            *again = now + AGAIN;
+            *pause = (*pause * 2).min(LONGEST_PAUSE);
+            *again = now + *pause;
             let line = line.clone();
             self.send(&line);
         }
@@ -196,7 +198,7 @@ impl Relay {
     /// Says this until it is answered.
     fn open_with(&mut self, now: Instant, line: String, since: Option<Instant>) {
         self.send(&line);
-        self.phase = Phase::Opening { line, again: now + AGAIN, since };
+        self.phase = Phase::Opening { line, again: now + FIRST_PAUSE, pause: FIRST_PAUSE, since };
     }
 
     /// Since when there has been nothing to talk to; of a device that was never there, nothing.
@@ -253,7 +255,8 @@ impl Relay {
     }
 }
 
-/// After how much silence a device that may boot is spoken to again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// After how much silence a device that may boot is spoken to again: at first, and at last, since the line may be slow.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// An error of nobody's making but the bridge's; 2026-07-28 leaves implementations none of the codes around it.
 const INTERNAL_ERROR: i32 = -32603;
