@@ -2,6 +2,7 @@
 
 use super::Server;
 use super::event::ServerEvent;
+use super::listen::LEGACY;
 use super::pending::Purpose;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -22,26 +23,25 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let anew = self.scope.is_some() && matches!(method, Method::Initialize) && !envelope.has(Member::ProtocolVersion);
         let slot = if anew { self.requests.slots().next() } else { self.requests.find(id, id.hash()) };
         // The acknowledgement that has begun is this very request's.
-        if let Some(slot) = slot.filter(|slot| self.acknowledging != Some(*slot)) {
-            // What has begun must be finished, for which its request must be there.
-            if tx.has_open() {
-                return Err(SendError::Full);
-            }
+        let slot = slot.filter(|slot| self.acknowledging != Some(*slot));
+        // What has begun must be finished, for which what it is about must be there.
+        if (anew || slot.is_some()) && tx.has_open() {
+            return Err(SendError::Full);
+        }
+        if let Some(slot) = slot {
             self.forget(slot);
             return Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason: None }));
         }
         if anew {
-            if tx.has_open() {
-                return Err(SendError::Full);
+            loop {
+                let Some(slot) = self.calls.slots().next() else { break };
+                // Of a ping the application knows nothing.
+                if self.end_call(self.heard, slot) != Some(Purpose::KeepAlive) {
+                    return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
+                }
             }
-            // Of a ping the application knows nothing.
-            let told =
-                self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(|call| call.purpose != Purpose::KeepAlive));
-            if let Some(slot) = told {
-                self.calls.remove(slot);
-                return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
-            }
-            self.close();
+            self.subscriptions.drop_owner(LEGACY);
+            self.scope = None;
         }
         Ok(None)
     }

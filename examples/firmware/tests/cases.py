@@ -75,9 +75,10 @@ async def forty_tools(env: Env) -> None:
 @SUITE.case("every tool")
 async def every_tool(env: Env) -> None:
     async with env.open() as s:
+        # The emulator's accelerometer knows three readings, of which the firmware has taken two when it starts; from then on it makes something up.
         for axis in "xyz":
             data = data_of(await s.call("measure", {"quantity": f"acceleration_{axis}"}))
-            check(data["value"] == 1000, "acceleration", data)
+            check(data["value"] == 1000 if axis == "x" else -2000 <= data["value"] < 2000, "acceleration", data)
         # The emulator has no thermometer; a micro:bit has.
         check(failure_of(await s.call("measure", {"quantity": "temperature"})) == "The sensor does not answer", "temperature")
         for output in range(31):
@@ -224,7 +225,7 @@ async def registers(env: Env) -> None:
             return json.loads(contents["text"])
 
         before = await read()
-        check(before["UART0.ENABLE"] == 4 and before["FICR.CODESIZE"] == 256 and len(before) == 10, "registers", before)
+        check(before["TIMER0.PRESCALER"] == 9 and before["FICR.CODESIZE"] == 256 and len(before) == 10, "registers", before)
         await s.call("output_09", {"on": True})
         after = await read()
         check(after["GPIO.OUT"] ^ before["GPIO.OUT"] == 1 << 9, "GPIO.OUT", before, after)
@@ -332,6 +333,8 @@ async def listen(env: Env) -> None:
             check(await changes.next() == "notifications/resources/updated", "change")
             await s.call("rename", {"name": "x"})
             check(await changes.next() == "notifications/resources/updated", "change")
+        # The SDK gives it up in the background.
+        await anyio.sleep(0.2)
         await s.call("output_20", {"on": False})
         told = [line for line in env.wire.received() if line.get("method") == "notifications/resources/updated"]
         check([line["params"]["uri"] for line in told] == ["board://outputs", "board://name"], "told", told)

@@ -2,21 +2,32 @@
 //! firmware's main loop calls again and again.
 //!
 //! ```no_run
-//! use mcp_sansio::types::Implementation;
-//! use mcp_sansio::{Instant, RpcError, ServerCapability, ServerConfig, ServerEvent};
-//! use mcp_sansio_adapters::embedded_io::{Error, Link, Session, Turn};
 //! use embedded_io::{Read, ReadReady, Write};
+//! use mcp_sansio::types::{Implementation, TextResult, Tool};
+//! use mcp_sansio::{Catalog, Instant, RawJson, ServerCapability, ServerConfig, ServerEvent, Target};
+//! use mcp_sansio_adapters::embedded_io::{Error, Link, Session, Turn};
 //!
-//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
+//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS).peer_may_restart(true);
+//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+//!     "lamp",
+//!     RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
+//! )
+//! .description("Switches the lamp on or off")]);
 //!
-//! fn serve<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant, sleep: fn()) -> Result<(), Error<U::Error>> {
+//! fn serve<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant, sleep: fn(), lamp: fn(bool)) -> Result<(), Error<U::Error>> {
 //!     let mut link: Link<'_, U, 1024, 512> = Link::new(uart, &CONFIG, clock);
-//!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| match event {
-//!         ServerEvent::Request(request) => {
-//!             let error = RpcError::internal("not yet");
-//!             session.send(|server, tx| server.respond_error(request.handle, &error, tx)).map(|_| ())
-//!         }
-//!         _ => Ok(()),
+//!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| {
+//!         let ServerEvent::Request(request) = event else { return Ok(()) };
+//!         let target = session.send(|server, tx| CATALOG.answer(server, &request, tx))?;
+//!         let Some(Target::Tool(_)) = target else { return Ok(()) };
+//!         let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
+//!             Some(on) => {
+//!                 lamp(on);
+//!                 TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
+//!             }
+//!             None => TextResult::error("on must be true or false"),
+//!         };
+//!         session.send(|server, tx| server.respond(request.handle, &result, tx)).map(|_| ())
 //!     };
 //!     loop {
 //!         match link.poll(&mut handler)? {

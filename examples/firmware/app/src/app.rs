@@ -123,7 +123,7 @@ impl<B: Board> App<B> {
         match resource.as_plain() {
             Some(NAME) => Body::Name(uri, self.name),
             Some(OUTPUT_STATES) => Body::Contents(uri, Data::Outputs { mask: self.outputs }),
-            Some(REGISTERS) => Body::Contents(uri, Data::Registers(Registers(self.board.registers()))),
+            Some(REGISTERS) => Body::Registers(uri, Registers(self.board.registers())),
             _ => Body::File,
         }
     }

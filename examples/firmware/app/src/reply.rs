@@ -5,7 +5,7 @@ use mcp_sansio::types::{
     ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, Request, RequestHandle, Revision, RpcError,
+    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, Revision, RpcError,
     SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
@@ -37,6 +37,7 @@ pub(crate) enum Body<'f> {
     Data(Data),
     /// Of a resource. The URI as the client wrote it.
     Contents(JsonStr<'f>, Data),
+    Registers(JsonStr<'f>, Registers),
     Name(JsonStr<'f>, Name),
     File,
     Explain(Text<'f>),
@@ -61,7 +62,6 @@ pub(crate) enum Data {
     Line { refused: u32, faults: u32 },
     Stack { size: u32, deepest: u32 },
     Uptime { milliseconds: u64 },
-    Registers(Registers),
 }
 
 /// Registers as they were: while a long answer is written they may change.
@@ -131,11 +131,8 @@ impl Body<'_> {
                 let progress = Progress::of(u32::from(*done)).total(u32::from(*total));
                 return server.progress(*now, request, &progress, tx);
             }
-            Self::Contents(uri, data) => {
-                let text = to_slice(data, Revision::LATEST, &mut text)?;
-                ResourceContents::new(Text::from_json(*uri), ResourceData::Text(Text::new(text.as_str())))
-                    .mime_type("application/json")
-            }
+            Self::Contents(uri, data) => json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?),
+            Self::Registers(uri, registers) => json_at(*uri, to_slice(registers, Revision::LATEST, &mut text)?),
             Self::Name(uri, name) => {
                 ResourceContents::new(Text::from_json(*uri), ResourceData::Text(Text::new(name.as_str()))).mime_type("text/plain")
             }
@@ -143,6 +140,10 @@ impl Body<'_> {
         };
         server.respond(request, &ReadResourceResult::new(&[contents]), tx)
     }
+}
+
+fn json_at<'x>(uri: JsonStr<'x>, json: RawJson<'x>) -> ResourceContents<'x> {
+    ResourceContents::new(Text::from_json(uri), ResourceData::Text(Text::new(json.as_str()))).mime_type("application/json")
 }
 
 fn complete(

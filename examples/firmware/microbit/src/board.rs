@@ -1,13 +1,13 @@
 //! The micro:bit, as the application wants a board.
 
-use firmware_app::{Board, MAX_REGISTERS, Quantity};
+use firmware_app::{Board, MAX_REGISTERS, OUTPUTS, Quantity};
 
 use crate::registers::{Register, registers};
 use crate::sensors::{Accelerometer, temperature};
 use crate::stack;
 
-registers! { 0x5000_0000: OUT = 0x504, OUT_SET = 0x508, OUT_CLEAR = 0x50C, IN = 0x510, DIRECTION = 0x514, DIRECTION_SET = 0x518 }
-registers! { 0x4000_2000: UART_ENABLE = 0x500, UART_BAUD_RATE = 0x524 }
+registers! { 0x5000_0000: OUT = 0x504, OUT_SET = 0x508, OUT_CLEAR = 0x50C, IN = 0x510, DIRECTION = 0x514 }
+registers! { 0x4000_2000: UART_PIN_TX = 0x50C, UART_BAUD_RATE = 0x524 }
 registers! { 0x4000_8000: TIMER_BIT_MODE = 0x508, TIMER_PRESCALER = 0x510, TIMER_CAPTURED = 0x540 }
 registers! { 0x1000_0000: PAGE_BYTES = 0x010, PAGES = 0x014 }
 
@@ -18,6 +18,7 @@ pub(crate) struct Microbit {
 
 impl Microbit {
     pub(crate) fn open() -> Self {
+        (0..OUTPUTS).for_each(|number| configure(number, INPUT));
         Self { accelerometer: Accelerometer::open() }
     }
 }
@@ -34,8 +35,12 @@ impl Board for Microbit {
 
     fn set_output(&mut self, number: u8, on: bool) {
         let bit = 1 << (number & 31);
-        DIRECTION_SET.write(bit);
-        if on { OUT_SET.write(bit) } else { OUT_CLEAR.write(bit) }
+        if on {
+            OUT_SET.write(bit)
+        } else {
+            OUT_CLEAR.write(bit)
+        }
+        configure(number, OUTPUT);
     }
 
     fn pin(&mut self, number: u8) -> bool {
@@ -55,11 +60,21 @@ impl Board for Microbit {
     }
 }
 
+/// What a pin is. After a reset it is neither read nor driven.
+fn configure(number: u8, as_what: u32) {
+    // SAFETY: 32 registers PIN_CNF, one for each pin.
+    unsafe { Register::at(0x5000_0000, 0x700 + usize::from(number & 31) * 4) }.write(as_what);
+}
+
+const INPUT: u32 = 0;
+/// Driven, and read as well.
+const OUTPUT: u32 = 1;
+
 const SHOWN: [(&str, Register); MAX_REGISTERS] = [
     ("GPIO.OUT", OUT),
     ("GPIO.IN", IN),
     ("GPIO.DIR", DIRECTION),
-    ("UART0.ENABLE", UART_ENABLE),
+    ("UART0.PSELTXD", UART_PIN_TX),
     ("UART0.BAUDRATE", UART_BAUD_RATE),
     ("TIMER0.BITMODE", TIMER_BIT_MODE),
     ("TIMER0.PRESCALER", TIMER_PRESCALER),

@@ -27,20 +27,15 @@ use uart::Uart;
 const RX_BYTES: usize = 2048;
 const TX_BYTES: usize = 512;
 
+type Line = Link<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
+
 #[entry]
 fn main() -> ! {
     // Not on the stack, and not in the image: a server refers to its configuration, so one that is built by the compiler is part of it byte for byte.
-    static mut LINK: MaybeUninit<Link<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>> = MaybeUninit::uninit();
+    static mut LINK: MaybeUninit<Line> = MaybeUninit::uninit();
     static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
 
-    clock::start();
-    let link = LINK.write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
-    let app = APP.write(App::new(Microbit::open()));
-    // SAFETY: nothing here counts on being left alone by these interrupts.
-    unsafe {
-        NVIC::unmask(Interrupt::Uart);
-        NVIC::unmask(Interrupt::Timer);
-    }
+    let (link, app) = open(LINK, APP);
     loop {
         // The port cannot fail for good, and what the core refuses it has not begun.
         if let Ok(Turn::Idle) = link.poll(app) {
@@ -55,6 +50,20 @@ fn main() -> ! {
             }
         }
     }
+}
+
+/// In a function of its own: what is built is on the stack first, where it would keep its place for as long as the function runs.
+#[inline(never)]
+fn open<'a>(link: &'a mut MaybeUninit<Line>, app: &'a mut MaybeUninit<App<Microbit>>) -> (&'a mut Line, &'a mut App<Microbit>) {
+    clock::start();
+    let link = link.write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
+    let app = app.write(App::new(Microbit::open()));
+    // SAFETY: nothing here counts on being left alone by these interrupts.
+    unsafe {
+        NVIC::unmask(Interrupt::Uart);
+        NVIC::unmask(Interrupt::Timer);
+    }
+    (link, app)
 }
 
 #[derive(Clone, Copy)]

@@ -23,7 +23,11 @@ mod wires {
         ENABLE = 0x500, PIN_SCL = 0x508, PIN_SDA = 0x50C, RXD = 0x518, TXD = 0x51C, FREQUENCY = 0x524, ADDRESS = 0x588,
     }
 
+    registers! { 0x5000_0000: SCL_IS = 0x700, SDA_IS = 0x778 }
+
     pub(super) fn open(address: u8) {
+        SCL_IS.write(OPEN_DRAIN);
+        SDA_IS.write(OPEN_DRAIN);
         PIN_SCL.write(0);
         PIN_SDA.write(30);
         FREQUENCY.write(0x0198_0000);
@@ -54,6 +58,9 @@ mod wires {
         STOP.write(1);
         wait_for(STOPPED)
     }
+
+    /// Pulled up, driven low only, and read.
+    const OPEN_DRAIN: u32 = 6 << 8 | 3 << 2;
 
     fn send(register: u8) -> Option<()> {
         TX_SENT.write(0);

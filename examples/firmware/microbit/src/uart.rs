@@ -17,7 +17,7 @@ registers! { 0x4000_2000:
 pub(crate) struct Uart(());
 
 /// The receiver lost bytes, or took noise for some. The bits are those of the register ERRORSRC: overrun, parity, framing, break.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LineError(u32);
 
 impl Uart {

@@ -1,0 +1,73 @@
+"""10,000 calls in a row, of all kinds: nothing is lost, nothing grows."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from emulated import Board, Failure, Program, holds, legacy, modern, same
+
+CALLS = 10_000
+WINDOW = 8
+# What an interrupt takes of the stack, in bytes. Whether one comes at the deepest place is chance, everything else is not.
+INTERRUPT = 128
+
+
+def kinds(id: int) -> dict:
+    """Everything that answers at once, in both eras."""
+    era = (modern, legacy)[id % 2]
+    return [
+        lambda: era("tools/call", {"name": "read_pin", "arguments": {"number": id % 31}}, id),
+        lambda: era("tools/call", {"name": "echo", "arguments": {"text": f"number {id} \"quoted\" é"}}, id),
+        lambda: era("tools/call", {"name": f"output_{id % 31:02}", "arguments": {"on": id % 4 > 1}}, id),
+        lambda: era("tools/call", {"name": "read_pin", "arguments": {"number": 99}}, id),
+        lambda: era("resources/read", {"uri": "board://registers"}, id),
+        lambda: era("tools/call", {"name": "uptime"}, id),
+        lambda: era("prompts/get", {"name": "explain", "arguments": {"part": "pins"}}, id),
+        lambda: era("no/such/method", {}, id),
+        lambda: era("resources/templates/list", {}, id),
+        lambda: legacy("ping", None, id),
+    ][id // 2 % 10]()
+
+
+def calls(board: Program, first: int, last: int) -> None:
+    """A window of them at a time; each is answered once, in order."""
+    sent = first
+    for id in range(first, last):
+        while sent < last and sent < id + WINDOW:
+            board.send(kinds(sent))
+            sent += 1
+        answer = board.message()
+        # A session is told of what is switched.
+        while "id" not in answer:
+            same(answer["method"], "notifications/message")
+            answer = board.message()
+        same(answer["id"], id, "the order of answers")
+        holds(("error" in answer) == (id // 2 % 10 == 7), f"{answer}")
+
+
+def main() -> None:
+    with Board(sys.argv[1]) as board:
+        board.open()
+        board.ask("tools/list")
+        board.ask("resources/read", {"uri": "board://file"})
+        deepest, began, first = [], time.monotonic(), 1_000_000
+        for quarter in range(first, first + CALLS, CALLS // 4):
+            calls(board, quarter, quarter + CALLS // 4)
+            stack = board.data("stack")
+            deepest.append(stack["deepest"])
+        seconds = time.monotonic() - began
+        # All places are free: as many slow tools as there are run beside each other.
+        for id in range(4):
+            board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1, "period": 20}}, f"slow {id}"))
+        same(sorted(board.message()["id"] for _ in range(4)), [f"slow {id}" for id in range(4)], "slow tools")
+        same(board.data("line"), {"refused": CALLS // 10, "faults": 0}, "the line")
+        print(f"{CALLS} calls in {seconds:.1f} s; the stack's deepest after each quarter, in bytes of {stack['size']}: {deepest}")
+        holds(deepest[-1] - deepest[0] <= INTERRUPT, "the stack grows")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"FAIL {failure}")

@@ -1,0 +1,69 @@
+//! Whole lines among all that a serial line brings, in random order: each whole line is answered, and nothing else is.
+
+use embedded_io::ErrorKind;
+
+use crate::bench::{Bench, RX, echo, line};
+
+#[test]
+fn whatever_comes_between_whole_lines_they_are_served() {
+    for seed in 0..300 {
+        let mut random = Random(seed);
+        let mut bench = Bench::new(1 + random.below(40)).opened();
+        let (mut expected, mut said) = (Vec::new(), String::new());
+        for id in 1..60 {
+            let (call, answer) = echo(id);
+            match random.below(8) {
+                0 => noise(&mut bench, &mut random),
+                1 => {
+                    // Reset in the middle of a line: the next peer begins after a while.
+                    bench.hears(&call[..1 + random.below(call.len() - 2)]);
+                    said += &bench.waits(2500).said();
+                }
+                2 => {
+                    // A terminal program was opened: something is typed, and a line feed.
+                    bench.hears(&call[1 + random.below(call.len() - 2)..]);
+                }
+                3 => {
+                    bench.hears(line(&format!(
+                        r#""id":{id},"method":"ping","params":{{"x":"{}"}}"#,
+                        "y".repeat(RX + random.below(RX))
+                    )));
+                }
+                4 => {
+                    // At least one byte is lost, and the end of the line is none of them.
+                    let from = 1 + random.below(call.len() - 3);
+                    let to = from + 1 + random.below(call.len() - 1 - from);
+                    bench.hears(&call[..from]).fails(ErrorKind::Other).hears(&call[to..]);
+                }
+                5 => {
+                    bench.fails(ErrorKind::InvalidData);
+                }
+                _ => {
+                    bench.hears(call);
+                    expected.push(answer);
+                }
+            }
+            if random.below(3) == 0 {
+                said += &bench.said();
+            }
+        }
+        said += &bench.said();
+        let results: Vec<_> = said.split_inclusive('\n').filter(|line| line.contains("\"result\"")).collect();
+        assert_eq!(results, expected, "seed {seed}");
+    }
+}
+
+fn noise(bench: &mut Bench, random: &mut Random) {
+    let bytes: Vec<u8> = (0..random.below(40)).map(|_| random.below(256) as u8).filter(|byte| *byte != b'\n').collect();
+    bench.hears(bytes).hears("\n");
+}
+
+/// A linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
