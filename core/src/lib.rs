@@ -39,7 +39,7 @@ pub use handle::{Answered, Call, RequestHandle};
 pub use json::OwnedJson;
 pub use json::{Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice};
 pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
-pub use message::{Arguments, MAX_ID, Messages, Params, Position};
+pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
 pub use progress::{Amount, Progress};
 pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};

@@ -1,5 +1,6 @@
 //! Frames to messages: one JSON-RPC message, or a batch of them (2025-03-26).
 
+mod bare;
 mod carrier;
 mod envelope;
 mod id;
@@ -12,6 +13,7 @@ mod params;
 mod span;
 mod usual;
 
+pub use bare::{Malformed, Message, MessageKind};
 pub use params::{Arguments, Params};
 
 pub use id::MAX_ID;

@@ -1,11 +1,19 @@
 //! What the measured programs share: a console, what happens on a panic, and how a program tells its figures.
 #![no_std]
 
+// They bring the start-up code, and nothing that is named here.
+#[cfg(target_arch = "arm")]
+use cortex_m_rt as _;
+#[cfg(target_arch = "riscv32")]
+use riscv_rt as _;
+
 pub mod board;
 mod link;
+mod machine;
 pub mod uart;
 
-pub use cortex_m_rt::entry;
+// All that it does is to give the function a name and to lend it its static variables, so it serves RISC-V as well.
+pub use cortex_m_rt_macros::entry;
 pub use link::{drain, send};
 
 /// Bytes of the receive buffer of every program.
@@ -30,6 +38,14 @@ macro_rules! figure {
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {
         // SAFETY: stops the processor in its fault handler; nothing is read or written.
-        unsafe { core::arch::asm!("udf #0", options(nomem, nostack)) }
+        #[cfg(target_arch = "arm")]
+        unsafe {
+            core::arch::asm!("udf #0", options(nomem, nostack))
+        }
+        // SAFETY: likewise.
+        #[cfg(target_arch = "riscv32")]
+        unsafe {
+            core::arch::asm!("unimp", options(nomem, nostack))
+        }
     }
 }

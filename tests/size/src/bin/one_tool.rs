@@ -12,6 +12,7 @@ const BYTES: usize = 512;
 size::figure!("buffer rx", BYTES);
 size::figure!("buffer tx", BYTES);
 size::figure!("size of Server<4, 4>", size_of::<Server<'_, 4, 4>>());
+size::figure!("each request in flight", size_of::<Server<'_, 5, 4>>() - size_of::<Server<'_, 4, 4>>());
 
 static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(

@@ -1,0 +1,94 @@
+//! What is written down of what passes.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::time::SystemTime;
+
+use super::options::Log;
+
+/// A line of the log, or of standard error.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Entry {
+    /// What went to the device.
+    Sent(String),
+    /// A message from the device, whether the client gets it or not.
+    Received(String),
+    /// What the device said that is no message.
+    Noise(String),
+    /// What the client is told by the bridge.
+    Told(String),
+    /// What happened.
+    Event(String),
+}
+
+pub(crate) struct Journal(Option<Sink>);
+
+enum Sink {
+    Stderr,
+    File(File),
+}
+
+impl Journal {
+    pub(crate) fn open(log: Option<&Log>) -> Result<Self, String> {
+        let sink = match log {
+            None => None,
+            Some(Log::Stderr) => Some(Sink::Stderr),
+            Some(Log::File(path)) => {
+                let file = File::options().append(true).create(true).open(path);
+                Some(Sink::File(file.map_err(|error| format!("--log {}: {error}", path.display()))?))
+            }
+        };
+        let mut journal = Self(sink);
+        journal.put(LEGEND);
+        Ok(journal)
+    }
+
+    pub(crate) fn write(&mut self, entry: &Entry) {
+        // A log on standard error has all of that anyway.
+        if !matches!(self.0, Some(Sink::Stderr)) {
+            match entry {
+                Entry::Event(text) => eprintln!("serial-bridge: {text}"),
+                Entry::Noise(text) => eprintln!("device: {}", harmless(text)),
+                _ => {}
+            }
+        }
+        if self.0.is_some() {
+            let (sign, text) = match entry {
+                Entry::Sent(text) => ('>', text),
+                Entry::Received(text) => ('<', text),
+                Entry::Noise(text) => ('~', text),
+                Entry::Told(text) => ('!', text),
+                Entry::Event(text) => ('#', text),
+            };
+            self.put(&format!("{} {sign} {}", humantime::format_rfc3339_millis(SystemTime::now()), harmless(text)));
+        }
+    }
+
+    /// A disk that is full is no reason to stop.
+    fn put(&mut self, line: &str) {
+        let _ = match &mut self.0 {
+            None => Ok(()),
+            Some(Sink::Stderr) => writeln!(io::stderr(), "{line}"),
+            Some(Sink::File(file)) => file.write_all(format!("{line}\n").as_bytes()),
+        };
+    }
+}
+
+/// One line, and nothing that moves a terminal's cursor or changes its colours.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\t' { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+const LEGEND: &str = "# > to the device, < from it, ~ no message of it, ! to the client from the bridge, # what happened";
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_a_device_says_stays_in_its_line() {
+        assert_eq!(super::harmless("boot\r\n\u{1b}[31mé\t\0"), "boot\\r\\n\\u{1b}[31mé\t\\u{0}");
+    }
+}

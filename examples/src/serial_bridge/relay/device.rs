@@ -1,0 +1,213 @@
+//! What the device says.
+
+use std::time::Instant;
+
+use mcp_sansio::{Frame, Malformed, Message, MessageKind, Messages, PeerError, RawJson, Violation};
+
+use super::pending::{Asked, Held, Id, Kind, Own, Pending};
+use super::{Entry, Phase, Relay, Verdict, lines};
+
+impl Relay {
+    /// A line of the device's.
+    pub(crate) fn device_line(&mut self, now: Instant, frame: Frame<'_>) {
+        let frame = self.behind_noise(frame);
+        self.note(frame);
+        let (mut messages, mut parts, mut whole) = (Messages::new(frame), Vec::new(), true);
+        while let Some(message) = messages.next_message() {
+            let verdict = match &message {
+                Ok(message) => self.device_message(now, message),
+                Err(malformed) => self.device_noise(malformed),
+            };
+            whole &= matches!(verdict, Verdict::Pass);
+            match (verdict, message) {
+                (Verdict::Pass, Ok(message)) => parts.push(message.text.as_str().to_owned()),
+                (Verdict::Instead(line), _) => parts.push(line),
+                _ => {}
+            }
+        }
+        match (whole, frame) {
+            (true, Frame::Complete(line)) => self.forward(line),
+            _ => parts.iter().for_each(|part| self.forward(part.as_bytes())),
+        }
+    }
+
+    fn note(&mut self, frame: Frame<'_>) {
+        let text = match frame {
+            Frame::Complete(line) => String::from_utf8_lossy(line).into_owned(),
+            Frame::Oversized { prefix, tail } => {
+                format!("{} … {} (too long)", String::from_utf8_lossy(prefix), String::from_utf8_lossy(tail))
+            }
+        };
+        let mut messages = Messages::new(frame);
+        let is_message = std::iter::from_fn(|| messages.next_message()).any(|message| message.is_ok());
+        self.out.entries.push(if is_message { Entry::Received(text) } else { Entry::Noise(text) });
+    }
+
+    /// A boot loader may leave its last words, or a glitch of the line, in front of the first message.
+    fn behind_noise<'f>(&mut self, frame: Frame<'f>) -> Frame<'f> {
+        let Frame::Complete(line) = frame else { return frame };
+        let first = Messages::new(frame).next_message();
+        if !matches!(first, Some(Err(Malformed { violation: Violation::NotJson | Violation::NotUtf8, .. }))) {
+            return frame;
+        }
+        let Some(at) = line.windows(BEGINNING.len()).position(|part| part == BEGINNING).filter(|at| *at > 0) else {
+            return frame;
+        };
+        let (noise, rest) = line.split_at(at);
+        let rest = Frame::Complete(rest);
+        if !matches!(Messages::new(rest).next_message(), Some(Ok(_))) {
+            return frame;
+        }
+        self.out.entries.push(Entry::Noise(String::from_utf8_lossy(noise).into_owned()));
+        rest
+    }
+
+    fn device_message(&mut self, now: Instant, message: &Message<'_>) -> Verdict {
+        match message.kind {
+            MessageKind::Request { id, .. } => self.device_question(message, id),
+            MessageKind::Notification { method, params } if method == "notifications/cancelled" => {
+                let Some(id) = params.get("requestId") else { return Verdict::Pass };
+                let key = Id::of(id);
+                let known = self.asked.iter().find(|(_, asked)| asked.life == self.life && of_device(asked) == Some(key.clone()));
+                let Some(known) = known.map(|(known, _)| known.clone()) else { return Verdict::Pass };
+                match self.asked.remove(&known) {
+                    Some(asked) if asked.id != asked.of_device => Verdict::Instead(lines::replaced(message.text, id, &asked.id)),
+                    _ => Verdict::Pass,
+                }
+            }
+            MessageKind::Notification { .. } => Verdict::Pass,
+            MessageKind::Response { id: None, .. } if matches!(self.phase, Phase::Up) => Verdict::Pass,
+            MessageKind::Response { id: None, .. } => Verdict::Keep,
+            MessageKind::Response { id: Some(id), outcome } => {
+                let key = Id::of(id);
+                if let Some(own) = self.own.remove(&key) {
+                    self.own_answer(now, own, outcome);
+                    return Verdict::Keep;
+                }
+                match self.in_flight.remove(&key) {
+                    Some(pending) => self.learn(now, pending, outcome),
+                    None => {
+                        self.event(format!("an answer of the device to {id}, which nobody waits for"));
+                        Verdict::Keep
+                    }
+                }
+            }
+        }
+    }
+
+    /// A request of the device's gets another id if the client still has one with this id from a device that is gone.
+    fn device_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
+        let (life, of_device) = (self.life, id.as_str().to_owned());
+        let key = Id::of(id);
+        if self.asked.get(&key).is_none_or(|earlier| earlier.life == life) {
+            self.asked.insert(key, Asked { life, id: of_device.clone(), of_device });
+            return Verdict::Pass;
+        }
+        let name = format!("{}~{life}", id.as_string().map_or(id.as_str(), |text| text.inner()));
+        let visible = format!("\"{name}\"");
+        let key = RawJson::parse(&visible).map_or(Id::Text(name), Id::of);
+        self.asked.insert(key, Asked { life, id: visible.clone(), of_device });
+        Verdict::Instead(lines::replaced(message.text, id, &visible))
+    }
+
+    /// The answer to a request of the bridge's.
+    fn own_answer(&mut self, now: Instant, own: Own, outcome: Result<RawJson<'_>, PeerError<'_>>) {
+        match (own, outcome) {
+            (Own::Probe, _) => match self.session.initialize_params() {
+                Some(_) => self.open_session_again(now),
+                None => self.up(),
+            },
+            (Own::Initialize, Ok(result)) => {
+                self.event("the device had lost its session: it has been opened again".to_owned());
+                if let Some(difference) = self.session.difference(result) {
+                    self.event(difference);
+                }
+                // There is nothing left to be cancelled.
+                self.given_up.clear();
+                if self.session.is_ready() {
+                    self.send(&lines::notification("notifications/initialized", None));
+                }
+                for (method, params) in self.session.requests() {
+                    let line = self.own_request(Own::Ignored, method, Some(&params));
+                    self.send(&line);
+                }
+                self.up();
+                for change in self.session.changes() {
+                    self.tell(&change);
+                }
+            }
+            // It has not been reset, and still has the session.
+            (Own::Initialize, Err(_)) => self.up(),
+            (Own::Anew(pending), _) => {
+                self.send(&pending.text);
+                self.in_flight.insert(pending.key.clone(), pending);
+            }
+            (Own::Ignored, _) => {}
+        }
+    }
+
+    fn open_session_again(&mut self, now: Instant) {
+        let since = self.away_since().or(Some(now));
+        let params = self.session.initialize_params();
+        let line = self.own_request(Own::Initialize, "initialize", params.as_deref());
+        self.open_with(now, line, since);
+    }
+
+    /// What an answer says about the session.
+    fn learn(&mut self, now: Instant, mut pending: Pending, outcome: Result<RawJson<'_>, PeerError<'_>>) -> Verdict {
+        let result = match outcome {
+            Ok(result) => result,
+            Err(_) if pending.again => return Verdict::Pass,
+            Err(error) => {
+                pending.again = true;
+                let is_initialize = matches!(pending.kind, Kind::Initialize { .. });
+                if is_initialize && error.code() == INVALID_REQUEST {
+                    // Another client was here before, and a serial line has no end that the device could have seen.
+                    self.event("the device refuses initialize: it is asked to end the session that it has".to_owned());
+                    let line = self.own_request(Own::Anew(pending), "shutdown", None);
+                    self.send(&line);
+                    return Verdict::Keep;
+                }
+                if !is_initialize && self.session.is_open() && misses_initialize(&error) {
+                    self.event("the device does not know its session any more".to_owned());
+                    self.end_life(now, &format!("{} was reset while this was being worked on.", self.place));
+                    self.held.push(Held { pending, deadline: now + self.timing.wait });
+                    self.open_session_again(now);
+                    return Verdict::Keep;
+                }
+                return Verdict::Pass;
+            }
+        };
+        match pending.kind {
+            Kind::Initialize { params } => self.session.open(params, result),
+            Kind::SetLevel { params } => self.session.set_level(params),
+            Kind::Subscribe { uri } => self.session.subscribe(uri),
+            Kind::Unsubscribe { uri } => self.session.unsubscribe(&uri),
+            Kind::Discover | Kind::Listen | Kind::Other => {}
+        }
+        Verdict::Pass
+    }
+
+    /// Most of it is a boot log; but it may have been the answer to something.
+    fn device_noise(&mut self, malformed: &Malformed<'_>) -> Verdict {
+        if let Some(id) = malformed.id.filter(|_| malformed.silent)
+            && let Some(pending) = self.in_flight.remove(&Id::of(id))
+        {
+            self.refuse(&pending.id, &format!("The device's answer cannot be passed on: {}", malformed.violation));
+        }
+        Verdict::Keep
+    }
+}
+
+fn of_device(asked: &Asked) -> Option<Id> {
+    RawJson::parse(&asked.of_device).ok().map(Id::of)
+}
+
+/// No code says so, but all servers do in words: "Send initialize first", "Server not initialized".
+fn misses_initialize(error: &PeerError<'_>) -> bool {
+    error.message().is_some_and(|message| message.to_string().to_ascii_lowercase().contains("initializ"))
+}
+
+/// How a message begins that a server writes in the usual way.
+const BEGINNING: &[u8] = b"{\"jsonrpc\"";
+const INVALID_REQUEST: i64 = -32600;

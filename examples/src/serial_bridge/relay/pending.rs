@@ -1,0 +1,104 @@
+//! What waits for an answer.
+
+use std::time::Instant;
+
+use mcp_sansio::{JsonStr, Params, RawJson};
+
+/// An id, by its meaning.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Id {
+    Number(i64),
+    Text(String),
+    /// A number beyond any that is counted to.
+    Other(String),
+}
+
+/// A request of the client's.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub(super) key: Id,
+    /// The id as it is spelled.
+    pub(super) id: String,
+    /// The message.
+    pub(super) text: String,
+    pub(super) kind: Kind,
+    /// It has been sent before, and refused by a device that had lost its session.
+    pub(super) again: bool,
+}
+
+/// A request that waits for the device.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) pending: Pending,
+    pub(super) deadline: Instant,
+}
+
+/// A request of the device's.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The life in which it asked.
+    pub(super) life: u32,
+    /// The id that the client knows, as it is spelled.
+    pub(super) id: String,
+    /// The id that the device knows.
+    pub(super) of_device: String,
+}
+
+/// A request of the bridge's.
+#[derive(Debug)]
+pub(super) enum Own {
+    Probe,
+    Initialize,
+    /// A `shutdown`, after which the client's `initialize` is sent again.
+    Anew(Pending),
+    Ignored,
+}
+
+/// What an answer may change.
+#[derive(Debug, PartialEq)]
+pub(super) enum Kind {
+    Initialize { params: String },
+    Discover,
+    Listen,
+    SetLevel { params: String },
+    Subscribe { uri: String },
+    Unsubscribe { uri: String },
+    Other,
+}
+
+impl Id {
+    pub(super) fn of(id: RawJson<'_>) -> Self {
+        match (id.as_string(), id.as_i64()) {
+            (Some(text), _) => Self::Text(text.to_string()),
+            (None, Some(number)) => Self::Number(number),
+            (None, None) => Self::Other(id.as_str().to_owned()),
+        }
+    }
+}
+
+impl Pending {
+    pub(super) fn new(id: RawJson<'_>, text: RawJson<'_>, method: JsonStr<'_>, params: &Params<'_>) -> Self {
+        let whole = || params.raw().as_str().to_owned();
+        // Some writers escape the slash.
+        let kind = match (method.to_string().as_str(), params.get("uri")) {
+            ("initialize", _) => Kind::Initialize { params: whole() },
+            ("server/discover", _) => Kind::Discover,
+            ("subscriptions/listen", _) => Kind::Listen,
+            ("logging/setLevel", _) => Kind::SetLevel { params: whole() },
+            ("resources/subscribe", Some(uri)) => Kind::Subscribe { uri: uri.as_str().to_owned() },
+            ("resources/unsubscribe", Some(uri)) => Kind::Unsubscribe { uri: uri.as_str().to_owned() },
+            _ => Kind::Other,
+        };
+        Self { key: Id::of(id), id: id.as_str().to_owned(), text: text.as_str().to_owned(), kind, again: false }
+    }
+
+    /// Whether it opens a conversation, so that nothing has been done and there is reason to wait.
+    pub(super) fn opens(&self) -> bool {
+        matches!(self.kind, Kind::Initialize { .. } | Kind::Discover)
+    }
+
+    /// Whether its answer comes only when somebody ends it.
+    pub(super) fn is_endless(&self) -> bool {
+        self.kind == Kind::Listen
+    }
+}

@@ -1,0 +1,104 @@
+//! What a legacy client and its device have agreed on, to be agreed on again with a device that has forgotten it.
+
+use mcp_sansio::RawJson;
+
+use super::lines;
+
+#[derive(Debug, Default)]
+pub(super) struct Session(Option<Open>);
+
+#[derive(Debug)]
+struct Open {
+    /// Of `initialize`.
+    params: String,
+    version: String,
+    /// The lists whose changes the device said it tells of.
+    lists: Vec<&'static str>,
+    /// Whether the client has sent `notifications/initialized`.
+    ready: bool,
+    /// Params of `logging/setLevel`.
+    level: Option<String>,
+    /// URIs, as JSON.
+    subscriptions: Vec<String>,
+}
+
+impl Session {
+    pub(super) fn open(&mut self, params: String, result: RawJson<'_>) {
+        let lists = ["tools", "prompts", "resources"].into_iter().filter(|list| {
+            let declared = result.get("capabilities").and_then(|all| all.get(list)).and_then(|one| one.get("listChanged"));
+            declared.and_then(RawJson::as_bool) == Some(true)
+        });
+        let lists = lists.collect();
+        let version = version(result);
+        self.0 = Some(Open { params, version, lists, ready: false, level: None, subscriptions: Vec::new() });
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
+    pub(super) fn initialize_params(&self) -> Option<String> {
+        self.0.as_ref().map(|open| open.params.clone())
+    }
+
+    pub(super) fn initialized(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.ready = true;
+        }
+    }
+
+    pub(super) fn set_level(&mut self, params: String) {
+        if let Some(open) = &mut self.0 {
+            open.level = Some(params);
+        }
+    }
+
+    pub(super) fn subscribe(&mut self, uri: String) {
+        if let Some(open) = &mut self.0
+            && !open.subscriptions.contains(&uri)
+        {
+            open.subscriptions.push(uri);
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, uri: &str) {
+        if let Some(open) = &mut self.0 {
+            open.subscriptions.retain(|other| other != uri);
+        }
+    }
+
+    /// What differs between the session that the client has and the one that the device has now.
+    pub(super) fn difference(&self, result: RawJson<'_>) -> Option<String> {
+        let open = self.0.as_ref()?;
+        let now = version(result);
+        (now != open.version).then(|| {
+            format!("the device speaks version {now} now, and its client goes on with {}: restart the client", open.version)
+        })
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.0.as_ref().is_some_and(|open| open.ready)
+    }
+
+    /// What makes the device's session the client's, as methods and params.
+    pub(super) fn requests(&self) -> Vec<(&'static str, String)> {
+        let Some(open) = &self.0 else { return Vec::new() };
+        let level = open.level.iter().map(|params| ("logging/setLevel", params.clone()));
+        let subscriptions = open.subscriptions.iter().map(|uri| ("resources/subscribe", format!(r#"{{"uri":{uri}}}"#)));
+        level.chain(subscriptions).collect()
+    }
+
+    /// What may have changed while the device was away: maybe it has other firmware now.
+    pub(super) fn changes(&self) -> Vec<String> {
+        let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
+        let lists = open.lists.iter().map(|list| lines::notification(&format!("notifications/{list}/list_changed"), None));
+        let resources = open.subscriptions.iter();
+        let resources =
+            resources.map(|uri| lines::notification("notifications/resources/updated", Some(&format!(r#"{{"uri":{uri}}}"#))));
+        lists.chain(resources).collect()
+    }
+}
+
+fn version(result: RawJson<'_>) -> String {
+    result.get("protocolVersion").and_then(RawJson::as_string).map(|version| version.to_string()).unwrap_or_default()
+}

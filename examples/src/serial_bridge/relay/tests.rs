@@ -1,0 +1,350 @@
+//! What passes, as traces: `>` and `<` on the line of the device, what the client gets, and when.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio::{Frame, RawJson};
+
+use super::*;
+
+struct Bridge {
+    relay: Relay,
+    now: Instant,
+}
+
+impl Bridge {
+    fn new() -> Self {
+        let now = Instant::now();
+        let timing = Timing { wait: Duration::from_secs(20), patience: Duration::from_secs(3), linger: Duration::ZERO };
+        Self { relay: Relay::new("/dev/ttyX".to_owned(), timing, now), now }
+    }
+
+    /// A device that is there and has answered the ping.
+    fn open() -> Self {
+        let mut bridge = Self::new();
+        bridge.up();
+        bridge
+    }
+
+    /// A device that is there, in a session that was initialized.
+    fn initialized() -> Self {
+        let mut bridge = Self::open();
+        bridge.client(INITIALIZE);
+        bridge.device(INITIALIZED);
+        bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        bridge.out();
+        bridge
+    }
+
+    fn up(&mut self) {
+        self.relay.link_up(self.now);
+        let (_, device) = self.out();
+        let ping = device.last().expect("a ping");
+        self.device(&empty_answer(ping));
+    }
+
+    fn client(&mut self, line: &str) {
+        self.relay.client_line(self.now, Frame::Complete(line.as_bytes()));
+    }
+
+    fn device(&mut self, line: &str) {
+        self.relay.device_line(self.now, Frame::Complete(line.as_bytes()));
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+        self.relay.tick(self.now);
+    }
+
+    /// What the client and the device have been sent since.
+    fn out(&mut self) -> (Vec<String>, Vec<String>) {
+        let lines = |bytes: &mut Vec<u8>| {
+            let text = String::from_utf8(std::mem::take(bytes)).expect("UTF-8");
+            text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        };
+        self.relay.out.entries.clear();
+        (lines(&mut self.relay.out.to_client), lines(&mut self.relay.out.to_device))
+    }
+
+    fn noise(&self) -> Vec<&str> {
+        let entries = self.relay.out.entries.iter();
+        entries.filter_map(|entry| if let Entry::Noise(text) = entry { Some(text.as_str()) } else { None }).collect()
+    }
+}
+
+/// The answer `{}` to a request.
+fn empty_answer(request: &str) -> String {
+    answer(request, "{}")
+}
+
+fn answer(request: &str, result: &str) -> String {
+    let id = RawJson::parse(request).expect("JSON").get("id").expect("an id");
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+fn none() -> Vec<String> {
+    Vec::new()
+}
+
+#[test]
+fn lines_pass_untouched_both_ways() {
+    let mut bridge = Bridge::open();
+    for line in [
+        r#"{"jsonrpc":"2.0", "id":1.0, "method":"tools\/call","params":{}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}"#,
+        r#"[{"jsonrpc":"2.0","id":"a","method":"x"},{"jsonrpc":"2.0","id":"b","method":"x"}]"#,
+    ] {
+        bridge.client(line);
+        assert_eq!(bridge.out(), (none(), vec![line.to_owned()]));
+    }
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#,
+        r#"{"id":1, "jsonrpc":"2.0","result":{}}"#,
+        r#"[{"jsonrpc":"2.0","id":"b","result":{}},{"jsonrpc":"2.0","id":"a","result":{}}]"#,
+    ] {
+        bridge.device(line);
+        assert_eq!(bridge.out(), (vec![line.to_owned()], none()));
+    }
+    let line = r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#;
+    bridge.client(line);
+    assert_eq!(bridge.out(), (none(), vec![line.to_owned()]));
+}
+
+#[test]
+fn a_device_that_boots_is_spoken_to_until_it_answers() {
+    let mut bridge = Bridge::new();
+    bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
+    bridge.relay.link_up(bridge.now);
+    let (_, first) = bridge.out();
+    bridge.pass(1);
+    let (_, second) = bridge.out();
+    assert_eq!((first.len(), &first), (1, &second));
+    bridge.device("ROM boot v3");
+    assert_eq!(bridge.noise(), ["ROM boot v3"]);
+    bridge.device(&empty_answer(&first[0]));
+    assert_eq!(bridge.out(), (none(), vec![r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#.to_owned()]));
+}
+
+#[test]
+fn whoever_waits_for_a_device_that_never_answers_is_told() {
+    let mut bridge = Bridge::new();
+    bridge.relay.link_up(bridge.now);
+    bridge.client(INITIALIZE);
+    bridge.pass(19);
+    assert_eq!(bridge.out().0, none());
+    bridge.pass(1);
+    let (told, _) = bridge.out();
+    assert!(told.len() == 1 && told[0].contains("nothing there answers"), "{told:?}");
+}
+
+#[test]
+fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_back() {
+    let mut bridge = Bridge::open();
+    bridge.client(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}"#);
+    bridge.client(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    bridge.out();
+    bridge.relay.link_down(bridge.now, "it has hung up");
+    let (told, _) = bridge.out();
+    assert!(told.len() == 1 && told[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32603,"message":"/dev/ttyX went away while this was being worked on (it has hung up). It may"#), "{told:?}");
+    bridge.up();
+    let (told, sent) = bridge.out();
+    assert!(told.is_empty() && sent.len() == 1 && sent[0].contains(r#""requestId":"a""#), "{sent:?}");
+    // The late answer of a device that had not been reset.
+    bridge.device(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
+    assert_eq!(bridge.out().0, none());
+}
+
+#[test]
+fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
+    let mut bridge = Bridge::open();
+    bridge.relay.link_down(bridge.now, "it has hung up");
+    bridge.client(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#]);
+    bridge.client(
+        r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
+    );
+    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    assert_eq!(bridge.out().0, none());
+    bridge.pass(2);
+    bridge.client(CALL);
+    assert_eq!(bridge.out(), (none(), none()));
+    bridge.pass(1);
+    assert!(bridge.out().0[0].contains("/dev/ttyX is gone: it has hung up"));
+    bridge.relay.link_refused(bridge.now, "there is no /dev/ttyX");
+    bridge.client(CALL);
+    assert!(bridge.out().0[0].contains("cannot be reached: there is no /dev/ttyX"));
+    // One that opens a conversation waits longer, and what is cancelled does not wait.
+    bridge.client(INITIALIZE);
+    bridge.pass(4);
+    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#);
+    bridge.up();
+    assert_eq!(bridge.out(), (none(), none()));
+}
+
+#[test]
+fn a_device_that_was_reset_gets_its_session_back() {
+    let mut bridge = Bridge::initialized();
+    for (request, is_taken) in [
+        (r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"info"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:\/1"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"a:2"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"a:2"}}"#, true),
+        (r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:3"}}"#, false),
+    ] {
+        bridge.client(request);
+        if is_taken {
+            bridge.device(&empty_answer(request));
+        } else {
+            bridge.device(r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"no"}}"#);
+        }
+    }
+    bridge.relay.link_down(bridge.now, "gone");
+    bridge.client(CALL);
+    bridge.out();
+    bridge.up();
+    let (told, sent) = bridge.out();
+    let params = r#""method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+    assert!(told.is_empty() && sent.len() == 1 && sent[0].ends_with(params), "{sent:?}");
+    bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
+    let (told, sent) = bridge.out();
+    assert_eq!(
+        told,
+        [
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:\/1"}}"#,
+        ]
+    );
+    assert_eq!(sent[0], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    assert!(sent[1].ends_with(r#""method":"logging/setLevel","params":{"level":"info"}}"#), "{sent:?}");
+    assert!(sent[2].ends_with(r#""method":"resources/subscribe","params":{"uri":"a:\/1"}}"#), "{sent:?}");
+    assert_eq!(sent[3..], [CALL]);
+    // The answers to what the bridge said are its own.
+    bridge.device(&empty_answer(&sent[1]));
+    bridge.device(r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#);
+    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{"content":[]}}"#]);
+}
+
+#[test]
+fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again() {
+    let mut bridge = Bridge::initialized();
+    let slow = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"slow"}}"#;
+    bridge.client(slow);
+    bridge.client(CALL);
+    bridge.out();
+    bridge.device(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first, or put _meta"}}"#);
+    let (told, sent) = bridge.out();
+    assert!(told.len() == 1 && told[0].contains(r#""id":3,"error""#) && told[0].contains("was reset"), "{told:?}");
+    bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
+    let (_, sent) = bridge.out();
+    assert_eq!(sent, [r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, CALL]);
+    // Once, and not for ever.
+    let refused = r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first"}}"#;
+    bridge.relay.in_flight.values_mut().for_each(|pending| assert!(pending.again, "{pending:?}"));
+    bridge.device(refused);
+    assert_eq!(bridge.out().0, [refused]);
+}
+
+#[test]
+fn a_session_that_another_client_left_behind_is_ended_first() {
+    let mut bridge = Bridge::open();
+    bridge.client(INITIALIZE);
+    bridge.out();
+    let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32600,"message":"The session is initialized already"}}"#;
+    bridge.device(refused);
+    let (told, sent) = bridge.out();
+    assert!(told.is_empty() && sent[0].contains("\"method\":\"shutdown\""), "{sent:?}");
+    bridge.device(&empty_answer(&sent[0]));
+    assert_eq!(bridge.out(), (none(), vec![INITIALIZE.to_owned()]));
+    // If that does not help, the client hears of it.
+    bridge.device(refused);
+    assert_eq!(bridge.out().0, [refused]);
+    // The end of this client ends its session in turn.
+    let mut bridge = Bridge::initialized();
+    bridge.client(CALL);
+    bridge.out();
+    bridge.relay.close();
+    let (_, sent) = bridge.out();
+    assert!(sent[0].contains("notifications/cancelled") && sent[1].contains("\"method\":\"shutdown\""), "{sent:?}");
+}
+
+#[test]
+fn a_question_of_the_device_is_not_answered_with_the_answer_to_an_older_one() {
+    let question = r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#;
+    let mut bridge = Bridge::initialized();
+    bridge.device(question);
+    assert_eq!(bridge.out().0, [question]);
+    bridge.relay.link_down(bridge.now, "gone");
+    let (told, _) = bridge.out();
+    assert!(told[0].contains("notifications/cancelled") && told[0].contains(r#""requestId":1,"#), "{told:?}");
+    bridge.up();
+    let (_, sent) = bridge.out();
+    bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
+    bridge.out();
+    bridge.device(question);
+    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":"1~1","method":"elicitation/create","params":{}}"#]);
+    // The person answers the old form all the same, and then the new one.
+    bridge.client(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#);
+    assert_eq!(bridge.out().1, none());
+    bridge.client(r#"{"jsonrpc":"2.0","id":"1~1","result":{"action":"decline"}}"#);
+    assert_eq!(bridge.out().1, [r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#]);
+}
+
+#[test]
+fn a_question_that_the_device_takes_back_is_taken_back_under_the_name_it_had() {
+    let mut bridge = Bridge::initialized();
+    let question = r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#;
+    bridge.device(question);
+    bridge.relay.link_down(bridge.now, "gone");
+    bridge.out();
+    bridge.up();
+    let (_, sent) = bridge.out();
+    bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32600,"message":"already"}}}}"#, id_of(&sent[0])));
+    bridge.device(question);
+    bridge.out();
+    bridge.device(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#);
+    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q~1"}}"#]);
+}
+
+fn id_of(request: &str) -> String {
+    RawJson::parse(request).expect("JSON").get("id").expect("an id").to_string()
+}
+
+#[test]
+fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
+    let mut bridge = Bridge::open();
+    bridge.client(CALL);
+    bridge.client(r#"{"jsonrpc":"2.0","id":5,"method":"x"}"#);
+    bridge.client(r#"{"jsonrpc":"2.0","id":6,"method":"x"}"#);
+    bridge.out();
+    for noise in ["", "I (312) boot: ok", "{\"level\":\"info\"}", "[1,2]", "{\"jsonrpc\":\"2.0\",\"id\":4,\"resul"] {
+        bridge.device(noise);
+    }
+    bridge.relay.device_line(bridge.now, Frame::Complete(b"\xff\xfe"));
+    assert_eq!(bridge.out().0, none());
+    bridge.relay.device_line(bridge.now, Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"));
+    assert_eq!(bridge.noise(), ["\0\u{fffd}rst:0x1 "]);
+    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{}}"#]);
+    // Nobody waits in vain for an answer that was broken on its way.
+    bridge.device(r#"{"id":5,"result":{}}"#);
+    bridge.relay.device_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" });
+    let (told, _) = bridge.out();
+    assert!(told[0].contains(r#""id":5,"error""#) && told[1].contains("longer than"), "{told:?}");
+}
+
+#[test]
+fn what_the_client_garbles_is_answered_here() {
+    let mut bridge = Bridge::open();
+    bridge.client("hello");
+    bridge.client(r#"{"id":7,"method":"x"}"#);
+    bridge
+        .relay
+        .client_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":8,"method":"x","params":"#, tail: b"}" });
+    let (told, sent) = bridge.out();
+    assert!(sent.is_empty() && told[0].contains(r#""id":null,"error":{"code":-32700"#), "{told:?}");
+    assert!(told[1].contains(r#""id":7,"error":{"code":-32600"#) && told[2].contains(r#""id":8,"error""#), "{told:?}");
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+const CALL: &str = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}"#;

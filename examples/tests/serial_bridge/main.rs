@@ -1,0 +1,288 @@
+//! `serial-bridge` between a client and a board: on a pseudo-terminal, on TCP, on a Unix socket.
+#![cfg(unix)]
+
+mod bridge;
+mod device;
+
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use bridge::{Bridge, MOMENT, Socket, error, meta, scratch, text};
+use device::Board;
+
+#[test]
+fn a_client_on_stdio_talks_with_a_board_in_both_eras() {
+    let socket = Socket::new("eras");
+    let board = Board::on(socket.plug());
+    let log = scratch("eras.log");
+    let mut client = Bridge::start(&["--log", log.to_str().unwrap(), socket.path()]);
+    assert_eq!(client.modern("server/discover", json!({}))["result"]["supportedVersions"][0], "2026-07-28");
+    assert_eq!(text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "é\n\"x\""}}))), "é\n\"x\"");
+    assert_eq!(client.initialize()["result"]["serverInfo"]["name"], "board");
+    board.hears("initialized");
+    // A question goes back the same way.
+    client.begin("tools/call", json!({"name": "ask"}));
+    let question = client.receive();
+    assert_eq!(question["method"], "roots/list");
+    client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}));
+    assert_eq!(text(&client.receive()), r#"{"roots":[]}"#);
+    // So does a change of mind.
+    let slow = client.begin("tools/call", json!({"name": "slow"}));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}}));
+    board.hears("cancelled");
+    assert!(client.close().success());
+    board.hears("shutdown");
+
+    let log_text = std::fs::read_to_string(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    let signs: Vec<_> = log_text.lines().skip(1).map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert!(log_text.lines().skip(1).all(|line| line.as_bytes()[10] == b'T' && line.as_bytes()[23] == b'Z'), "{log_text}");
+    for (sign, what) in [("#", "is ready"), (">", "server/discover"), ("<", "supportedVersions"), (">", r#"{"roots":[]}"#)] {
+        let found = log_text.lines().any(|line| line.contains(&format!("Z {sign} ")) && line.contains(what));
+        assert!(found, "{sign} {what} in {log_text}");
+    }
+    assert!(signs.len() > 12 && client.errors().contains("is ready"), "{log_text}");
+}
+
+#[test]
+fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
+    let socket = Socket::new("pull");
+    let board = Board::on(socket.plug());
+    let mut client = Bridge::start(&["--patience", "10", socket.path()]);
+    client.initialize();
+    assert_eq!(client.ask("logging/setLevel", json!({"level": "error"}))["result"], json!({}));
+    assert_eq!(client.ask("resources/subscribe", json!({"uri": "board://a"}))["result"], json!({}));
+    let slow = client.begin("tools/call", json!({"name": "slow"}));
+    // In mid-frame.
+    board.say(br#"{"jsonrpc":"2.0","id":4,"res"#);
+    thread::sleep(MOMENT);
+    drop(board);
+    socket.unplug();
+    let lost = client.receive();
+    assert_eq!(lost["id"], slow);
+    assert!(error(&lost).contains("went away while this was being worked on"), "{lost}");
+    assert!(error(&lost).contains("may or may not have been done"), "{lost}");
+    // The session goes on, and a request waits.
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    let waiting = client.begin("tools/call", json!({"name": "echo", "arguments": {"text": "back"}}));
+    client.says("Is it plugged in?");
+
+    let board = Board::on(socket.plug());
+    let changed = client.receive();
+    assert_eq!((&changed["method"], &changed["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("board://a")));
+    let answer = client.receive();
+    assert_eq!((text(&answer), &answer["id"]), ("back", &json!(waiting)));
+    assert_eq!(board.told(), ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]);
+    client.says("the device had lost its session: it has been opened again");
+}
+
+#[test]
+fn a_board_that_is_away_too_long_is_not_waited_for() {
+    let socket = Socket::new("away");
+    let board = Board::on(socket.plug());
+    let mut client = Bridge::start(&["--patience", "0.2", socket.path()]);
+    client.initialize();
+    board.hears("initialized");
+    drop(board);
+    socket.unplug();
+    client.says("Is it plugged in?");
+    thread::sleep(MOMENT);
+    let begun = Instant::now();
+    let refused = client.call("echo", json!({}));
+    assert!(error(&refused).contains(&format!("there is no {}. Is it plugged in?", socket.path())), "{refused}");
+    assert!(begun.elapsed() < MOMENT, "at once");
+}
+
+#[test]
+fn a_board_that_is_plugged_in_later_or_boots_is_waited_for() {
+    let socket = Socket::new("later");
+    let mut client = Bridge::start(&["--wait", "10", socket.path()]);
+    let discover = client.begin("server/discover", json!({"_meta": meta()}));
+    client.says("Is it plugged in?");
+    // There is a port, and nothing at its other end but a boot loader.
+    let line = socket.plug();
+    let boots = Board::dead(line.try_clone().unwrap());
+    client.says("is open");
+    boots.say(b"\x1b[0mrst:0x1 (POWERON)\r\nload \xff\xfe\n");
+    client.says("device: \\u{1b}[0mrst:0x1 (POWERON)");
+    // What it was told meanwhile is lost.
+    rustix::termios::tcflush(&line, rustix::termios::QueueSelector::IOFlush).unwrap();
+    let board = Board::on(line);
+    let answer = client.receive();
+    assert_eq!((&answer["id"], &answer["result"]["supportedVersions"][0]), (&json!(discover), &json!("2026-07-28")));
+    drop(board);
+}
+
+#[test]
+fn who_waits_in_vain_is_told_why() {
+    let socket = Socket::new("vain");
+    let mut client = Bridge::start(&["--wait", "0.3", socket.path()]);
+    let refused = client.modern("server/discover", json!({}));
+    assert!(error(&refused).contains("Is it plugged in?"), "{refused}");
+    // A line at whose end nobody answers.
+    let _dead = Board::dead(socket.plug());
+    client.says("is open");
+    let refused = client.modern("server/discover", json!({}));
+    assert!(error(&refused).contains("nothing there answers. Is an MCP server running on the device"), "{refused}");
+
+    for (place, why) in [("/dev/null", "/dev/null is no serial port"), ("tcp:127.0.0.1:1", "nobody listens at 127.0.0.1:1")] {
+        let refused = Bridge::start(&["--wait", "0.3", place]).modern("server/discover", json!({}));
+        assert!(error(&refused).contains(why), "{refused}");
+    }
+}
+
+#[test]
+fn two_bridges_do_not_share_a_port() {
+    let socket = Socket::new("two");
+    let _board = Board::on(socket.plug());
+    let mut first = Bridge::start(&[socket.path()]);
+    first.initialize();
+    let mut second = Bridge::start(&["--wait", "0.3", socket.path()]);
+    let refused = second.modern("server/discover", json!({}));
+    assert!(error(&refused).contains("another program uses") && error(&refused).contains("close it"), "{refused}");
+    assert_eq!(text(&first.call("echo", json!({"text": "mine"}))), "mine");
+    // It gets the port when the first is done.
+    assert!(first.close().success());
+    second.says("is ready");
+    assert!(second.initialize()["result"].is_object());
+}
+
+#[test]
+fn noise_never_reaches_the_client() {
+    let socket = Socket::new("noise");
+    let board = Board::on(socket.plug());
+    let mut client = Bridge::start(&["--log", "-", socket.path()]);
+    client.initialize();
+    for noise in
+        [&b"I (312) wifi: up\r\n"[..], b"{\"level\":\"info\"}\n", b"\n\n", b"\x00\xff\x80\n", b"{\"jsonrpc\":\"2.0\",\"id\":\n"]
+    {
+        board.say(noise);
+    }
+    board.say(b"panicked at main.rs ");
+    board.say(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    assert_eq!(client.receive()["method"], "notifications/tools/list_changed");
+    for said in ["~ I (312) wifi: up", "~ {\"level\":\"info\"}", "~ panicked at main.rs ", "~ \\u{0}\u{fffd}"] {
+        client.says(said);
+    }
+    assert_eq!(text(&client.call("echo", json!({"text": "x"}))), "x");
+}
+
+#[test]
+fn a_session_that_a_killed_client_left_behind_gives_way() {
+    let socket = Socket::new("behind");
+    let board = Board::on(socket.plug());
+    let mut killed = Bridge::start(&[socket.path()]);
+    killed.initialize();
+    board.hears("initialized");
+    drop(killed);
+    let mut client = Bridge::start(&[socket.path()]);
+    assert!(client.initialize()["result"].is_object());
+    assert_eq!(text(&client.call("echo", json!({"text": "x"}))), "x");
+    board.hears("shutdown");
+}
+
+#[test]
+fn what_a_client_that_ends_has_begun_is_cancelled() {
+    let socket = Socket::new("ends");
+    let board = Board::on(socket.plug());
+    let mut client = Bridge::start(&["--linger", "0.1", socket.path()]);
+    client.initialize();
+    client.begin("tools/call", json!({"name": "slow"}));
+    assert!(client.close().success());
+    board.hears("cancelled");
+}
+
+#[test]
+fn a_socket_is_a_line_like_any_other() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp:{}", listener.local_addr().unwrap());
+    let mut client = Bridge::start(&["--patience", "10", &place]);
+    let board = Board::on(listener.accept().unwrap().0.into());
+    // In the modern era there is no session to restore; what was listened to ends.
+    let listen = client.begin("subscriptions/listen", json!({"notifications": {}, "_meta": meta()}));
+    assert_eq!(client.receive()["method"], "notifications/subscriptions/acknowledged");
+    board.hang_up();
+    drop(board);
+    let ended = client.receive();
+    assert_eq!(ended["id"], listen);
+    assert!(error(&ended).contains("it has hung up"), "{ended}");
+    let board = Board::on(listener.accept().unwrap().0.into());
+    assert_eq!(text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "x"}}))), "x");
+    assert_eq!(board.told(), [""; 0]);
+
+    let path = scratch("socket");
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut client = Bridge::start(&[&format!("unix:{}", path.display())]);
+    let _board = Board::on(listener.accept().unwrap().0.into());
+    assert!(client.initialize()["result"].is_object());
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_line_that_is_too_long_ends_its_request_and_nothing_else() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut client = Bridge::start(&[&format!("tcp:{}", listener.local_addr().unwrap())]);
+    let board = Board::on(listener.accept().unwrap().0.into());
+    client.initialize();
+    let slow = client.begin("tools/call", json!({"name": "slow"}));
+    thread::sleep(MOMENT);
+    board.say(format!("{{\"jsonrpc\":\"2.0\",\"id\":{slow},\"result\":{{\"text\":\"").as_bytes());
+    for _ in 0..17 {
+        board.say(&vec![b'x'; 1 << 20]);
+    }
+    board.say(b"\"}}\n");
+    let refused = client.receive();
+    assert_eq!(refused["id"], slow);
+    assert!(error(&refused).contains("cannot be passed on"), "{refused}");
+    // In the other direction.
+    let long = "x".repeat(17 << 20);
+    let refused = client.call("echo", json!({"text": long}));
+    assert!(error(&refused).contains("longer than"), "{refused}");
+    assert_eq!(text(&client.call("echo", json!({"text": "x"}))), "x");
+}
+
+#[test]
+fn a_single_question_can_be_asked_from_a_shell() {
+    let socket = Socket::new("shell");
+    let _board = Board::on(socket.plug());
+    let mut client = Bridge::start(&["--linger", "10", socket.path()]);
+    client.begin("ping", json!({}));
+    assert!(client.close().success());
+    assert_eq!(client.receive()["result"], json!({}));
+}
+
+#[test]
+fn the_command_line_explains_itself() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_serial-bridge"));
+        let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, help, _) = run(&["--help"]);
+    assert_eq!(code, Some(0));
+    for part in ["usage: serial-bridge", "mcpServers", "examples\n", "--baud", "/dev/serial/by-id"] {
+        assert!(help.contains(part), "{part}");
+    }
+    let (code, out, errors) = run(&[]);
+    assert!(code == Some(2) && out.is_empty() && errors.contains("which device? ") && errors.contains("--help"), "{errors}");
+    let (code, _, errors) = run(&["--log", "/no/such/place", "/dev/ttyACM0"]);
+    assert!(code == Some(2) && errors.contains("--log /no/such/place: "), "{errors}");
+}
+
+/// Waits until something holds.
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "never: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+const PATIENCE: Duration = Duration::from_secs(15);

@@ -1,0 +1,28 @@
+//! The emulated machines, a file each with the same functions. What they cost is part of the figures, so they are as plain as can be.
+
+#[cfg(machine = "microbit")]
+mod microbit;
+#[cfg(machine = "mps2")]
+mod mps2;
+#[cfg(machine = "virt")]
+mod virt;
+
+#[cfg(machine = "microbit")]
+pub(crate) use microbit::*;
+#[cfg(machine = "mps2")]
+pub(crate) use mps2::*;
+#[cfg(machine = "virt")]
+pub(crate) use virt::*;
+
+use core::ptr;
+
+fn read(register: usize) -> u32 {
+    // SAFETY: a register of a peripheral, aligned.
+    unsafe { ptr::read_volatile(register as *const u32) }
+}
+
+#[cfg(not(machine = "virt"))]
+fn write(register: usize, value: u32) {
+    // SAFETY: a register of a peripheral, aligned.
+    unsafe { ptr::write_volatile(register as *mut u32, value) }
+}
