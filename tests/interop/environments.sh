@@ -21,7 +21,7 @@ node_for() { # a copy of the scripts next to exactly the locked node_modules
         npm ci --prefix "$dir/typescript" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
         cp "$here/typescript/package-lock.json" "$dir/lock"
     fi
-    cp "$here/wiretap.py" "$here/expected.json" "$dir/"
+    cp "$here/wiretap.py" "$here/httptap.py" "$here/expected.json" "$dir/"
     cp "$here"/typescript/*.mjs "$here"/typescript/package*.json "$dir/typescript/"
     cp "$here"/servers/*.mjs "$here/servers/offer.json" "$dir/typescript/servers/"
     echo "$dir/typescript"

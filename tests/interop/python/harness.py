@@ -99,13 +99,31 @@ class Env:
     command: list[str]
     wire: Wire
 
+    @property
+    def over_http(self) -> bool:
+        return self.command[0].startswith("http://")
+
     @asynccontextmanager
     async def open(self, handlers: Handlers | None = None, *, tapped: bool = True, **options: Any) -> AsyncIterator[Any]:
-        command = self.command
-        if tapped:
-            command = [sys.executable, str(HERE / "wiretap.py"), str(self.wire.directory), *command]
-        async with self.sdk.connect(self.mode, command, handlers or Handlers(), **options) as session:
+        async with self.server(tapped) as command, self.sdk.connect(
+            self.mode, command, handlers or Handlers(), **options
+        ) as session:
             yield session
+
+    @asynccontextmanager
+    async def server(self, tapped: bool) -> AsyncIterator[list[str]]:
+        """The command that becomes the server, or the one word that is its URL."""
+        if not tapped:
+            yield self.command
+        elif not self.over_http:
+            yield [sys.executable, str(HERE / "wiretap.py"), str(self.wire.directory), *self.command]
+        else:
+            tap = [sys.executable, str(HERE / "httptap.py"), str(self.wire.directory), *self.command]
+            async with await anyio.open_process(tap, stderr=None) as process:
+                yield [(await process.stdout.receive()).decode().strip()]
+                await process.stdin.aclose()
+                with anyio.CancelScope(shield=True):
+                    await process.wait()
 
 
 Case = Callable[[Env], Awaitable[None]]
@@ -133,10 +151,18 @@ def first_leaf(error: BaseException) -> BaseException:
     return error
 
 
+def transport_to(command: list[str]) -> list[str]:
+    """How a report calls it; nothing for pipes."""
+    if not command[0].startswith("http://"):
+        return []
+    return ["http+sse" if command[0].endswith("/sse") else "http"]
+
+
 async def run_mode(sdk: Any, mode: str, command: list[str], suites: list[Suite]) -> int:
     era = "legacy" if mode == "legacy" else "modern"
-    label = f"{sdk.LABEL} {mode}"
-    logs = Path(os.environ["INTEROP_LOGS"]) / f"{sdk.SLUG}-{mode}"
+    transport = transport_to(command)
+    label = " ".join([sdk.LABEL, mode, *transport])
+    logs = Path(os.environ["INTEROP_LOGS"]) / "-".join([sdk.SLUG, mode, *transport])
     only = os.environ.get("INTEROP_CASE", "")
     failed = 0
     cases = [entry for suite in suites for entry in suite.cases if entry[1] in (None, era) and only in entry[0]]
@@ -161,11 +187,12 @@ async def run_mode(sdk: Any, mode: str, command: list[str], suites: list[Suite])
 
 
 def main(sdk: Any, suites: list[Suite]) -> None:
-    """`client_vN.py COMMAND [ARGUMENT...]`"""
+    """`client_vN.py COMMAND [ARGUMENT...]`, or `client_vN.py URL`; an URL that ends with `/sse` is one of 2024-11-05's transport."""
+    modes = ["legacy"] if transport_to(sys.argv[1:]) == ["http+sse"] else sdk.MODES
 
     async def everything() -> int:
-        if sdk.MODES == ["legacy"]:
+        if modes == ["legacy"] == sdk.MODES:
             print(f"N/A  {sdk.LABEL}: every case of 2026-07-28 -- {NotOffered('it speaks the handshake era only')}", flush=True)
-        return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in sdk.MODES])
+        return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in modes])
 
     sys.exit(1 if anyio.run(everything) else 0)

@@ -1,6 +1,8 @@
 // Drives a server with the npm package `@modelcontextprotocol/sdk` 1.x.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
     CreateMessageRequestSchema, ElicitRequestSchema, ErrorCode, ListRootsRequestSchema, McpError, ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
@@ -8,7 +10,7 @@ import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
-import { main, RpcError, TimedOut } from './harness.mjs';
+import { main, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/sdk'].version;
@@ -110,6 +112,14 @@ class Session {
     }
 }
 
+function serverAt([command, ...args]) {
+    switch (transportTo([command])[0]) {
+        case 'http': return new StreamableHTTPClientTransport(new URL(command));
+        case 'http+sse': return new SSEClientTransport(new URL(command));
+        default: return new StdioClientTransport({ command, args });
+    }
+}
+
 async function connect(_mode, [command, ...args], handlers) {
     const capabilities = {};
     if (handlers.sampling) capabilities.sampling = {};
@@ -126,7 +136,7 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.sampling) client.setRequestHandler(CreateMessageRequestSchema, answering(handlers.sampling));
     if (handlers.elicitation) client.setRequestHandler(ElicitRequestSchema, answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
-    const transport = new StdioClientTransport({ command, args });
+    const transport = serverAt([command, ...args]);
     const session = new Session(client);
     // The client tells its transport the negotiated version, and keeps no other record of it.
     transport.setProtocolVersion = (version) => {

@@ -1,12 +1,14 @@
 // Drives a server with the npm package `@modelcontextprotocol/client` 2.x.
-import { Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import {
+    Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode, SSEClientTransport, StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
 import { SUITE as modern } from './cases_modern.mjs';
-import { main, NotOffered, RpcError, TimedOut } from './harness.mjs';
+import { main, NotOffered, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/client'].version;
@@ -119,6 +121,14 @@ class Session {
     }
 }
 
+function serverAt([command, ...args]) {
+    switch (transportTo([command])[0]) {
+        case 'http': return new StreamableHTTPClientTransport(new URL(command));
+        case 'http+sse': return new SSEClientTransport(new URL(command));
+        default: return new StdioClientTransport({ command, args });
+    }
+}
+
 async function connect(mode, [command, ...args], handlers) {
     const capabilities = {};
     if (handlers.sampling) capabilities.sampling = {};
@@ -139,7 +149,7 @@ async function connect(mode, [command, ...args], handlers) {
     if (handlers.sampling) client.setRequestHandler('sampling/createMessage', answering(handlers.sampling));
     if (handlers.elicitation) client.setRequestHandler('elicitation/create', answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler('roots/list', answering(handlers.roots));
-    const transport = new StdioClientTransport({ command, args });
+    const transport = serverAt([command, ...args]);
     const session = new Session(client, transport);
     await translated(() => client.connect(transport));
     return session;
