@@ -1,5 +1,6 @@
 # Sourced: installs what the SDK programs need, once for each lock file. Expects `here` (this directory) and `build`.
 # A stamp of the lock file decides whether an installation can be kept.
+shopt -s inherit_errexit # or an installation that failed inside of $(..) would get its stamp all the same
 
 python_for() { # NAME: a virtual environment with exactly python/requirements-NAME.txt
     local env=$build/$1 lock=$here/python/requirements-$1.txt
