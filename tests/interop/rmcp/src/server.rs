@@ -207,7 +207,8 @@ impl Reference {
                 let _ = session.close_sse_stream(stream, None).await;
             }
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        // An answer that is sent while nobody is on the stream would be forgotten.
+        tokio::time::sleep(4 * RETRY).await;
         self.progress(context, 2, 2, None).await?;
         Ok(text("done"))
     }
