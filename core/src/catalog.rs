@@ -3,6 +3,9 @@
 pub(crate) mod check;
 mod schema;
 
+#[cfg(feature = "http")]
+pub(crate) use schema::find as find_member;
+
 use core::ops::Range;
 
 use crate::error::SendError;
@@ -239,7 +242,10 @@ impl<'c> Catalog<'c> {
             Method::ToolsCall => {
                 let name = request.name();
                 let tool = self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
-                tool.map(Target::Tool).ok_or(RpcError::invalid_params("Unknown tool"))
+                let tool = tool.ok_or(RpcError::invalid_params("Unknown tool"))?;
+                #[cfg(feature = "http")]
+                crate::http::server::check_params(tool, request)?;
+                Ok(Target::Tool(tool))
             }
             Method::PromptsGet => {
                 let prompt = self.prompt(request.name()).ok_or(RpcError::invalid_params("Unknown prompt"))?;

@@ -9,7 +9,10 @@ extern crate alloc;
 mod catalog;
 mod client;
 mod error;
+mod framing;
 mod handle;
+#[cfg(feature = "http")]
+pub mod http;
 mod inflight;
 mod json;
 mod lifecycle;

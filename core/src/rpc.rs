@@ -39,6 +39,8 @@ pub enum ErrorCode {
     MissingClientCapability,
     /// -32022 in 2026-07-28, -32602 before.
     UnsupportedProtocolVersion,
+    /// -32020 in 2026-07-28, -32602 before.
+    HeaderMismatch,
     /// An application's own. It should lie outside of -32768..=-32000: for 2026-07-28, which keeps that range for itself, one inside becomes -32603.
     Application(i32),
 }
@@ -56,9 +58,23 @@ impl ErrorCode {
             Self::UrlElicitationRequired if matches!(revision, Revision::V2025_11_25) => -32042,
             Self::MissingClientCapability if modern => -32021,
             Self::UnsupportedProtocolVersion if modern => -32022,
+            Self::HeaderMismatch if modern => -32020,
             Self::Application(code) if !(modern && code >= -32768 && code <= -32000) => code,
             Self::InternalError | Self::Application(_) => -32603,
             _ => -32602,
+        }
+    }
+
+    /// The status of an HTTP response that begins with this error, as an application answers with it: 2026-07-28 ties some codes to one, and all others are
+    /// told with 200.
+    #[must_use]
+    pub const fn http_status(self, revision: Revision) -> u16 {
+        match self {
+            Self::MethodNotFound if revision.is_modern() => 404,
+            Self::MissingClientCapability | Self::UnsupportedProtocolVersion | Self::HeaderMismatch if revision.is_modern() => {
+                400
+            }
+            _ => 200,
         }
     }
 }
@@ -213,6 +229,8 @@ pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &Rpc
         None if writer.revision() < Revision::V2025_11_25 => write_response_head(writer, b"null", b",\"error\":")?,
         None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
     }
+    #[cfg(feature = "http")]
+    writer.set_status(error.code.http_status(writer.revision()));
     error.write(writer)?;
     writer.put(b"}")
 }

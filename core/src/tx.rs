@@ -1,6 +1,7 @@
 //! Frames to bytes: all of a frame or none of it, except that one longer than the buffer is written in pieces.
 
 use crate::error::SendError;
+use crate::framing::{Around, Framing};
 use crate::json::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::storage::{self, Storage};
@@ -14,6 +15,7 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     tail: usize,
     /// A frame whose beginning has been written.
     open: Option<Open>,
+    framing: Framing,
     limit: usize,
     storage: S,
 }
@@ -31,7 +33,14 @@ impl<S: Storage> TxBuffer<S> {
     /// A buffer whose storage may grow up to `limit` bytes. Frames longer than that are written in pieces.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self { head: 0, tail: 0, open: None, limit, storage }
+        Self { head: 0, tail: 0, open: None, framing: Framing::Lines, limit, storage }
+    }
+
+    /// The same buffer for other frames than lines.
+    #[cfg(feature = "http")]
+    pub(crate) const fn with_framing(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
     }
 }
 
@@ -69,6 +78,11 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         let len = self.storage.bytes().len();
         let most = if self.storage.can_grow() { self.limit.max(len) } else { len };
         most - (self.tail - self.head)
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn framing(&self) -> &Framing {
+        &self.framing
     }
 }
 
@@ -116,6 +130,11 @@ impl Tx<'_> {
         self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
     }
 
+    /// What comes may be answered by several frames.
+    pub(crate) fn expect_several(&mut self) {
+        self.framing.expect_several();
+    }
+
     /// Whether the frame of this writer has begun and not ended.
     pub(crate) fn is_open(&self, key: FrameKey) -> bool {
         self.open.is_some_and(|open| open.key == key)
@@ -141,15 +160,35 @@ impl Tx<'_> {
 
     fn break_off(&mut self) -> Result<(), SendError> {
         let open = self.open.take();
-        let broken = self.whole_frame(Revision::LATEST, &mut |_| Ok(()));
+        let Some(around) = self.framing.broken() else { return Ok(()) };
+        let broken = self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, &mut |_| Ok(()));
         if broken.is_err() {
             self.open = open;
         }
         broken
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
+        let around = self.framing.around(key.is_response())?;
+        self.write_around(around, key, revision, piece, write)
+    }
+
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    fn write_around(
+        &mut self,
+        around: Around,
+        key: FrameKey,
+        revision: Revision,
+        piece: Piece,
+        write: Body<'_>,
+    ) -> Result<(), SendError> {
+        let mut write = |writer: &mut Writer<'_>| {
+            if piece != Piece::End {
+                around.open(writer)?;
+            }
+            write(writer)?;
+            if piece == Piece::Begin { Ok(()) } else { around.close(writer) }
+        };
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
             Some(open) if open.way == piece.way() => open.sent,
@@ -162,8 +201,8 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let result = write(&mut writer).and_then(|()| if piece == Piece::Begin { Ok(()) } else { writer.put(b"\n") });
-            let total = writer.position();
+            let result = write(&mut writer);
+            let (total, status) = (writer.position(), writer.status());
             match result {
                 // What has begun cannot be taken back: its line ends here, or nobody could write any more.
                 Err(WriteError::Value) if self.open.is_some() => return self.break_off().and(Err(SendError::Value)),
@@ -171,6 +210,7 @@ impl Tx<'_> {
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
                     self.open = (piece == Piece::Begin).then_some(Open { key, sent: 0, way: Way::ByHand });
+                    self.framing.wrote(key.is_response(), status, piece != Piece::Begin);
                     return Ok(());
                 }
                 // It does not fit. Make room and format again: in the steady state that never happens.
@@ -199,6 +239,7 @@ impl Tx<'_> {
             }
             self.tail = len;
             self.open = Some(Open { key, sent: sent + len, way: piece.way() });
+            self.framing.wrote(key.is_response(), status, false);
             return Err(SendError::More);
         }
     }
@@ -227,6 +268,16 @@ impl FrameKey {
 
     const fn is_sent(self) -> bool {
         self.0 >> 32 == 1
+    }
+
+    /// What tells a `subscriptions/listen` of its beginning and its end before the result does.
+    pub(crate) const fn listen(slot: u16, serial: u32) -> Self {
+        Self(1 << 60 | (slot as u64) << 32 | serial as u64)
+    }
+
+    /// Whether it ends a request of the peer's; else it is a notification or a request of ours.
+    const fn is_response(self) -> bool {
+        self.0 == Self::ANSWER.0 || self.0 >= 1 << 62
     }
 
     /// The cancellation of our request with this number.

@@ -1,5 +1,6 @@
 //! What a peer can do wrong.
 
+use crate::lifecycle::Revision;
 use crate::rpc::ErrorCode;
 
 /// A fault of the peer: an event, not an error. Where JSON-RPC allows an answer it has been given already; the session goes on.
@@ -58,6 +59,8 @@ pub enum Violation {
     TooManyRounds,
     /// A request from a modern server, which may make none.
     UnexpectedRequest,
+    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
+    HeaderMismatch,
 }
 
 impl Violation {
@@ -69,8 +72,21 @@ impl Violation {
             Self::UnsupportedVersion => ErrorCode::UnsupportedProtocolVersion,
             Self::NotInitialized | Self::InvalidMeta | Self::InvalidParams => ErrorCode::InvalidParams,
             Self::UnknownMethod => ErrorCode::MethodNotFound,
+            Self::HeaderMismatch => ErrorCode::HeaderMismatch,
             Self::TooManyRequests => ErrorCode::InternalError,
             _ => ErrorCode::InvalidRequest,
+        }
+    }
+
+    /// The status of an HTTP response that says so: what cannot be read or has no place is refused as a whole; what is understood is answered with 200.
+    #[must_use]
+    pub const fn http_status(self, revision: Revision) -> u16 {
+        match self {
+            Self::TooLong => 413,
+            Self::InvalidParams | Self::TooManyRequests => 200,
+            Self::UnknownMethod if revision.is_modern() => 404,
+            Self::UnknownMethod => 200,
+            _ => 400,
         }
     }
 
@@ -102,6 +118,7 @@ impl Violation {
             Self::UnknownMethod => "Method not found",
             Self::InvalidParams => "Invalid params",
             Self::TooManyRequests => "Too many requests in flight",
+            Self::HeaderMismatch => "The header fields do not agree with the message",
             Self::UnexpectedResponse => "A response to nothing",
             // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
             Self::InvalidResult

@@ -1,5 +1,6 @@
 //! Shared between the integration tests.
 
 pub mod chaos;
+pub mod codec;
 pub mod pair;
 pub mod transcript;

@@ -25,6 +25,10 @@ pub(crate) fn check<'c>(
         if tool.input_schema.get("type").and_then(RawJson::as_string).is_none_or(|kind| kind != "object") {
             return fault("the type of an input schema must be object");
         }
+        #[cfg(feature = "http")]
+        if let Err(found) = crate::http::mirror::check_schema(tool.input_schema) {
+            return fault(found);
+        }
         if let Some(found) = tool.output_schema.and_then(|schema| check_schema(schema).err()) {
             return fault(found);
         }

@@ -101,7 +101,7 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8) -> Result<(), &'sta
     }
 }
 
-fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
+pub(crate) fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
     object.members().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 

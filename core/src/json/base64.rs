@@ -1,7 +1,7 @@
 //! Base64, written. The crate's encoder has panic paths and is five times the size.
 
 /// Encodes `bytes` into the beginning of `out`, which is long enough.
-pub(super) fn encode(bytes: &[u8], out: &mut [u8]) {
+pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let digit = |bits: u32| DIGITS[(bits & 63) as usize];
     let mut groups = bytes.chunks_exact(3);

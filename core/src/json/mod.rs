@@ -21,6 +21,8 @@ pub use scan::{MAX_DEPTH, SyntaxError};
 pub use ser::to_slice;
 pub use string::JsonStr;
 
+#[cfg(feature = "http")]
+pub(crate) use base64::encode as encode_base64;
 pub(crate) use marker::{ABSENT, Blob};
 pub(crate) use number::{Decimal, integer};
 pub(crate) use scan::{

@@ -20,6 +20,8 @@ pub(crate) struct Writer<'b> {
     /// Whether an object or array has just been opened, so that no comma is due.
     is_first: bool,
     revision: Revision,
+    #[cfg(feature = "http")]
+    status: u16,
 }
 
 /// Why writing stopped.
@@ -33,7 +35,29 @@ pub(crate) enum WriteError {
 
 impl<'b> Writer<'b> {
     pub(crate) fn new(out: &'b mut [u8], from: usize, revision: Revision, counting: bool) -> Self {
-        Self { out, at: 0usize.wrapping_sub(from), from, counting, is_first: true, revision }
+        Self {
+            out,
+            at: 0usize.wrapping_sub(from),
+            from,
+            counting,
+            is_first: true,
+            revision,
+            #[cfg(feature = "http")]
+            status: 200,
+        }
+    }
+
+    /// With which status the frame leaves over HTTP, if it is the first.
+    pub(crate) fn status(&self) -> u16 {
+        #[cfg(feature = "http")]
+        return self.status;
+        #[cfg(not(feature = "http"))]
+        200
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn set_status(&mut self, status: u16) {
+        self.status = status;
     }
 
     /// How much of the frame has been written, what lies outside the window included.

@@ -1,5 +1,6 @@
 //! Frames to messages: one JSON-RPC message, or a batch of them (2025-03-26).
 
+mod carrier;
 mod envelope;
 mod id;
 mod index;
@@ -15,6 +16,7 @@ pub use params::{Arguments, Params};
 
 pub use id::MAX_ID;
 
+pub(crate) use carrier::{Carrier, ExchangeKey};
 pub(crate) use envelope::{Envelope, Kind};
 pub(crate) use id::{Id, IdText, hash_str, hash_text};
 pub(crate) use member::Member;
@@ -31,6 +33,7 @@ use crate::violation::Violation;
 pub struct Messages<'f> {
     source: Source<'f>,
     place: Place,
+    carrier: Carrier<'f>,
 }
 
 /// Where a [`Messages`] stands, without the frame that it lends from.
@@ -77,7 +80,15 @@ impl<'f> Messages<'f> {
             Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
-        Self { source, place: Place::Start }
+        Self { source, place: Place::Start, carrier: Carrier::STREAM }
+    }
+
+    /// The messages of the body of an HTTP request. The machine looks into its head where the protocol wants it to, and remembers of each request that it
+    /// came with this exchange: a key of yours, not zero, which names a session's own stream.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn over_http(body: Frame<'f>, head: &'f crate::http::RequestHead<'f>, exchange: core::num::NonZeroU32) -> Self {
+        Self { carrier: Carrier::http(head, exchange.get()), ..Self::new(body) }
     }
 
     /// Where the cursor stands, so that the frame can be given back ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
@@ -89,7 +100,17 @@ impl<'f> Messages<'f> {
     /// The messages of a frame that was lent before, from where another cursor stood.
     #[must_use]
     pub fn resume(frame: Frame<'f>, position: Position) -> Self {
-        Self { place: position.0, ..Self::new(frame) }
+        Self::new(frame).at(position)
+    }
+
+    /// The same messages, from where another cursor stood.
+    #[must_use]
+    pub fn at(self, position: Position) -> Self {
+        Self { place: position.0, ..self }
+    }
+
+    pub(crate) fn carrier(&self) -> Carrier<'f> {
+        self.carrier
     }
 
     /// Whether nothing is left.

@@ -3,7 +3,7 @@
 use super::Server;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Method, Revision};
-use crate::message::{Envelope, Id, Member, Params};
+use crate::message::{Carrier, Envelope, Id, Member, Params};
 use crate::rpc::{ErrorCode, RpcError};
 use crate::types::LoggingLevel;
 use crate::uri_template::is_uri;
@@ -18,8 +18,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         method: Method<'f>,
         envelope: &Envelope<'f>,
         in_batch: bool,
+        carrier: Carrier<'f>,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
-        let modern = envelope.has(Member::ProtocolVersion) || self.scope.is_none() && envelope.has(Member::ClientCapabilities);
+        let modern = envelope.has(Member::ProtocolVersion)
+            || self.scope.is_none() && (envelope.has(Member::ClientCapabilities) || self.is_meant_as_modern(method, carrier));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First of all, since no refusal may be written with an id that another request uses.
@@ -34,7 +36,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(refuse(Violation::InvalidParams.into()));
         }
         let (capabilities, log_level) = if modern {
-            self.admit_modern(method, envelope, in_batch)
+            self.admit_modern(method, envelope, in_batch, carrier)
         } else {
             self.admit_legacy(method, in_batch).map(|capabilities| (capabilities, None))
         }
@@ -58,7 +60,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         method: Method<'f>,
         envelope: &Envelope<'f>,
         in_batch: bool,
+        carrier: Carrier<'f>,
     ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
+        carrier.has_version()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
         else {
@@ -67,6 +71,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let Some(requested) = version.as_string().filter(|_| declared.is_object()) else {
             return Err(Violation::InvalidMeta.into());
         };
+        carrier.version_is(requested)?;
         let supported = self.config.revisions;
         match Revision::from_json(requested) {
             Some(revision) if revision.is_modern() && supported.contains(revision) => {}
@@ -79,6 +84,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(Violation::BatchNotAllowed.into());
         }
         self.admit_method(method, Revision::LATEST)?;
+        carrier.repeats(method, envelope)?;
         let level = envelope.value(Member::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
         if level == Some(None) {
             return Err(Refusal::params("Unknown log level"));
@@ -116,6 +122,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             None => self.is_own(method),
         };
         if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
+    }
+
+    /// Whether what carries a request without modern metadata says that there should be some; or where nothing else is spoken.
+    fn is_meant_as_modern(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
+        let only_modern = !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
+        only_modern || method != Method::Initialize && carrier.is_meant_as_modern()
     }
 
     fn is_own(&self, method: Method<'_>) -> bool {

@@ -39,6 +39,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             // An answer that has begun is finished.
             if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request) || has_begun(tx, slot) {
                 self.requests.set_deadline(slot, None);
+                // The next may belong elsewhere.
+                if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_a_stream()) {
+                    return Ok(None);
+                }
                 continue;
             }
             return self.expire(slot, tx);
@@ -87,7 +91,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Only a legacy peer can be pinged; one ping at a time.
-    fn ping_due(&self) -> Option<Instant> {
+    pub(super) fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         self.scope?;
         let waiting = self.calls.slots().any(|slot| self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive));

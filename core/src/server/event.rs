@@ -106,9 +106,18 @@ pub struct Request<'f> {
     pub wants_progress: bool,
     /// The parameters.
     pub params: Params<'f>,
+    #[cfg(feature = "http")]
+    pub(crate) carrier: crate::message::Carrier<'f>,
 }
 
 impl<'f> Request<'f> {
+    /// The head of the HTTP request that it came with. Not of a copy ([`OwnedRequest`](crate::OwnedRequest)), which outlives it.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn http_head(&self) -> Option<&'f crate::http::RequestHead<'f>> {
+        self.carrier.head()
+    }
+
     /// `params.name`, of `tools/call` and `prompts/get`: a string there for certain.
     #[must_use]
     pub fn name(&self) -> Option<JsonStr<'f>> {

@@ -4,13 +4,13 @@ use super::Server;
 use super::admit::Refusal;
 use super::event::ServerEvent;
 use super::pending::{Pending, Role};
-use super::respond::key;
+use super::respond::{key, told};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
-use crate::message::{Id, IdText, Params, hash_text};
+use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification_head, write_response_head};
 use crate::tx::Tx;
@@ -24,11 +24,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
     pub fn end_listen(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<bool, SendError> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
-        let frame = key(request.0);
         match pending.role {
             Role::Request => Err(SendError::NotAllowed),
+            // Over HTTP the result is the end, and its stream says of which.
+            Role::Listen(_) if !pending.exchange.is_a_stream() => {
+                pending.role = Role::Ending;
+                Ok(true)
+            }
             Role::Listen(_) => {
-                tx.frame(frame, Revision::LATEST, &mut |writer| {
+                tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
                     write_notification_head(writer, "notifications/cancelled")?;
                     writer.put(b"{\"requestId\":")?;
                     writer.put(pending.id.as_str().as_bytes())?;
@@ -39,7 +43,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             }
             Role::Ending => {
                 let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
-                tx.frame(frame, Revision::LATEST, &mut |writer| {
+                tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
                     let id = &pending.id;
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{\"resultType\":\"complete\",\"_meta\":{")?;
                     write_subscription_id(writer, id)?;
@@ -62,6 +66,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         id: Id<'f>,
         params: &Params<'f>,
+        exchange: ExchangeKey,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
@@ -71,13 +76,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         let slot = match self.acknowledging {
             Some(slot) => slot,
-            None => match self.open_listen(id, wanted, uris) {
+            None => match self.open_listen(id, wanted, uris, exchange) {
                 Some(slot) => slot,
                 None => return self.refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
             },
         };
         let subscriptions = &self.subscriptions;
-        let sent = tx.frame(key(slot), Revision::LATEST, &mut |writer| {
+        let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
             write_notification_head(writer, "notifications/subscriptions/acknowledged")?;
             writer.put(b"{\"notifications\":{")?;
             let mut first = true;
@@ -110,7 +115,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 Ok(Some(ServerEvent::Listening { request: RequestHandle(slot) }))
             }
             Err(error) => {
-                if tx.is_open(key(slot)) {
+                if tx.is_open(told(slot)) {
                     self.acknowledging = Some(slot);
                 } else {
                     self.forget(slot);
@@ -121,7 +126,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn open_listen(&mut self, id: Id<'_>, wanted: Wanted, uris: RawJson<'_>) -> Option<Slot> {
+    fn open_listen(&mut self, id: Id<'_>, wanted: Wanted, uris: RawJson<'_>, exchange: ExchangeKey) -> Option<Slot> {
         let open = self.requests.slots().filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request)).count();
         // One place stays for requests, unless there is only one.
         if open + 1 >= N.max(2) {
@@ -138,6 +143,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             reported: Reported::NOTHING,
             asking: 0,
             time_left: u64::MAX,
+            exchange,
         };
         let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
         pending.id.set(id);

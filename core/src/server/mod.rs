@@ -6,6 +6,8 @@ mod by_hand;
 mod config;
 mod deadline;
 mod event;
+#[cfg(feature = "http")]
+mod exchanges;
 mod file_path;
 mod handshake;
 mod listen;
@@ -15,6 +17,7 @@ mod owned;
 mod pending;
 mod question;
 mod receive;
+mod repeated;
 mod respond;
 mod sound;
 

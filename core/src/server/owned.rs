@@ -41,6 +41,8 @@ impl OwnedRequest {
             capabilities: self.capabilities,
             wants_progress: self.wants_progress,
             params: self.params.as_params(),
+            #[cfg(feature = "http")]
+            carrier: crate::message::Carrier::STREAM,
         }
     }
 }

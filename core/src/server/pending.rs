@@ -2,7 +2,7 @@
 
 use crate::inflight::{Keyed, Slot};
 use crate::lifecycle::{ClientCapability, Revision};
-use crate::message::{Id, IdText};
+use crate::message::{ExchangeKey, Id, IdText};
 use crate::progress::Reported;
 use crate::types::LoggingLevel;
 
@@ -23,6 +23,7 @@ pub(super) struct Pending {
     pub(super) asking: u16,
     /// Milliseconds, while it stands still.
     pub(super) time_left: u64,
+    pub(super) exchange: ExchangeKey,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

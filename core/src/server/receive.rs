@@ -10,7 +10,7 @@ use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{Method, Revision};
-use crate::message::{Envelope, Id, IdText, Item, Kind, Member, Messages, Params};
+use crate::message::{Carrier, Envelope, Id, IdText, Item, Kind, Member, Messages, Params};
 use crate::progress::Reported;
 use crate::rpc::{PeerError, write_error, write_response_head};
 use crate::time::Instant;
@@ -49,9 +49,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
-                    match self.admit(id, method, envelope, messages.in_batch()) {
+                    match self.admit(id, method, envelope, messages.in_batch(), messages.carrier()) {
                         Ok(context) if method.is_for_the_application() => {
-                            if let Some(slot) = self.open_request(now, id, method, &context) {
+                            if let Some(slot) = self.open_request(now, id, method, &context, messages.carrier()) {
                                 messages.advance(next);
                                 // Made here and nowhere else: it is large, and this is where most messages end.
                                 return Ok(Some(ServerEvent::Request(Request {
@@ -61,12 +61,15 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                     capabilities: context.capabilities,
                                     wants_progress: context.token.is_some(),
                                     params: envelope.params(),
+                                    #[cfg(feature = "http")]
+                                    carrier: messages.carrier(),
                                 })));
                             }
                             self.refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
                         }
                         Ok(context) => {
-                            let event = self.answer_by_itself(id, method, context.revision, &envelope.params(), tx)?;
+                            let event =
+                                self.answer_by_itself(id, method, context.revision, &envelope.params(), messages.carrier(), tx)?;
                             // A call writes at most one frame, so between the messages of a batch it returns.
                             event.or(messages.in_batch().then_some(ServerEvent::Pinged))
                         }
@@ -81,7 +84,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     self.heard = now;
                     self.response(now, id, outcome, tx)
                 }
-                Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => None,
+                Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => {
+                    tx.expect_several();
+                    None
+                }
                 Item::Batch => {
                     let event = self.refuse(None, self.fallback_revision(), Violation::BatchNotAllowed.into(), tx)?;
                     messages.finish();
@@ -104,6 +110,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         method: Method<'f>,
         revision: Revision,
         params: &Params<'f>,
+        carrier: Carrier<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         match method {
@@ -112,13 +119,20 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             Method::LoggingSetLevel => self.set_level(id, revision, params, tx),
             Method::ResourcesSubscribe => self.subscribe(id, revision, params, tx),
             Method::ResourcesUnsubscribe => self.unsubscribe(id, revision, params, tx),
-            Method::SubscriptionsListen => self.listen(id, params, tx),
+            Method::SubscriptionsListen => self.listen(id, params, carrier.exchange(), tx),
             Method::Shutdown => self.answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown)),
             _ => self.answer_empty(id, revision, tx).map(|()| None),
         }
     }
 
-    fn open_request(&mut self, now: Instant, id: Id<'_>, method: Method<'_>, context: &Context<'_>) -> Option<Slot> {
+    fn open_request(
+        &mut self,
+        now: Instant,
+        id: Id<'_>,
+        method: Method<'_>,
+        context: &Context<'_>,
+        carrier: Carrier<'_>,
+    ) -> Option<Slot> {
         let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
         let pending = Pending {
             id: IdText::default(),
@@ -131,6 +145,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             reported: Reported::NOTHING,
             asking: 0,
             time_left: u64::MAX,
+            exchange: carrier.exchange(),
         };
         let (slot, pending) = self.requests.insert(context.hash, deadline, pending)?;
         pending.id.set(id);
@@ -229,7 +244,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         refusal: Refusal<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        tx.frame(FrameKey::ANSWER, revision, &mut |writer| write_error(writer, id.map(Id::as_str), &refusal.error))?;
+        tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+            write_error(writer, id.map(Id::as_str), &refusal.error)?;
+            #[cfg(feature = "http")]
+            writer.set_status(refusal.violation.http_status(revision));
+            Ok(())
+        })?;
         Ok(Some(ServerEvent::Violation(refusal.violation)))
     }
 

@@ -280,7 +280,12 @@ fn instead(slot: Slot) -> FrameKey {
     FrameKey::instead_of_response(slot.index, slot.serial)
 }
 
+/// What is told to the `subscriptions/listen` in this slot before its answer.
+pub(super) fn told(slot: Slot) -> FrameKey {
+    FrameKey::listen(slot.index, slot.serial)
+}
+
 /// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores it if it must.
 pub(super) fn has_begun(tx: &Tx<'_>, slot: Slot) -> bool {
-    tx.is_open(key(slot)) || tx.is_open(instead(slot))
+    tx.is_open(key(slot)) || tx.is_open(instead(slot)) || tx.is_open(told(slot))
 }

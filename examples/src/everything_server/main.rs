@@ -1,4 +1,4 @@
-//! `everything-server --stdio`, `--tcp ADDRESS`, `--unix PATH`
+//! `everything-server --stdio`, `--tcp ADDRESS`, `--unix PATH`, `--http ADDRESS`
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -9,10 +9,13 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--stdio"] => everything_server::serve_stdio(),
-        ["--tcp", address] => match address.parse() {
-            Ok(address) => {
+        [how @ ("--tcp" | "--http"), address] => match address.parse() {
+            Ok(address) if how == "--tcp" => {
                 everything_server::serve_tcp(address, |address| eprintln!("everything-server: listening on {address}"))
             }
+            Ok(address) => everything_server::serve_http(address, |address| {
+                eprintln!("everything-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse");
+            }),
             Err(_) => return misused(&format!("{address:?} is no address, as 127.0.0.1:8080 or [::1]:0 are")),
         },
         #[cfg(unix)]
@@ -24,14 +27,14 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stdout(), "{HELP}");
             Ok(())
         }
-        [] => return misused(&format!("say how to serve: --stdio, --tcp or --unix\n\n{HELP}")),
+        [] => return misused(&format!("say how to serve: --stdio, --tcp, --unix or --http\n\n{HELP}")),
         _ => {
             let unknown = arguments.iter().find(|argument| argument.starts_with('-') && !KNOWN.contains(&argument.as_str()));
             return match unknown {
                 Some(unknown) => misused(&format!("unknown argument {unknown:?}; --help lists what there is")),
-                None => {
-                    misused("one way to serve is enough, and --tcp and --unix need to know where; --help lists what there is")
-                }
+                None => misused(
+                    "one way to serve is enough, and --tcp, --unix and --http need to know where; --help lists what there is",
+                ),
             };
         }
     };
@@ -50,16 +53,17 @@ fn misused(how: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-const KNOWN: [&str; 5] = ["--stdio", "--tcp", "--unix", "--help", "-h"];
+const KNOWN: [&str; 6] = ["--stdio", "--tcp", "--unix", "--http", "--help", "-h"];
 
 const HELP: &str = r#"A Model Context Protocol server with one of everything, for all revisions from 2024-11-05 to 2026-07-28.
 
-Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH
+Usage: everything-server --stdio | --tcp ADDRESS | --unix PATH | --http ADDRESS
 
-  --stdio        serve standard input and output: one JSON message a line, until the input ends
-  --tcp ADDRESS  serve everybody who connects there, in the same way; with port 0, standard error says which it is
-  --unix PATH    serve everybody who connects to this socket
-  --help         say this
+  --stdio         serve standard input and output: one JSON message a line, until the input ends
+  --tcp ADDRESS   serve everybody who connects there, in the same way; with port 0, standard error says which it is
+  --unix PATH     serve everybody who connects to this socket
+  --http ADDRESS  serve Streamable HTTP at /mcp, and HTTP+SSE (2024-11-05) at /sse, to programs on this machine
+  --help          say this
 
 Example, without a client and without a handshake:
 

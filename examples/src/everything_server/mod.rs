@@ -28,7 +28,7 @@ use resources::Watched;
 use seal::Signature;
 #[cfg(unix)]
 pub use transports::serve_unix;
-pub use transports::{serve_stdio, serve_tcp};
+pub use transports::{serve_http, serve_stdio, serve_tcp};
 
 /// The application, for all connections.
 fn app() -> App<impl Fn(Context) -> Answering> {

@@ -3,6 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
+use mcp_sansio_adapters::smol::http::{self, Options};
 use mcp_sansio_adapters::smol::{Connection, Pair, serve};
 use smol::{Async, Unblock};
 
@@ -24,6 +25,17 @@ pub fn serve_tcp(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Res
     let listener = Async::<TcpListener>::bind(address)?;
     ready(listener.get_ref().local_addr()?);
     smol::block_on(serve(&super::app(), listener))
+}
+
+/// Serves Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse`, to programs on this machine. `ready` as above.
+///
+/// # Errors
+/// Of listening and accepting.
+pub fn serve_http(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    let listener = Async::<TcpListener>::bind(address)?;
+    ready(listener.get_ref().local_addr()?);
+    let app = super::app();
+    smol::block_on(http::serve(&app, listener, Options::new().old_path("/sse")))
 }
 
 /// Serves everybody who connects to a Unix socket. A socket that an earlier process has left behind at `path` is replaced.

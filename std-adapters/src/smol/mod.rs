@@ -72,6 +72,8 @@
 //! ([`App::with_capacity`]). Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need it. And the futures that are under way.
 
 pub mod client;
+#[cfg(feature = "http")]
+pub mod http;
 mod server;
 
 pub use server::{

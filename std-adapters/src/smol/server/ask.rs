@@ -76,23 +76,31 @@ impl Ask {
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
-    /// Sends what has yet to be sent: questions, and that nobody waits for an answer any more. `Full` when there is no room for all.
-    pub(super) fn send_asks(&mut self, now: Instant) -> Result<(), SendError> {
+    /// Sends what has yet to be sent, as far as there is room: questions, and that nobody waits for an answer any more.
+    pub(super) fn send_asks(&mut self, now: Instant) {
         let mut at = 0;
-        let mut all = Ok(());
-        while let Some(ask) = self.asks.asks.get_mut(at) {
+        let mut asks = std::mem::take(&mut self.asks.asks);
+        while let Some(ask) = asks.get_mut(at) {
+            let (server, outlet) = match ask.stage {
+                Stage::Open(call) => self.at_call(call),
+                _ => self.at(ask.parent),
+            };
+            at += 1;
+            if outlet.is_blocked() {
+                continue;
+            }
             let sent = match ask.stage {
                 // Two of one handler and method could not be told apart in the middle of a frame.
-                Stage::Waiting if self.tx.is_mid_frame() => Err(SendError::Full),
+                Stage::Waiting if outlet.tx.is_mid_frame() => Err(SendError::Full),
                 Stage::Waiting | Stage::Begun => {
                     let sent = match ask.question.to() {
-                        Ok(question) => self.server.request_input(now, ask.parent, &question, &mut self.tx),
+                        Ok(question) => server.request_input(now, ask.parent, &question, &mut outlet.tx),
                         Err(_) => Err(SendError::Value),
                     };
                     sent.map(|call| ask.stage = Stage::Open(call))
                 }
                 Stage::Open(call) if ask.is_dropped => {
-                    self.server.cancel_call(now, call, &mut self.tx).map(|_| ask.end(Err(Failure::GONE)))
+                    server.cancel_call(now, call, &mut outlet.tx).map(|_| ask.end(Err(Failure::GONE)))
                 }
                 Stage::Open(_) | Stage::Done(_) => Ok(()),
             };
@@ -101,17 +109,16 @@ impl<const N: usize, const S: usize> State<N, S> {
                     if error == SendError::More && matches!(ask.stage, Stage::Waiting) {
                         ask.stage = Stage::Begun;
                     }
-                    all = Err(SendError::Full);
+                    outlet.block();
                 }
                 Err(error) => ask.end(Err(Failure::answer(format!("The client cannot be asked now: {error}")))),
                 // Sent meanwhile, but nobody waits: once more, to take it back.
-                Ok(()) if ask.is_dropped && matches!(ask.stage, Stage::Open(_)) => continue,
+                Ok(()) if ask.is_dropped && matches!(ask.stage, Stage::Open(_)) => at -= 1,
                 Ok(()) => {}
             }
-            at += 1;
         }
-        self.asks.asks.retain(|ask| !(ask.is_dropped && matches!(ask.stage, Stage::Done(_))));
-        all
+        asks.retain(|ask| !(ask.is_dropped && matches!(ask.stage, Stage::Done(_))));
+        self.asks.asks = asks;
     }
 }
 

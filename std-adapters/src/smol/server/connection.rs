@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::{Messages, Position, RxBuffer};
+use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
 
 use super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
 use super::context::Context;
@@ -64,7 +64,7 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
-        let link = Arc::new(Link::new(app.config, app.max_pending));
+        let link = Arc::new(Link::new(app.config, TxBuffer::with_limit(Vec::new(), app.max_pending), None));
         let weak = Arc::downgrade(&link);
         let hub = app.hub().clone();
         Self {
@@ -97,12 +97,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.link.rise();
+        this.link.alarm.rise();
         for _ in 0..ROUNDS {
             match this.round(cx) {
                 Ok(Round::Moved) => {}
                 Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
-                Ok(Round::Still) if this.link.sleep(cx.waker()) => return Poll::Pending,
+                Ok(Round::Still) if this.link.alarm.sleep(cx.waker()) => return Poll::Pending,
                 Ok(Round::Still) => {}
                 Err(error) if is_gone(&error) => return Poll::Ready(Ok(End::Closed)),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -148,7 +148,7 @@ where
         self.see_whether_it_ends();
         if let Some(end) = self.end
             && self.is_flushed
-            && self.link.lock().tx.pending().is_empty()
+            && self.link.lock().outlets.own().tx.pending().is_empty()
             && Pin::new(&mut self.stream).poll_close(cx).is_ready()
         {
             return Ok(Round::Ended(end));
@@ -223,16 +223,17 @@ where
         let mut moved = false;
         loop {
             let mut state = self.link.lock();
-            if state.tx.pending().is_empty() {
+            let tx = &mut state.outlets.own().tx;
+            if tx.pending().is_empty() {
                 break;
             }
-            match Pin::new(&mut self.stream).poll_write(cx, state.tx.pending()) {
+            match Pin::new(&mut self.stream).poll_write(cx, tx.pending()) {
                 Poll::Pending => return Ok(moved),
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(written)) => {
-                    state.tx.advance(written);
+                    tx.advance(written);
                     drop(state);
-                    self.link.drained();
+                    self.link.drained(0);
                     self.active = Instant::now();
                     self.is_flushed = false;
                     moved = true;
@@ -269,9 +270,9 @@ where
     /// When the silence has lasted too long.
     fn idle_at(&self) -> Option<Instant> {
         let timeout = self.app.idle_timeout?;
-        let state = self.link.lock();
+        let mut state = self.link.lock();
         // Whatever is in flight: a client that does not read will not read its answers.
-        let is_stuck = !state.tx.pending().is_empty();
+        let is_stuck = !state.outlets.own().tx.pending().is_empty();
         if self.end.is_some() || is_stuck || state.server.in_flight() == 0 { self.active.checked_add(timeout) } else { None }
     }
 

@@ -82,7 +82,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// When nobody waits any more, or the message is longer than all room there is: `?` is right for both.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
         let handle = self.call.handle;
-        self.link.send(|state| state.server.progress(self.link.now(), handle, progress, &mut state.tx)).await
+        let now = self.link.now();
+        self.link.send(handle, |server, tx| server.progress(now, handle, progress, tx)).await
     }
 
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
@@ -91,7 +92,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
     pub async fn log<T: Serialize + ?Sized>(&self, message: &LogMessage<'_, T>) -> Result<(), Failure> {
         let handle = self.call.handle;
-        self.link.send(|state| state.server.log(handle, message, &mut state.tx)).await
+        self.link.send(handle, |server, tx| server.log(handle, message, tx)).await
     }
 
     /// Asks the client, in whichever way its revision has; see the [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its handler.
@@ -152,6 +153,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
     #[must_use]
     pub fn remembered(&self) -> Option<String> {
         self.call.rounds.kept()
+    }
+
+    /// Who the client is, as [`Options::authorize`](crate::smol::http::Options::authorize) has found out. `None` where nothing checks it.
+    #[cfg(feature = "http")]
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.link.principal.as_deref()
     }
 
     /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is for work that it has sent elsewhere.

@@ -1,6 +1,6 @@
 //! What reaches all connections: changes, and the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,6 +22,8 @@ struct Shared {
 struct Members {
     by_ticket: BTreeMap<u64, Weak<dyn Member>>,
     joined: u64,
+    /// How many of them are no connections.
+    beside: BTreeSet<u64>,
     /// Who waits for a place, or for the end.
     waiting: Vec<Waker>,
 }
@@ -69,7 +71,8 @@ impl Hub {
     /// How many connections there are.
     #[must_use]
     pub fn connections(&self) -> usize {
-        self.lock().by_ticket.len()
+        let members = self.lock();
+        members.by_ticket.len() - members.beside.len()
     }
 
     /// Ends everything in peace: nobody is accepted and no request is begun any more; what is in flight is finished, then connections end.
@@ -93,9 +96,28 @@ impl Hub {
         ticket
     }
 
+    /// For those that are told of changes and are no connections: sessions, for one.
+    #[cfg(feature = "http")]
+    pub(super) fn join_beside(&self, member: Weak<dyn Member>) -> u64 {
+        let ticket = self.join(member);
+        self.lock().beside.insert(ticket);
+        ticket
+    }
+
+    /// For as long as the ticket is kept.
+    #[cfg(feature = "http")]
+    pub(super) fn ticket(&self, member: Weak<dyn Member>) -> Ticket {
+        Ticket(self.clone(), self.join(member))
+    }
+
     pub(super) fn leave(&self, ticket: u64) {
-        self.lock().by_ticket.remove(&ticket);
-        self.wake_waiting();
+        let mut members = self.lock();
+        members.by_ticket.remove(&ticket);
+        let was_beside = members.beside.remove(&ticket);
+        drop(members);
+        if !was_beside {
+            self.wake_waiting();
+        }
     }
 
     /// Wakes when somebody leaves or all have to.
@@ -122,6 +144,17 @@ impl Hub {
 
     fn lock(&self) -> MutexGuard<'_, Members> {
         self.0.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place among the members.
+#[cfg(feature = "http")]
+pub(super) struct Ticket(Hub, u64);
+
+#[cfg(feature = "http")]
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.0.leave(self.1);
     }
 }
 

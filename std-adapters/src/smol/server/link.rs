@@ -1,52 +1,52 @@
 //! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
 
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use mcp_sansio::{Answered, Instant, Messages, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{Answered, Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
 
+use super::alarm::Alarm;
 use super::app::MIN_BUFFER;
 use super::ask::Asks;
 use super::hub::{Member, News};
+use super::outlet::{Outlet, Outlets};
 use super::reply::Failure;
 
 pub(super) struct Link<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
+    /// Wakes whoever drives it.
+    pub(super) alarm: Arc<Alarm>,
+    /// Who the client is, where somebody checks that.
+    pub(super) principal: Option<Arc<str>>,
     clock: std::time::Instant,
 }
 
 pub(super) struct State<const N: usize, const S: usize> {
     pub(super) server: Server<'static, N, S>,
-    pub(super) tx: TxBuffer<Vec<u8>>,
+    pub(super) outlets: Outlets,
     pub(super) asks: Asks,
     /// What subscribers have yet to be told, and how far the first of it has come.
     news: Vec<News>,
     told: u16,
-    /// How much was pending when there was no room for an answer or a question; until that has gone out, nothing else is written.
-    blocked: Option<usize>,
-    /// Handlers that wait for room in `tx`.
+    /// Handlers that wait for room.
     waiting: Vec<Waker>,
-    /// Of the connection, while it sleeps.
-    sleeper: Option<Waker>,
-    /// Whether there is something to do for the connection that it has not seen.
-    is_touched: bool,
+    alarm: Arc<Alarm>,
 }
 
 impl<const N: usize, const S: usize> Link<N, S> {
-    pub(super) fn new(config: &'static ServerConfig<'static>, max_pending: usize) -> Self {
+    pub(super) fn new(config: &'static ServerConfig<'static>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+        let alarm = Arc::new(Alarm::default());
         let state = State {
             server: Server::with_capacity(config),
-            tx: TxBuffer::with_limit(Vec::new(), max_pending),
+            outlets: Outlets::new(tx),
             asks: Asks::default(),
             news: Vec::new(),
             told: 0,
-            blocked: None,
             waiting: Vec::new(),
-            sleeper: None,
-            is_touched: false,
+            alarm: Arc::clone(&alarm),
         };
-        Self { state: Mutex::new(state), clock: std::time::Instant::now() }
+        Self { state: Mutex::new(state), alarm, principal, clock: std::time::Instant::now() }
     }
 
     /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
@@ -63,14 +63,16 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
     }
 
-    /// Sends a frame that goes out whole, as soon as there is room.
+    /// Sends a frame about a request that goes out whole, as soon as there is room.
     pub(super) async fn send(
         &self,
-        mut call: impl FnMut(&mut State<N, S>) -> Result<Answered, SendError>,
+        request: RequestHandle,
+        mut call: impl FnMut(&mut Server<'static, N, S>, &mut TxBuffer<Vec<u8>>) -> Result<Answered, SendError>,
     ) -> Result<(), Failure> {
         let sent = poll_fn(|cx| {
             let mut state = self.lock();
-            let sent = if state.blocked.is_some() { Err(SendError::Full) } else { call(&mut state) };
+            let (server, outlet) = state.at(request);
+            let sent = if outlet.is_blocked() { Err(SendError::Full) } else { call(server, &mut outlet.tx) };
             match sent {
                 Err(error) if error.is_full() => {
                     state.waiting.push(cx.waker().clone());
@@ -85,32 +87,27 @@ impl<const N: usize, const S: usize> Link<N, S> {
         if sent.await? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
     }
 
-    /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.
-    pub(super) fn sleep(&self, waker: &Waker) -> bool {
-        let mut state = self.lock();
-        if std::mem::take(&mut state.is_touched) {
-            return false;
-        }
-        if !state.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            state.sleeper = Some(waker.clone());
-        }
-        true
-    }
-
-    /// Begins a round. What handlers do in it, the connection sees without being woken.
-    pub(super) fn rise(&self) {
-        self.lock().sleeper = None;
-    }
-
-    /// There is room again.
-    pub(super) fn drained(&self) {
+    /// There may be room again.
+    pub(super) fn drained(&self, outlet: u32) {
         let mut state = self.lock();
         // Not after each byte: all of them would try again.
-        if state.blocked.is_some() || state.tx.room() < state.tx.pending().len() {
+        let outlet = state.outlets.at(outlet);
+        if outlet.is_blocked() || outlet.tx.room() < outlet.tx.pending().len() {
             return;
         }
-        let waiting = std::mem::take(&mut state.waiting);
         drop(state);
+        self.wake_waiting();
+    }
+
+    /// Wakes when there may be room.
+    #[cfg(feature = "http")]
+    pub(super) fn wait(&self, waker: &Waker) {
+        self.lock().waiting.push(waker.clone());
+    }
+
+    /// Those who wait for room try again.
+    pub(super) fn wake_waiting(&self) {
+        let waiting = std::mem::take(&mut self.lock().waiting);
         waiting.into_iter().for_each(Waker::wake);
     }
 
@@ -127,16 +124,32 @@ impl<const N: usize, const S: usize> Link<N, S> {
 
 impl<const N: usize, const S: usize> State<N, S> {
     /// Has the connection look at what was done.
-    pub(super) fn touch(&mut self) {
-        self.is_touched = true;
-        if let Some(sleeper) = self.sleeper.take() {
-            sleeper.wake();
-        }
+    pub(super) fn touch(&self) {
+        self.alarm.touch();
+    }
+
+    /// The server, and where what it has to say about a request goes.
+    pub(super) fn at(&mut self, request: RequestHandle) -> (&mut Server<'static, N, S>, &mut Outlet) {
+        #[cfg(feature = "http")]
+        let exchange = self.server.exchange(request);
+        #[cfg(not(feature = "http"))]
+        let (exchange, _) = (0, request);
+        (&mut self.server, self.outlets.at(exchange))
+    }
+
+    /// The server, and where the cancellation of a request of ours goes.
+    pub(super) fn at_call(&mut self, call: Call) -> (&mut Server<'static, N, S>, &mut Outlet) {
+        #[cfg(feature = "http")]
+        let exchange = self.server.exchange_of_call(call);
+        #[cfg(not(feature = "http"))]
+        let (exchange, _) = (0, call);
+        (&mut self.server, self.outlets.at(exchange))
     }
 
     /// Whether there is room for whatever the core may answer by itself to a frame that cannot be taken in twice.
-    pub(super) fn has_room(&self) -> bool {
-        self.blocked.is_none() && !self.tx.is_mid_frame() && self.tx.room() >= MIN_BUFFER
+    pub(super) fn has_room(&mut self) -> bool {
+        let own = self.outlets.own();
+        !own.is_blocked() && !own.tx.is_mid_frame() && own.tx.room() >= MIN_BUFFER
     }
 
     pub(super) fn next_event<'f>(
@@ -144,7 +157,18 @@ impl<const N: usize, const S: usize> State<N, S> {
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.server.next_event(now, messages, &mut self.tx)
+        self.server.next_event(now, messages, &mut self.outlets.own().tx)
+    }
+
+    /// The same for the body of an exchange.
+    #[cfg(feature = "http")]
+    pub(super) fn next_event_of<'f>(
+        &mut self,
+        exchange: u32,
+        now: Instant,
+        messages: &mut Messages<'f>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
+        self.server.next_event(now, messages, &mut self.outlets.at(exchange).tx)
     }
 
     /// What is due, if anything is.
@@ -152,36 +176,32 @@ impl<const N: usize, const S: usize> State<N, S> {
         if self.server.poll_timeout().is_none_or(|due| now < due) {
             return Ok(None);
         }
-        self.server.handle_timeout(now, &mut self.tx)
+        #[cfg(feature = "http")]
+        let exchange = self.server.due_exchange(now).unwrap_or(0);
+        #[cfg(not(feature = "http"))]
+        let exchange = 0;
+        self.server.handle_timeout(now, &mut self.outlets.at(exchange).tx)
     }
 
-    /// Whether to try again to send what did not fit. Each attempt formats it anew, so not after each byte that has gone out.
-    pub(super) fn may_send(&self) -> bool {
-        self.blocked.is_none_or(|pending| self.tx.pending().len() <= pending / 2)
-    }
-
-    /// Whether something did not fit; returns what was the case before.
-    pub(super) fn set_blocked(&mut self, is_blocked: bool) -> bool {
-        let now = is_blocked.then(|| self.tx.pending().len());
-        std::mem::replace(&mut self.blocked, now).is_some()
-    }
-
-    /// Tells subscribers of the news. `Full` when there is no room for all.
-    pub(super) fn send_news(&mut self) -> Result<(), SendError> {
+    /// Tells subscribers of the news, as far as there is room.
+    pub(super) fn send_news(&mut self) {
         while let Some(news) = self.news.first() {
             let mut change = news.as_change().resume(self.told);
-            let told = self.server.publish(&mut change, &mut self.tx);
+            let own = self.outlets.own();
+            if own.is_blocked() {
+                return;
+            }
+            let told = self.server.publish(&mut change, &mut own.tx);
             self.told = change.position();
             match told {
                 Ok(true) => {}
-                Err(error) if error.is_full() => return Err(SendError::Full),
+                Err(error) if error.is_full() => return own.block(),
                 Ok(false) | Err(_) => {
                     self.news.remove(0);
                     self.told = 0;
                 }
             }
         }
-        Ok(())
     }
 
     pub(super) fn has_news(&self) -> bool {
@@ -201,6 +221,6 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
     }
 
     fn wake(&self) {
-        self.lock().touch();
+        self.alarm.touch();
     }
 }

@@ -110,9 +110,17 @@ where
     L: Listener,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    let mut pause = None;
-    let accepted = poll_fn(|cx| poll_stream(&app, &listener, &mut pause, cx)).await?;
+    let accepted = accept_stream(&app, &listener).await?;
     Ok(accepted.map(|stream| Connection::new(app, stream)))
+}
+
+/// The next stream, likewise.
+pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    listener: &L,
+) -> io::Result<Option<L::Stream>> {
+    let mut pause = None;
+    poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
 }
 
 /// Serves everybody who connects, in this one future. It ends when the application [shuts down](super::Hub::shut_down), after the last connection has.

@@ -1,14 +1,18 @@
 //! The server: one application, many connections.
 
+mod alarm;
 mod answers;
 mod app;
 mod ask;
 mod connection;
 mod context;
+#[cfg(feature = "http")]
+pub(super) mod http;
 mod hub;
 mod link;
 mod listener;
 mod outbox;
+mod outlet;
 mod pair;
 mod reply;
 mod rounds;

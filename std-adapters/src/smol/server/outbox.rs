@@ -7,6 +7,7 @@ use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcErr
 
 use super::context::Call;
 use super::link::State;
+use super::outlet::Outlet;
 use super::reply::{Failure, Reply, Why};
 use super::rounds::Seal;
 
@@ -41,7 +42,7 @@ impl Outgoing {
         catalog: Option<&Catalog<'static>>,
         state: &mut State<N, S>,
     ) -> Result<(), SendError> {
-        let (server, tx) = (&mut state.server, &mut state.tx);
+        let (server, Outlet { tx, .. }) = state.at(self.handle());
         match self {
             Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it),
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
@@ -79,14 +80,19 @@ impl Outgoing {
         }
     }
 
-    /// What is sent in its place when the core refuses it.
-    pub(super) fn instead(&self) -> Option<Self> {
-        let handle = match self {
+    /// The request that it answers.
+    pub(super) fn handle(&self) -> RequestHandle {
+        match self {
             Self::Reply(call, _) | Self::Failure(call, _) | Self::Input(call, ..) => call.handle,
             Self::Listed(request) => request.as_request().handle,
-            Self::Refused(..) => return None,
-        };
-        Some(Self::Refused(handle, RpcError::internal("The answer cannot be sent")))
+            Self::Refused(handle, _) => *handle,
+        }
+    }
+
+    /// What is sent in its place when the core refuses it.
+    pub(super) fn instead(&self) -> Option<Self> {
+        let is_last = matches!(self, Self::Refused(..));
+        (!is_last).then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))
     }
 }
 

@@ -81,8 +81,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             None => Target::Other,
             Some(catalog) => {
                 let mut state = link.lock();
-                let state = &mut *state;
-                match catalog.answer(&mut state.server, request, &mut state.tx) {
+                let (server, outlet) = state.at(request.handle);
+                match catalog.answer(server, request, &mut outlet.tx) {
                     Ok(Some(target)) => target,
                     Ok(None) => return,
                     // Begun, and to be finished before those that wait.
@@ -148,51 +148,55 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     /// Sends as much as there is room for.
     pub(super) fn send<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Link<N, S>) {
         let mut state = link.lock();
-        if !state.may_send() {
-            return;
-        }
-        let is_blocked = self.send_all(app, &mut state, link.now()).is_err();
-        let was_blocked = state.set_blocked(is_blocked);
+        let has_room = state.outlets.unblock();
+        self.send_all(app, &mut state, link.now());
         drop(state);
-        if was_blocked && !is_blocked {
-            link.drained();
+        if has_room {
+            link.wake_waiting();
         }
     }
 
-    /// `Full` when there is no room for all.
-    fn send_all<H, const N: usize, const S: usize>(
-        &mut self,
-        app: &App<H, N, S>,
-        state: &mut State<N, S>,
-        now: Instant,
-    ) -> Result<(), SendError> {
+    fn send_all<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, state: &mut State<N, S>, now: Instant) {
         // What has begun is among them somewhere, and the others have no room before it has ended.
-        let asked = state.send_asks(now);
-        let told = state.send_news();
-        while let Some(outgoing) = self.outbox.front_mut() {
-            let instead = match outgoing.send(app.catalog, state) {
-                Err(error) if error.is_full() => return Err(error),
-                Err(_) => outgoing.instead(),
-                Ok(()) => None,
-            };
-            match instead {
-                Some(instead) => *outgoing = instead,
-                None => drop(self.outbox.pop_front()),
+        state.send_asks(now);
+        state.send_news();
+        let mut at = 0;
+        while let Some(outgoing) = self.outbox.get_mut(at) {
+            if state.at(outgoing.handle()).1.is_blocked() {
+                at += 1;
+                continue;
+            }
+            match outgoing.send(app.catalog, state) {
+                Err(error) if error.is_full() => state.at(outgoing.handle()).1.block(),
+                Err(_) => match outgoing.instead() {
+                    Some(instead) => *outgoing = instead,
+                    None => drop(self.outbox.remove(at)),
+                },
+                Ok(()) => drop(self.outbox.remove(at)),
             }
         }
         while let Some(listen) = self.listens.last().filter(|_| self.is_closing) {
-            match state.server.end_listen(*listen, &mut state.tx) {
+            let (server, outlet) = state.at(*listen);
+            if outlet.is_blocked() {
+                return;
+            }
+            match server.end_listen(*listen, &mut outlet.tx) {
                 Ok(true) => {}
-                Err(error) if error.is_full() => return Err(error),
+                Err(error) if error.is_full() => return outlet.block(),
                 Ok(false) | Err(_) => drop(self.listens.pop()),
             }
         }
-        asked.and(told)
     }
 
     /// Whether all answers that there are have been sent.
     pub(super) fn is_sent(&self) -> bool {
         self.outbox.is_empty()
+    }
+
+    /// Whether there is nothing left to do on a stream that ends only when it has to.
+    #[cfg(feature = "http")]
+    pub(super) fn is_over(&self, is_endless: bool) -> bool {
+        self.is_unresponsive || is_endless && self.is_closing && self.handlers.is_empty() && self.outbox.is_empty()
     }
 
     /// Whether nothing is in flight.

@@ -1,0 +1,1 @@
+//! The client of Streamable HTTP and of HTTP+SSE.

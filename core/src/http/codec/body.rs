@@ -1,0 +1,125 @@
+//! Where a body ends.
+
+use super::fault::Fault;
+use super::window::{Taken, Window};
+use crate::storage::Storage;
+
+/// What is still to come of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Body {
+    /// So many bytes.
+    Length(u64),
+    Chunked(Chunk),
+    UntilClose,
+}
+
+/// What comes next in a chunked body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Chunk {
+    Size,
+    /// So many bytes, and a line's end.
+    Data(u64),
+    /// Fields behind the last chunk: so many bytes more.
+    Trailers(usize),
+}
+
+pub(super) enum Step {
+    Piece(Taken),
+    More,
+    End,
+}
+
+impl Body {
+    pub(super) const CHUNKED: Self = Self::Chunked(Chunk::Size);
+
+    /// Takes what there is of it.
+    pub(super) fn step<S: Storage + ?Sized>(&mut self, window: &mut Window<S>) -> Result<Step, Fault> {
+        loop {
+            match self {
+                Self::Length(0) => return Ok(Step::End),
+                Self::Length(left) | Self::Chunked(Chunk::Data(left @ 1..)) => {
+                    let n = usize::try_from(*left).unwrap_or(usize::MAX).min(window.len());
+                    *left -= n as u64;
+                    return Ok(if n == 0 { Step::More } else { Step::Piece(window.take(n)) });
+                }
+                Self::UntilClose => {
+                    let n = window.len();
+                    return Ok(if n == 0 { Step::More } else { Step::Piece(window.take(n)) });
+                }
+                Self::Chunked(chunk) => match chunk.line(window)? {
+                    None => return Ok(Step::More),
+                    Some(Next::End) => return Ok(Step::End),
+                    Some(Next::Chunk(next)) => *chunk = next,
+                },
+            }
+        }
+    }
+}
+
+enum Next {
+    Chunk(Chunk),
+    End,
+}
+
+impl Chunk {
+    /// Takes a line of what is not data.
+    fn line<S: Storage + ?Sized>(self, window: &mut Window<S>) -> Result<Option<Next>, Fault> {
+        let (limit, too_long) = match self {
+            Self::Size => (MAX_CHUNK_LINE, Fault::bad("the line that begins a chunk is too long")),
+            Self::Data(_) => (2, BEHIND),
+            Self::Trailers(left) => (left, Fault::new(431, "the fields behind a chunked body are too long")),
+        };
+        let Some(line) = window.line(limit, too_long)? else { return Ok(None) };
+        let line = window.bytes(line);
+        let line = line.get(..line.len().saturating_sub(2)).unwrap_or_default();
+        Ok(Some(match self {
+            Self::Size => match size(line)? {
+                0 => Next::Chunk(Self::Trailers(MAX_TRAILERS)),
+                size => Next::Chunk(Self::Data(size)),
+            },
+            Self::Data(_) if line.is_empty() => Next::Chunk(Self::Size),
+            Self::Data(_) => return Err(BEHIND),
+            Self::Trailers(_) if line.is_empty() => Next::End,
+            Self::Trailers(left) if is_field(line) => Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2))),
+            Self::Trailers(_) => return Err(Fault::bad("what stands behind a chunked body is no field")),
+        }))
+    }
+}
+
+/// Hexadecimal digits, then perhaps extensions, which mean nothing.
+fn size(line: &[u8]) -> Result<u64, Fault> {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, rest) = line.split_at_checked(digits).unwrap_or_default();
+    if digits.is_empty() || digits.len() > 16 {
+        return Err(Fault::bad("the size of a chunk is no hexadecimal number of at most 16 digits"));
+    }
+    let is_extension = rest.is_empty() || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    if !is_extension {
+        return Err(Fault::bad("what stands behind the size of a chunk is no extension"));
+    }
+    Ok(digits.iter().fold(0, |size, digit| size << 4 | u64::from(hex(*digit))))
+}
+
+fn hex(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        digit => (digit | 0x20).wrapping_sub(b'a' - 10) & 0xf,
+    }
+}
+
+fn is_field(line: &[u8]) -> bool {
+    let name = line.iter().take_while(|byte| is_token(**byte)).count();
+    let value = line.get(name + 1..).unwrap_or_default();
+    name > 0 && line.get(name) == Some(&b':') && value.iter().all(|byte| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f)
+}
+
+/// Of RFC 9110, 5.6.2.
+pub(super) fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+const BEHIND: Fault = Fault::bad("a chunk is longer or shorter than its size");
+/// The longest line that begins a chunk, in bytes: its size and extensions, and the end of the line.
+pub const MAX_CHUNK_LINE: usize = 256;
+/// The most that may stand behind the last chunk, in bytes.
+pub const MAX_TRAILERS: usize = 4096;

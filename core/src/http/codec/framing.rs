@@ -1,0 +1,102 @@
+//! What the fields of a head say about its body and its connection.
+
+use super::body::Body;
+use super::fault::Fault;
+
+/// What matters of the fields, gathered in one pass.
+#[derive(Default)]
+pub(super) struct Framing {
+    length: Option<u64>,
+    is_chunked: bool,
+    pub(super) hosts: u8,
+    pub(super) expects_continue: bool,
+    closes: bool,
+    keeps: bool,
+}
+
+impl Framing {
+    pub(super) fn of(fields: &[httparse::Header<'_>]) -> Result<Self, Fault> {
+        let mut framing = Self::default();
+        for field in fields {
+            framing.take(field)?;
+        }
+        if framing.is_chunked && framing.length.is_some() {
+            return Err(Fault::bad("Content-Length and Transfer-Encoding together"));
+        }
+        Ok(framing)
+    }
+
+    fn take(&mut self, field: &httparse::Header<'_>) -> Result<(), Fault> {
+        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+        let value = field.value.trim_ascii();
+        if is("content-length") {
+            if self.length.is_some() {
+                return Err(Fault::bad("more than one Content-Length"));
+            }
+            self.length = Some(number(value).ok_or(Fault::bad("the Content-Length is no number of bytes"))?);
+        } else if is("transfer-encoding") {
+            if self.is_chunked {
+                return Err(Fault::bad("more than one Transfer-Encoding"));
+            }
+            if !value.eq_ignore_ascii_case(b"chunked") {
+                return Err(Fault::new(501, "a Transfer-Encoding other than chunked"));
+            }
+            self.is_chunked = true;
+        } else if is("host") {
+            let is_plain = value.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b','));
+            if !is_plain {
+                return Err(Fault::bad("the Host is no name of a host"));
+            }
+            self.hosts = self.hosts.saturating_add(1);
+        } else if is("expect") {
+            if !value.eq_ignore_ascii_case(b"100-continue") {
+                return Err(Fault::new(417, "an expectation other than 100-continue"));
+            }
+            self.expects_continue = true;
+        } else if is("connection") {
+            for option in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
+                self.closes |= option.eq_ignore_ascii_case(b"close");
+                self.keeps |= option.eq_ignore_ascii_case(b"keep-alive");
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` where nothing says how long it is.
+    pub(super) fn body(&self, version: u8) -> Result<Option<Body>, Fault> {
+        match (self.is_chunked, self.length) {
+            (true, _) if version == 0 => Err(Fault::bad("a Transfer-Encoding in HTTP/1.0")),
+            (true, _) => Ok(Some(Body::CHUNKED)),
+            (false, length) => Ok(length.map(Body::Length)),
+        }
+    }
+
+    pub(super) fn keeps_alive(&self, version: u8) -> bool {
+        !self.closes && (version > 0 || self.keeps)
+    }
+}
+
+/// What the parser says, and what it means.
+pub(super) fn fault(error: httparse::Error) -> Fault {
+    match error {
+        httparse::Error::TooManyHeaders => Fault::new(431, "more header fields than are read"),
+        httparse::Error::Version => Fault::new(505, "a version other than HTTP/1.1 and HTTP/1.0"),
+        httparse::Error::HeaderName => Fault::bad("a header field whose name is none, or that is folded"),
+        httparse::Error::HeaderValue => Fault::bad("a header field whose value is none"),
+        _ => Fault::bad("this is no HTTP"),
+    }
+}
+
+/// Digits and nothing else, of a length that a count of bytes can have.
+fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// The most fields that a head may have. Reading one takes 32 bytes of stack for each (16 on a 32-bit machine).
+pub const MAX_FIELDS: usize = 64;

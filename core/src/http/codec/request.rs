@@ -1,0 +1,203 @@
+//! Requests in: the server's side.
+
+use super::Part;
+use super::body::{Body, Step};
+use super::fault::Fault;
+use super::fields::HeadFields;
+use super::framing::{self, Framing, MAX_FIELDS};
+use super::window::{Taken, Window};
+use crate::http::RequestHead;
+use crate::storage::Storage;
+
+/// Reads the requests of a connection, one after the other.
+///
+/// [`next_part`](Self::next_part) lends a head, pieces of the body, and [`Part::End`]; then nothing until [`next_request`](Self::next_request), so that what a
+/// client has sent ahead waits for its turn. Reading may go on meanwhile, as far as there is room.
+#[derive(Debug)]
+pub struct RequestReader<S: Storage + ?Sized> {
+    state: State,
+    keeps_alive: bool,
+    max_body: u64,
+    /// Bytes of the body so far.
+    read: u64,
+    window: Window<S>,
+}
+
+/// The head of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct IncomingRequest<'f> {
+    /// `POST`, `GET`, ...
+    pub method: &'f str,
+    /// What the request line names: mostly a path, perhaps with a query.
+    pub target: &'f str,
+    /// Whether it is HTTP/1.0: it can be answered with a known length, or until the connection closes, but not in chunks.
+    pub is_http_1_0: bool,
+    /// Whether the client waits for [`CONTINUE`](super::CONTINUE) before it sends the body.
+    pub expects_continue: bool,
+    /// How long its body is, where that is known. Without one, it is 0.
+    pub content_length: Option<u64>,
+    /// Its fields.
+    pub fields: HeadFields<'f>,
+}
+
+impl<'f> IncomingRequest<'f> {
+    /// The same as the rest of the library knows it.
+    #[must_use]
+    pub fn as_head(&self) -> RequestHead<'_> {
+        RequestHead::new(self.method, self.target, &self.fields)
+    }
+}
+
+impl<S: Storage> RequestReader<S> {
+    /// A reader that uses all of `storage`, and never grows.
+    #[must_use]
+    pub const fn new(storage: S) -> Self {
+        Self::with_limit(storage, 0)
+    }
+
+    /// A reader whose storage may grow up to `limit` bytes: the longest head.
+    #[must_use]
+    pub const fn with_limit(storage: S, limit: usize) -> Self {
+        Self { state: State::Head, keeps_alive: true, max_body: u64::MAX, read: 0, window: Window::new(storage, limit) }
+    }
+
+    /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
+    #[must_use]
+    pub fn max_body(self, max_body: u64) -> Self {
+        Self { max_body, ..self }
+    }
+}
+
+impl<S: Storage + ?Sized> RequestReader<S> {
+    /// Where the transport reads to. Empty while something that was read waits to be taken.
+    pub fn spare(&mut self) -> &mut [u8] {
+        self.window.spare()
+    }
+
+    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    pub fn commit(&mut self, n: usize) {
+        self.window.commit(n);
+    }
+
+    /// The next part, lent until the next call. `None`: read more, or, behind the end of a request, answer it.
+    ///
+    /// # Errors
+    /// What came is no HTTP, or more than is read: answer with the status of the fault and close the connection. It stays so.
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, Fault> {
+        match self.advance() {
+            Ok(None) => Ok(None),
+            Ok(Some(Found::End)) => Ok(Some(Part::End)),
+            Ok(Some(Found::Piece(piece))) => Ok(Some(Part::Body(self.window.bytes(piece)))),
+            Ok(Some(Found::Head(taken))) => {
+                let fault = match parse(self.window.bytes(taken)) {
+                    Ok((head, ..)) if head.content_length.is_some_and(|length| length > self.max_body) => TOO_LARGE,
+                    Ok((head, body, keeps_alive)) => {
+                        (self.state, self.keeps_alive) = (State::Body(body), keeps_alive);
+                        return Ok(Some(Part::Head(head)));
+                    }
+                    Err(fault) => fault,
+                };
+                self.state = State::Faulty(fault);
+                Err(fault)
+            }
+            Err(fault) => {
+                self.state = State::Faulty(fault);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Goes on to the next request: this one has been answered, or will be in order. Only behind [`Part::End`], and where the connection
+    /// [lives on](Self::keeps_alive); `false` otherwise.
+    pub fn next_request(&mut self) -> bool {
+        let goes_on = self.state == State::Done && self.keeps_alive;
+        if goes_on {
+            (self.state, self.read) = (State::Head, 0);
+        }
+        goes_on
+    }
+
+    /// Whether the client wants to use the connection for another request.
+    #[must_use]
+    pub fn keeps_alive(&self) -> bool {
+        self.keeps_alive && !matches!(self.state, State::Faulty(_))
+    }
+
+    /// Whether the end of the input is a good one here: between two requests. Otherwise a request has been cut off, which is none.
+    #[must_use]
+    pub fn is_between_requests(&self) -> bool {
+        matches!(self.state, State::Head | State::Done) && self.window.is_empty()
+    }
+
+    fn advance(&mut self) -> Result<Option<Found>, Fault> {
+        match &mut self.state {
+            State::Faulty(fault) => Err(*fault),
+            State::Done => Ok(None),
+            State::Head => {
+                let too_long = if self.window.has_line() {
+                    Fault::new(431, "the head of the request is longer than what is read")
+                } else {
+                    Fault::new(414, "the target of the request is longer than what is read")
+                };
+                Ok(self.window.head(too_long)?.map(Found::Head))
+            }
+            State::Body(body) => match body.step(&mut self.window)? {
+                Step::More => Ok(None),
+                Step::End => {
+                    self.state = State::Done;
+                    Ok(Some(Found::End))
+                }
+                Step::Piece(piece) => {
+                    self.read += self.window.bytes(piece).len() as u64;
+                    if self.read > self.max_body { Err(TOO_LARGE) } else { Ok(Some(Found::Piece(piece))) }
+                }
+            },
+        }
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut request = httparse::Request::new(&mut fields);
+    match request.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
+        Ok(_) => return Err(framing::fault(httparse::Error::Token)),
+        Err(error) => return Err(framing::fault(error)),
+    }
+    let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version) else {
+        return Err(framing::fault(httparse::Error::Token));
+    };
+    let framing = Framing::of(request.headers)?;
+    match framing.hosts {
+        0 if version > 0 => return Err(Fault::bad("there is no Host")),
+        0 | 1 => {}
+        _ => return Err(Fault::bad("more than one Host")),
+    }
+    let body = framing.body(version)?;
+    let head = IncomingRequest {
+        method,
+        target,
+        is_http_1_0: version == 0,
+        expects_continue: framing.expects_continue && version > 0 && body.is_some_and(|body| body != Body::Length(0)),
+        content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
+        fields: HeadFields::behind_first_line(bytes),
+    };
+    Ok((head, body.unwrap_or(Body::Length(0)), framing.keeps_alive(version)))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Head,
+    Body(Body),
+    Done,
+    Faulty(Fault),
+}
+
+enum Found {
+    Head(Taken),
+    Piece(Taken),
+    End,
+}
+
+const TOO_LARGE: Fault = Fault::new(413, "the body of the request is longer than what is read");

@@ -1,0 +1,228 @@
+//! Responses in: the client's side.
+
+use super::Part;
+use super::body::{Body, Step};
+use super::fault::Fault;
+use super::fields::HeadFields;
+use super::framing::{self, Framing, MAX_FIELDS};
+use super::window::{Taken, Window};
+use crate::http::ResponseHead;
+use crate::storage::Storage;
+
+/// Reads the responses of a connection, each to a request that was announced with [`expect`](Self::expect).
+#[derive(Debug)]
+pub struct ResponseReader<S: Storage + ?Sized> {
+    state: State,
+    to_head_request: bool,
+    keeps_alive: bool,
+    /// Whether anything of the response has come.
+    has_begun: bool,
+    interim: u8,
+    window: Window<S>,
+}
+
+/// The head of a response. Never one of the kind 1xx: those are passed over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct IncomingResponse<'f> {
+    /// 200 to 999.
+    pub status: u16,
+    /// How long its body is, where that is known.
+    pub content_length: Option<u64>,
+    /// Its fields.
+    pub fields: HeadFields<'f>,
+}
+
+impl IncomingResponse<'_> {
+    /// The same as the rest of the library knows it.
+    #[must_use]
+    pub fn as_head(&self) -> ResponseHead<'_> {
+        ResponseHead::new(self.status, &self.fields)
+    }
+}
+
+impl<S: Storage> ResponseReader<S> {
+    /// A reader that uses all of `storage`, and never grows.
+    #[must_use]
+    pub const fn new(storage: S) -> Self {
+        Self::with_limit(storage, 0)
+    }
+
+    /// A reader whose storage may grow up to `limit` bytes: the longest head.
+    #[must_use]
+    pub const fn with_limit(storage: S, limit: usize) -> Self {
+        let window = Window::new(storage, limit);
+        Self { state: State::Idle, to_head_request: false, keeps_alive: true, has_begun: false, interim: 0, window }
+    }
+}
+
+impl<S: Storage + ?Sized> ResponseReader<S> {
+    /// A request was sent, with this method: its response is to come. `false` while another one is being read, or where the connection does not
+    /// [live on](Self::is_reusable).
+    pub fn expect(&mut self, method: &str) -> bool {
+        if !self.is_reusable() {
+            return false;
+        }
+        (self.state, self.to_head_request, self.has_begun, self.interim) = (State::Head, method == "HEAD", false, 0);
+        true
+    }
+
+    /// Where the transport reads to. Empty while something that was read waits to be taken.
+    pub fn spare(&mut self) -> &mut [u8] {
+        self.window.spare()
+    }
+
+    /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
+    pub fn commit(&mut self, n: usize) {
+        self.has_begun |= n > 0;
+        self.window.commit(n);
+    }
+
+    /// The next part, lent until the next call. `None`: read more, or, behind the end of a response, send the next request.
+    ///
+    /// # Errors
+    /// What came is no HTTP: the connection is to be closed. It stays so.
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, Fault> {
+        loop {
+            match self.advance() {
+                Ok(None) => return Ok(None),
+                Ok(Some(Found::End)) => return Ok(Some(Part::End)),
+                Ok(Some(Found::Piece(piece))) => return Ok(Some(Part::Body(self.window.bytes(piece)))),
+                Ok(Some(Found::Head(taken))) => {
+                    if self.take_head(taken)? {
+                        return parse(self.window.bytes(taken)).map(|parsed| Some(Part::Head(parsed.head)));
+                    }
+                }
+                Err(fault) => {
+                    self.state = State::Faulty(fault);
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    /// The connection has ended. `true` when that is the end of the response: [`Part::End`] is next.
+    ///
+    /// # Errors
+    /// The response has been cut off, or there is none.
+    pub fn end_of_input(&mut self) -> Result<bool, Fault> {
+        self.keeps_alive = false;
+        match self.state {
+            State::Body(Body::UntilClose) => self.state = State::Ending,
+            State::Idle | State::Ending => {}
+            State::Faulty(fault) => return Err(fault),
+            State::Head | State::Body(_) => {
+                self.state = State::Faulty(Fault::CUT);
+                return Err(Fault::CUT);
+            }
+        }
+        Ok(self.state == State::Ending)
+    }
+
+    /// Whether anything has come of the response that is expected. If nothing has when a connection that was used before ends, the request was not seen.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether another request may be sent on this connection.
+    #[must_use]
+    pub fn is_reusable(&self) -> bool {
+        self.keeps_alive && self.state == State::Idle && self.window.is_empty()
+    }
+
+    fn advance(&mut self) -> Result<Option<Found>, Fault> {
+        match &mut self.state {
+            State::Faulty(fault) => Err(*fault),
+            State::Idle => Ok(None),
+            State::Ending if self.window.is_empty() => {
+                self.state = State::Idle;
+                Ok(Some(Found::End))
+            }
+            State::Ending => {
+                let rest = self.window.len();
+                Ok(Some(Found::Piece(self.window.take(rest))))
+            }
+            State::Head => {
+                Ok(self.window.head(Fault::bad("the head of the response is longer than what is read"))?.map(Found::Head))
+            }
+            State::Body(body) => match body.step(&mut self.window)? {
+                Step::More => Ok(None),
+                Step::Piece(piece) => Ok(Some(Found::Piece(piece))),
+                Step::End => {
+                    self.state = State::Idle;
+                    Ok(Some(Found::End))
+                }
+            },
+        }
+    }
+
+    /// `false` when it is that of an interim response.
+    fn take_head(&mut self, taken: Taken) -> Result<bool, Fault> {
+        let parsed = parse(self.window.bytes(taken)).map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
+        let fault = match parsed {
+            Ok((101, ..)) => Fault::bad("a switch of protocols that nobody asked for"),
+            Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => Fault::bad("more interim responses than are read"),
+            Ok((100..=199, ..)) => {
+                self.interim += 1;
+                return Ok(false);
+            }
+            Ok((status, body, keeps_alive)) => {
+                let body = if self.to_head_request || matches!(status, 204 | 304) { Body::Length(0) } else { body };
+                self.keeps_alive &= keeps_alive && body != Body::UntilClose;
+                self.state = State::Body(body);
+                return Ok(true);
+            }
+            Err(fault) => fault,
+        };
+        self.state = State::Faulty(fault);
+        Err(fault)
+    }
+}
+
+struct Parsed<'f> {
+    head: IncomingResponse<'f>,
+    body: Body,
+    keeps_alive: bool,
+}
+
+fn parse(bytes: &[u8]) -> Result<Parsed<'_>, Fault> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut response = httparse::Response::new(&mut fields);
+    match response.parse(bytes) {
+        Ok(httparse::Status::Complete(len)) if len == bytes.len() => {}
+        Ok(_) => return Err(framing::fault(httparse::Error::Token)),
+        Err(error) => return Err(framing::fault(error)),
+    }
+    let (Some(status @ 100..), Some(version)) = (response.code, response.version) else {
+        return Err(framing::fault(httparse::Error::Status));
+    };
+    let framing = Framing::of(response.headers)?;
+    let body = framing.body(version)?;
+    let head = IncomingResponse {
+        status,
+        content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
+        fields: HeadFields::behind_first_line(bytes),
+    };
+    Ok(Parsed { head, body: body.unwrap_or(Body::UntilClose), keeps_alive: framing.keeps_alive(version) })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// No response is expected.
+    Idle,
+    Head,
+    Body(Body),
+    /// The connection has ended, and the response with it.
+    Ending,
+    Faulty(Fault),
+}
+
+enum Found {
+    Head(Taken),
+    Piece(Taken),
+    End,
+}
+
+/// The most interim responses (1xx) that are passed over before a response.
+pub const MAX_INTERIM: u8 = 16;

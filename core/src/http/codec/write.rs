@@ -1,0 +1,177 @@
+//! Heads and chunks out.
+
+use super::body::is_token;
+use crate::error::SendError;
+use crate::json::Decimal;
+
+/// Writes the head of a request or of a response into bytes of the caller's.
+///
+/// ```
+/// use mcp_sansio::http::codec::{BodyLength, HeadWriter};
+/// let mut out = [0; 128];
+/// let n = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "localhost").finish(BodyLength::Known(2)).unwrap();
+/// assert_eq!(&out[..n], b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n");
+/// ```
+#[derive(Debug)]
+pub struct HeadWriter<'o> {
+    out: &'o mut [u8],
+    len: usize,
+    error: Option<SendError>,
+}
+
+/// How long a body is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BodyLength {
+    /// There is none, and none is expected: `GET`, 204.
+    Absent,
+    /// So many bytes.
+    Known(u64),
+    /// It comes in [`Chunk`]s.
+    Chunked,
+    /// It ends with the connection (responses only, for clients that speak HTTP/1.0).
+    UntilClose,
+}
+
+impl<'o> HeadWriter<'o> {
+    /// Begins a request.
+    #[must_use]
+    pub fn request(out: &'o mut [u8], method: &str, target: &str) -> Self {
+        let mut writer = Self { out, len: 0, error: None };
+        if !method.bytes().all(is_token) || target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            writer.error = Some(SendError::Value);
+        }
+        [method, " ", target, " HTTP/1.1\r\n"].iter().for_each(|text| writer.put(text.as_bytes()));
+        writer
+    }
+
+    /// Begins a response.
+    #[must_use]
+    pub fn response(out: &'o mut [u8], status: u16) -> Self {
+        let mut writer = Self { out, len: 0, error: None };
+        if !(100..=999).contains(&status) {
+            writer.error = Some(SendError::Value);
+        }
+        writer.put(b"HTTP/1.1 ");
+        writer.put(Decimal::new(status.into(), false).as_bytes());
+        writer.put(b" ");
+        writer.put(reason(status).as_bytes());
+        writer.put(b"\r\n");
+        writer
+    }
+
+    /// Adds a field.
+    #[must_use]
+    pub fn field(self, name: &str, value: &str) -> Self {
+        self.parts(name, &[value.as_bytes()])
+    }
+
+    /// Adds a field whose value is these parts, one after the other.
+    #[must_use]
+    pub fn parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
+        let is_value = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
+        if name.is_empty() || !name.bytes().all(is_token) || !parts.iter().all(|part| part.iter().all(is_value)) {
+            self.error = Some(SendError::Value);
+        }
+        self.put(name.as_bytes());
+        self.put(b": ");
+        parts.iter().for_each(|part| self.put(part));
+        self.put(b"\r\n");
+        self
+    }
+
+    /// Ends the head; says how long it is.
+    ///
+    /// # Errors
+    /// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when a name or a value cannot be in a head (line breaks, for instance). What is in the
+    /// buffer is nothing then.
+    pub fn finish(mut self, body: BodyLength) -> Result<usize, SendError> {
+        match body {
+            BodyLength::Absent | BodyLength::UntilClose => {}
+            BodyLength::Known(length) => {
+                self = self.parts("content-length", &[Decimal::new(length, false).as_bytes()]);
+            }
+            BodyLength::Chunked => self = self.field("transfer-encoding", "chunked"),
+        }
+        self.put(b"\r\n");
+        self.error.map_or(Ok(self.len), Err)
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        match self.out.get_mut(self.len..).and_then(|rest| rest.get_mut(..bytes.len())) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.len += bytes.len();
+            }
+            None => {
+                self.error.get_or_insert(SendError::TooLarge);
+            }
+        }
+    }
+}
+
+/// What stands before a chunk of a body; behind it stands [`END`](Self::END).
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    bytes: [u8; 18],
+    start: usize,
+}
+
+impl Chunk {
+    /// What stands behind a chunk.
+    pub const END: &'static [u8] = b"\r\n";
+
+    /// Of a chunk of so many bytes. Not of none: that is [`LAST_CHUNK`].
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        let (mut bytes, mut rest, mut start) = ([b'0'; 18], len as u64, 16);
+        let [.., first, second] = &mut bytes;
+        (*first, *second) = (b'\r', b'\n');
+        for place in bytes.iter_mut().take(16).rev() {
+            if rest == 0 {
+                break;
+            }
+            *place = b"0123456789abcdef".get((rest & 0xf) as usize).copied().unwrap_or(b'0');
+            rest >>= 4;
+            start -= 1;
+        }
+        Self { bytes, start }
+    }
+
+    /// Its size in hexadecimal digits, and a line's end.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(self.start..).unwrap_or_default()
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        202 => "Accepted",
+        204 => "No Content",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        414 => "URI Too Long",
+        415 => "Unsupported Media Type",
+        417 => "Expectation Failed",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "",
+    }
+}
+
+/// What ends a body in chunks.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+/// What a client waits for that [expects](super::IncomingRequest::expects_continue) it.
+pub const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";

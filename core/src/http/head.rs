@@ -1,0 +1,160 @@
+//! Heads of requests and responses, whoever has parsed them.
+
+use core::fmt;
+
+/// Header fields, as the HTTP library at hand keeps them: nothing is copied.
+///
+/// Three lines make it of any other library's type:
+///
+/// ```
+/// use mcp_sansio::http::Fields;
+///
+/// struct Mine(Vec<(String, Vec<u8>)>);
+///
+/// impl Fields for Mine {
+///     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+///         self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| &value[..])
+///     }
+/// }
+/// let fields = Mine(vec![("Accept".into(), b" */* ".into())]);
+/// assert_eq!((&fields as &dyn Fields).get("accept"), Some("*/*"));
+/// ```
+pub trait Fields: Sync {
+    /// The value of the `n`th field of that name, counted from 0 in the order in which they came. The case of names does not matter.
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]>;
+}
+
+impl dyn Fields + '_ {
+    /// The value of the first field of that name, without the white space around it; `None` also where it is not UTF-8.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.nth(name, 0).and_then(text)
+    }
+
+    /// The value of the only field of that name.
+    #[must_use]
+    pub fn only(&self, name: &str) -> Only<'_> {
+        match (self.nth(name, 0), self.nth(name, 1)) {
+            (None, _) => Only::Absent,
+            (Some(value), None) => text(value).map_or(Only::NotText, Only::Value),
+            (Some(_), Some(_)) => Only::Repeated,
+        }
+    }
+
+    /// The values of all fields of that name.
+    pub fn all<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h [u8]> {
+        (0..).map_while(move |n| self.nth(name, n))
+    }
+}
+
+/// A field that may be there once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Only<'h> {
+    /// It is not there.
+    Absent,
+    /// Its value, without the white space around it.
+    Value(&'h str),
+    /// Its value is not UTF-8.
+    NotText,
+    /// It is there more than once.
+    Repeated,
+}
+
+impl Fields for [(&str, &str)] {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| value.as_bytes())
+    }
+}
+
+impl<const N: usize> Fields for [(&str, &str); N] {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.as_slice().nth(name, n)
+    }
+}
+
+/// The head of a request.
+#[derive(Clone, Copy)]
+pub struct RequestHead<'h> {
+    /// `POST`, `GET`, ...; methods are written in upper case.
+    pub method: &'h str,
+    /// What the request line names: the path, perhaps with a query.
+    pub target: &'h str,
+    /// Its header fields.
+    pub fields: &'h dyn Fields,
+}
+
+impl<'h> RequestHead<'h> {
+    /// A head of these parts.
+    #[must_use]
+    pub const fn new(method: &'h str, target: &'h str, fields: &'h dyn Fields) -> Self {
+        Self { method, target, fields }
+    }
+
+    /// The target without its query.
+    #[must_use]
+    pub fn path(&self) -> &'h str {
+        self.target.split_once('?').map_or(self.target, |(path, _)| path)
+    }
+
+    /// The query, without the question mark.
+    #[must_use]
+    pub fn query(&self) -> Option<&'h str> {
+        self.target.split_once('?').map(|(_, query)| query)
+    }
+}
+
+impl fmt::Debug for RequestHead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestHead").field("method", &self.method).field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// The head of a response.
+#[derive(Clone, Copy)]
+pub struct ResponseHead<'h> {
+    /// 100 to 999.
+    pub status: u16,
+    /// Its header fields.
+    pub fields: &'h dyn Fields,
+}
+
+impl<'h> ResponseHead<'h> {
+    /// A head of these parts.
+    #[must_use]
+    pub const fn new(status: u16, fields: &'h dyn Fields) -> Self {
+        Self { status, fields }
+    }
+}
+
+impl fmt::Debug for ResponseHead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseHead").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+/// The value as text, without the white space around it (RFC 9110, 5.5).
+fn text(value: &[u8]) -> Option<&str> {
+    core::str::from_utf8(value).ok().map(|value| value.trim_matches([' ', '\t']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_whatever_their_case_and_seen_when_there_are_two() {
+        let fields: &dyn Fields = &[("Host", "a"), ("ACCEPT", " x\t"), ("accept", "y")];
+        assert_eq!(fields.get("accept"), Some("x"));
+        assert_eq!(fields.only("accept"), Only::Repeated);
+        assert_eq!(fields.only("host"), Only::Value("a"));
+        assert_eq!(fields.only("origin"), Only::Absent);
+        assert!(fields.all("Accept").eq([&b" x\t"[..], b"y"]));
+    }
+
+    #[test]
+    fn a_target_is_a_path_and_a_query() {
+        let head = RequestHead::new("GET", "/mcp?session=1?2", &[]);
+        assert_eq!((head.path(), head.query()), ("/mcp", Some("session=1?2")));
+        assert_eq!(RequestHead::new("GET", "/mcp", &[]).query(), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! Which arguments of a tool its calls repeat in their heads: those that the input schema annotates with `x-mcp-header`.
+
+use crate::catalog::find_member;
+use crate::json::{JsonStr, Members, RawJson};
+
+/// The annotated properties of an input schema, each with the argument that belongs to it.
+///
+/// ```
+/// use mcp_sansio::RawJson;
+/// use mcp_sansio::http::mirror::{FieldValue, params};
+///
+/// let schema = RawJson::from_static(r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#);
+/// let arguments = RawJson::from_static(r#"{"region":"us-west1"}"#);
+/// for param in params(schema, arguments) {
+///     let name = param.name().unwrap();
+///     let value = FieldValue::argument(param.value.unwrap()).unwrap().unwrap();
+///     assert_eq!(format!("{}: {value}", name.as_str()), "Mcp-Param-Region: us-west1");
+/// }
+/// ```
+#[must_use]
+pub fn params<'s, 'a>(schema: RawJson<'s>, arguments: RawJson<'a>) -> Params<'s, 'a> {
+    let mut params = Params { levels: [const { None }; MAX_LEVELS], depth: 0 };
+    params.enter(schema, Some(arguments));
+    params
+}
+
+/// What [`params`] finds.
+#[derive(Clone, Debug)]
+pub struct Params<'s, 'a> {
+    levels: [Option<Level<'s, 'a>>; MAX_LEVELS],
+    /// How many are entered.
+    depth: usize,
+}
+
+/// The properties of one object, and the object of the arguments that they describe.
+#[derive(Clone, Debug)]
+struct Level<'s, 'a> {
+    properties: Members<'s>,
+    arguments: Option<RawJson<'a>>,
+}
+
+/// An annotated property.
+#[derive(Clone, Copy, Debug)]
+pub struct Param<'s, 'a> {
+    /// What stands behind `x-mcp-header`: a string, if the schema is right.
+    pub annotation: RawJson<'s>,
+    /// The property's schema.
+    pub schema: RawJson<'s>,
+    /// The argument, if there is one; it may be null.
+    pub value: Option<RawJson<'a>>,
+}
+
+impl<'s, 'a> Params<'s, 'a> {
+    fn enter(&mut self, schema: RawJson<'s>, arguments: Option<RawJson<'a>>) {
+        let Some(properties) = schema.get("properties").filter(|properties| properties.is_object()) else { return };
+        if let Some(level) = self.levels.get_mut(self.depth) {
+            *level = Some(Level { properties: properties.members(), arguments });
+            self.depth += 1;
+        }
+    }
+}
+
+impl<'s, 'a> Iterator for Params<'s, 'a> {
+    type Item = Param<'s, 'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let level = self.levels.get_mut(self.depth.checked_sub(1)?)?.as_mut()?;
+            let Some((name, schema)) = level.properties.next() else {
+                self.depth -= 1;
+                continue;
+            };
+            let value = level.arguments.and_then(|arguments| find_member(arguments, name));
+            let annotation = schema.get(ANNOTATION);
+            self.enter(schema, value);
+            if let Some(annotation) = annotation {
+                return Some(Param { annotation, schema, value });
+            }
+        }
+    }
+}
+
+impl Param<'_, '_> {
+    /// The name of the field, `Mcp-Param-` included; `None` where the annotation is none that a field can be named by.
+    #[must_use]
+    pub fn name(&self) -> Option<ParamName> {
+        ParamName::new(self.annotation.as_string()?)
+    }
+
+    /// Where arguments of this type can be repeated: `type` is string, integer or boolean, and nothing else.
+    fn is_mirrorable(&self) -> bool {
+        let kind = self.schema.get("type").and_then(RawJson::as_string);
+        kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
+    }
+}
+
+/// The name of a field: `Mcp-Param-Region`.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamName {
+    bytes: [u8; PREFIX.len() + MAX_PARAM_NAME],
+    len: usize,
+}
+
+impl ParamName {
+    fn new(annotation: JsonStr<'_>) -> Option<Self> {
+        let mut bytes = [0; PREFIX.len() + MAX_PARAM_NAME];
+        let (prefix, rest) = bytes.split_at_mut_checked(PREFIX.len())?;
+        prefix.copy_from_slice(PREFIX.as_bytes());
+        let name = annotation.copy_to(rest).filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;
+        let len = PREFIX.len() + name.len();
+        Some(Self { bytes, len })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default()
+    }
+}
+
+/// Whether the annotations of an input schema follow the rules: an HTTP client drops the tool where they do not.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
+    let mut found = 0;
+    for param in params(schema, RawJson::EMPTY) {
+        let Some(name) = param.name() else {
+            return Err("x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~");
+        };
+        if !param.is_mirrorable() {
+            return Err("x-mcp-header is only for properties whose type is string, integer or boolean");
+        }
+        let earlier = params(schema, RawJson::EMPTY).take(found);
+        if earlier.filter_map(|other| other.name()).any(|other| other.as_str().eq_ignore_ascii_case(name.as_str())) {
+            return Err("two x-mcp-header of a schema are the same, whatever their case");
+        }
+        found += 1;
+    }
+    // A property may be called so, too: then an object stands behind it.
+    let key = "\"x-mcp-header\"";
+    let text = schema.as_str();
+    let written = text.match_indices(key).filter(|(at, _)| {
+        let behind = text.get(at + key.len()..).unwrap_or_default().trim_start();
+        behind.strip_prefix(':').is_some_and(|value| !value.trim_start().starts_with('{'))
+    });
+    if written.count() > found {
+        return Err(
+            "x-mcp-header stands where only `properties` may lead to, 16 levels at most: not in items, allOf, $defs or any other keyword",
+        );
+    }
+    Ok(())
+}
+
+/// RFC 9110, 5.6.2.
+fn is_tchar(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// How deeply objects may be nested in which annotated properties are found.
+pub const MAX_LEVELS: usize = 16;
+/// The longest name that an annotation may give, in bytes.
+pub const MAX_PARAM_NAME: usize = 100;
+
+const ANNOTATION: &str = "x-mcp-header";
+const PREFIX: &str = "Mcp-Param-";
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::{String, ToString as _};
+    use std::{format, vec::Vec};
+
+    use super::*;
+
+    fn check(schema: &str) -> Result<(), &'static str> {
+        check_schema(RawJson::parse(schema).unwrap())
+    }
+
+    fn property(name: &str, schema: &str) -> String {
+        format!(r#"{{"type":"object","properties":{{"{name}":{schema}}}}}"#)
+    }
+
+    #[test]
+    fn properties_are_found_with_their_arguments_however_deep_they_lie() {
+        let inner = property("b", r#"{"type":"integer","x-mcp-header":"B"}"#);
+        let schema = format!(r#"{{"properties":{{"a":{inner},"c":{{"type":"string","x-mcp-header":"C"}}}}}}"#);
+        let schema = RawJson::parse(&schema).unwrap();
+        let arguments = RawJson::from_static(r#"{"c":null,"a":{"b":1}}"#);
+        let found: Vec<_> =
+            params(schema, arguments).map(|p| format!("{} {}", p.name().unwrap().as_str(), p.value.unwrap())).collect();
+        assert_eq!(found, ["Mcp-Param-B 1", "Mcp-Param-C null"]);
+        assert!(params(schema, RawJson::EMPTY).all(|param| param.value.is_none()));
+        assert_eq!(check_schema(schema), Ok(()));
+    }
+
+    #[test]
+    fn hdr_12_hdr_13_hdr_14_hdr_15_hdr_16_hdr_18_hdr_19_annotations_that_break_a_rule_are_seen() {
+        let string = |name: &str| format!(r#"{{"type":"string","x-mcp-header":{name}}}"#);
+        assert_eq!(check(&property("a", &string("\"X-1\""))), Ok(()));
+        assert_eq!(check(&property("x-mcp-header", "{\"type\":\"string\"}")), Ok(()));
+        for name in ["\"\"", "\"a b\"", "\"a:b\"", "\"\\u00e9\"", "\"a\\r\\nb\"", "1", "null", "[]", "{}"] {
+            assert!(check(&property("a", &string(name))).is_err(), "{name}");
+        }
+        for kind in ["\"number\"", "\"object\"", "\"array\"", "\"null\"", "[\"string\"]", "1"] {
+            assert!(check(&property("a", &format!(r#"{{"type":{kind},"x-mcp-header":"X"}}"#))).is_err(), "{kind}");
+        }
+        let two = format!(r#"{{"properties":{{"a":{},"b":{}}}}}"#, string("\"One\""), string("\"oNE\""));
+        assert!(check(&two).is_err());
+        for keyword in ["items", "additionalProperties", "not", "if"] {
+            assert!(check(&property("a", &format!(r#"{{"{keyword}":{}}}"#, string("\"X\"")))).is_err(), "{keyword}");
+        }
+        for keyword in ["allOf", "anyOf", "oneOf", "prefixItems"] {
+            assert!(check(&format!(r#"{{"{keyword}":[{}]}}"#, property("a", &string("\"X\"")))).is_err(), "{keyword}");
+        }
+        assert!(check(&format!(r#"{{"$defs":{{"a":{}}}}}"#, string("\"X\""))).is_err());
+        assert!(check(&property("a", &string(&format!("\"{}\"", "x".repeat(101))))).is_err());
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_said_to() {
+        let mut schema = r#"{"type":"string","x-mcp-header":"X"}"#.to_string();
+        for _ in 0..MAX_LEVELS {
+            schema = property("a", &schema);
+        }
+        assert_eq!(check(&schema), Ok(()));
+        assert!(check(&property("a", &schema)).is_err());
+    }
+}

@@ -1,0 +1,188 @@
+//! Who may talk to a server from within a browser: `Origin`, and `Host` against DNS rebinding.
+
+use core::net::{Ipv4Addr, Ipv6Addr};
+
+use super::refused::Refused;
+use crate::http::{Only, RequestHead};
+
+/// Which `Host` and `Origin` are accepted.
+///
+/// A web page can make its visitors' browsers send requests to servers on their machine or in their network, and by giving its own name their address even read
+/// the answers. The fields say where such a request comes from. What is not sent by a browser has no `Origin`, and is let through.
+///
+/// ```
+/// use mcp_sansio::http::RequestHead;
+/// use mcp_sansio::http::server::Access;
+///
+/// let local = Access::LOOPBACK;
+/// assert!(local.check(&RequestHead::new("POST", "/mcp", &[("Host", "localhost:8080")])).is_ok());
+/// assert!(local.check(&RequestHead::new("POST", "/mcp", &[("Host", "evil.example.com")])).is_err());
+///
+/// let public = Access::hosts(&["mcp.example.com"]).origins(&["https://chat.example.com"]);
+/// let from_chat = [("Host", "mcp.example.com"), ("Origin", "https://chat.example.com")];
+/// assert!(public.check(&RequestHead::new("POST", "/mcp", &from_chat)).is_ok());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Access<'c> {
+    hosts: Hosts<'c>,
+    origins: &'c [&'c str],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hosts<'c> {
+    Loopback,
+    These(&'c [&'c str]),
+    Any,
+}
+
+impl<'c> Access<'c> {
+    /// For servers on a loopback address: `localhost`, 127.0.0.0/8 and `[::1]`, with any port, as host and as origin.
+    pub const LOOPBACK: Self = Self { hosts: Hosts::Loopback, origins: &[] };
+
+    /// Any host, and no browser but from the [`origins`](Self::origins) given: for servers that have no name of their own, or where something in front of them
+    /// checks it.
+    pub const ANY_HOST: Self = Self { hosts: Hosts::Any, origins: &[] };
+
+    /// These hosts, as host and as origin: `mcp.example.com` with any port, or `mcp.example.com:8080` with that one.
+    #[must_use]
+    pub const fn hosts(hosts: &'c [&'c str]) -> Self {
+        Self { hosts: Hosts::These(hosts), origins: &[] }
+    }
+
+    /// And pages from these origins: `https://chat.example.com`, with the port where it is not the usual one; `null` for what has none.
+    #[must_use]
+    pub const fn origins(self, origins: &'c [&'c str]) -> Self {
+        Self { origins, ..self }
+    }
+
+    /// Whether a request may be looked at any further.
+    ///
+    /// # Errors
+    /// 403.
+    pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Refused<'static>> {
+        let host = match head.fields.only("host") {
+            Only::Value(host) => self.is_host(host),
+            // HTTP/2 has it in the target; HTTP/1.1 must have it.
+            Only::Absent => matches!(self.hosts, Hosts::Any) || authority(head.target).is_some_and(|host| self.is_host(host)),
+            Only::NotText | Only::Repeated => false,
+        };
+        if !host {
+            return Err(Refused::forbidden("This host is not served here"));
+        }
+        match head.fields.only("origin") {
+            Only::Absent => Ok(()),
+            Only::Value(origin) if self.is_origin(origin) => Ok(()),
+            _ => Err(Refused::forbidden("Pages from this origin may not use this server")),
+        }
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        match self.hosts {
+            Hosts::Any => true,
+            Hosts::Loopback => is_loopback(without_port(host)),
+            Hosts::These(hosts) => {
+                hosts.iter().any(|known| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(without_port(host)))
+            }
+        }
+    }
+
+    fn is_origin(&self, origin: &str) -> bool {
+        let is_host = !matches!(self.hosts, Hosts::Any) && authority(origin).is_some_and(|host| self.is_host(host));
+        is_host || self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
+    }
+}
+
+/// What stands between `http://` and the path. With anything in front of the host it is none.
+fn authority(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
+    let authority = rest.split('/').next()?;
+    (!authority.contains('@')).then_some(authority)
+}
+
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) => {
+            name
+        }
+        _ => host,
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let v6 = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+        || v6.is_some_and(|host| host.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passes(access: Access<'_>, host: &str, origin: Option<&str>) -> bool {
+        let fields = [("Host", host), (if origin.is_some() { "ORIGIN" } else { "x" }, origin.unwrap_or_default())];
+        access.check(&RequestHead::new("POST", "/mcp", &fields)).is_ok()
+    }
+
+    #[test]
+    fn http_45_only_loopback_names_are_accepted_on_loopback() {
+        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:65535", "127.9.9.9", "[::1]", "[::1]:8080"] {
+            assert!(passes(Access::LOOPBACK, host, None), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example.com",
+            "localhost.evil.com",
+            "127.evil.com",
+            "127.0.0.1.evil.com",
+            "127.1",
+            "[::2]",
+            "::1",
+            "localhost:x",
+            "localhost@evil.com",
+            "10.0.0.1",
+            "0.0.0.0",
+            "localhost:80:80",
+        ] {
+            assert!(!passes(Access::LOOPBACK, host, None), "{host}");
+        }
+        let none: &[(&str, &str); 0] = &[];
+        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", none)).is_err());
+        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "http://localhost:1/mcp", none)).is_ok());
+        let two = [("host", "localhost"), ("Host", "localhost")];
+        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
+    }
+
+    #[test]
+    fn http_03_http_04_a_page_of_another_origin_is_refused() {
+        let refused = [
+            "null",
+            "http://evil.example.com",
+            "http://localhost.evil.com",
+            "http://localhost@evil.com",
+            "file://",
+            "localhost",
+            "",
+        ];
+        for origin in refused {
+            for access in [Access::LOOPBACK, Access::ANY_HOST, Access::hosts(&["localhost"])] {
+                assert!(!passes(access, "localhost", Some(origin)), "{origin}");
+            }
+        }
+        assert!(passes(Access::LOOPBACK, "localhost:3000", Some("http://localhost:6274")));
+        assert!(passes(Access::LOOPBACK, "localhost", Some("https://[::1]")));
+        assert!(!passes(Access::ANY_HOST, "x", Some("http://x")));
+        assert!(passes(Access::ANY_HOST.origins(&["null"]), "x", Some("null")));
+    }
+
+    #[test]
+    fn hosts_are_listed_with_their_port_or_without() {
+        let access = Access::hosts(&["mcp.example.com", "other.example.com:8080"]);
+        for host in ["mcp.example.com", "MCP.example.com:443", "other.example.com:8080"] {
+            assert!(passes(access, host, None), "{host}");
+        }
+        for host in ["other.example.com", "other.example.com:80", "x.mcp.example.com", "localhost"] {
+            assert!(!passes(access, host, None), "{host}");
+        }
+    }
+}

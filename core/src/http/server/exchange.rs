@@ -1,0 +1,212 @@
+//! The buffer of one exchange: its first frame decides what the answer is.
+
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
+
+use super::reply::{Body, Reply};
+use crate::error::SendError;
+use crate::framing::{Around, Framing};
+use crate::json::{WriteError, Writer};
+use crate::storage::Storage;
+use crate::tx::TxBuffer;
+
+impl<S: Storage> TxBuffer<S> {
+    /// A buffer for what answers one HTTP request: storage that may grow up to `limit` bytes.
+    ///
+    /// Nothing is decided before the first frame is in it. A response becomes the body as it is, with the status that belongs to it; a notification or a request
+    /// begins a stream of events. [`reply`](Self::reply) says which it was. Where it says nothing and no request of the exchange is open, the answer is
+    /// [`Reply::ACCEPTED`].
+    #[must_use]
+    pub const fn for_exchange(storage: S, limit: usize) -> Self {
+        Self::with_limit(storage, limit).with_framing(Framing::Exchange(Exchange::NEW))
+    }
+
+    /// The same where events have ids, so that they can be asked for again: the `stream` is a number that no other of the session has.
+    /// A stream of a POST [begins](Self::primed) with an empty event from 2025-11-25 on.
+    #[must_use]
+    pub const fn numbered(self, stream: u32) -> Self {
+        self.with_exchange(Exchange { stream: Some(stream), ..Exchange::NEW })
+    }
+
+    /// The same where the first event is an empty one, whose id the client can resume from before anything has been said, and how long it is to wait before it
+    /// does (2025-11-25). Older clients take an empty event for a message.
+    #[must_use]
+    pub const fn primed(self, stream: u32, retry: Duration) -> Self {
+        self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
+    }
+
+    /// The same for a stream that is one of events whatever is in it: the whole of what a server of 2024-11-05 says.
+    #[must_use]
+    pub const fn events_only(self) -> Self {
+        self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
+    }
+
+    const fn with_exchange(self, exchange: Exchange) -> Self {
+        self.with_framing(Framing::Exchange(exchange))
+    }
+}
+
+impl<S: Storage + ?Sized> TxBuffer<S> {
+    /// What the first frame has decided; `None` before there is one, and for a buffer that is none of an exchange.
+    #[must_use]
+    pub fn reply(&self) -> Option<Reply> {
+        match self.framing() {
+            Framing::Exchange(exchange) => exchange.reply(),
+            Framing::Lines => None,
+        }
+    }
+
+    /// Whether an answer was [abandoned](crate::Server::abandon) in the middle of a body: only the end of the connection says so.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
+    }
+}
+
+/// What the frames of an exchange are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exchange {
+    mode: Mode,
+    /// What events are numbered by, if they are.
+    stream: Option<u32>,
+    /// The number of the next event.
+    next: u32,
+    /// What the empty first event says, until it is written.
+    prime: Option<Duration>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Undecided,
+    /// Not decided either, but whatever the first frame is, it is an event.
+    Several,
+    /// One response, which may have been written in part or as a whole.
+    Json {
+        status: u16,
+        is_whole: bool,
+    },
+    Events,
+    Cut,
+}
+
+impl Exchange {
+    const NEW: Self = Self { mode: Mode::Undecided, stream: None, next: 0, prime: None };
+
+    fn reply(&self) -> Option<Reply> {
+        match self.mode {
+            Mode::Undecided | Mode::Several => None,
+            Mode::Json { status, .. } => Some(Reply { status, body: Body::Json }),
+            Mode::Events => Some(Reply::EVENTS),
+            Mode::Cut => Some(Reply { status: 200, body: Body::Json }),
+        }
+    }
+
+    pub(crate) fn around(&self, is_response: bool) -> Result<Around, SendError> {
+        match self.mode {
+            Mode::Undecided if is_response => Ok(Around::Body),
+            Mode::Json { is_whole: false, .. } => Ok(Around::Body),
+            // A body is one message.
+            Mode::Json { .. } | Mode::Cut => Err(SendError::NotAllowed),
+            Mode::Undecided | Mode::Several | Mode::Events => {
+                Ok(Around::Event(EventHead { stream: self.stream, number: self.next, prime: self.prime }))
+            }
+        }
+    }
+
+    pub(crate) fn wrote(&mut self, is_response: bool, status: u16, is_whole: bool) {
+        match &mut self.mode {
+            Mode::Undecided if is_response => self.mode = Mode::Json { status, is_whole },
+            Mode::Json { is_whole: so_far, .. } => *so_far |= is_whole,
+            Mode::Undecided | Mode::Several | Mode::Events => {
+                self.mode = Mode::Events;
+                if is_whole {
+                    self.next = self.next.wrapping_add(if self.prime.take().is_some() { 2 } else { 1 });
+                }
+            }
+            Mode::Cut => {}
+        }
+    }
+
+    /// The requests of a batch (2025-03-26) have a response each.
+    pub(crate) fn expect_several(&mut self) {
+        if self.mode == Mode::Undecided {
+            self.mode = Mode::Several;
+        }
+    }
+
+    pub(crate) fn broken(&mut self) -> Option<Around> {
+        if self.mode == Mode::Events {
+            return Some(Around::Broken);
+        }
+        self.mode = Mode::Cut;
+        None
+    }
+}
+
+/// What stands before the data of an event.
+#[derive(Clone, Copy)]
+pub(crate) struct EventHead {
+    stream: Option<u32>,
+    number: u32,
+    prime: Option<Duration>,
+}
+
+impl EventHead {
+    pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        let mut number = self.number;
+        if let (Some(stream), Some(retry)) = (self.stream, self.prime) {
+            write_id(writer, EventId { stream, number })?;
+            writer.put(b"retry: ")?;
+            writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX))?;
+            writer.put(b"\ndata:\n\n")?;
+            number = number.wrapping_add(1);
+        }
+        if let Some(stream) = self.stream {
+            write_id(writer, EventId { stream, number })?;
+        }
+        writer.put(b"data: ")
+    }
+}
+
+fn write_id(writer: &mut Writer<'_>, id: EventId) -> Result<(), WriteError> {
+    writer.put(b"id: ")?;
+    writer.unsigned(u64::from(id.stream))?;
+    writer.put(b"-")?;
+    writer.unsigned(u64::from(id.number))?;
+    writer.put(b"\n")
+}
+
+/// The id of an event, unique in its session: it says which stream the event belongs to (2025-11-25, basic/transports).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EventId {
+    /// The stream.
+    pub stream: u32,
+    /// Which event of the stream, counted from 0.
+    pub number: u32,
+}
+
+impl FromStr for EventId {
+    type Err = NotAnEventId;
+
+    /// Reads the value of `Last-Event-ID`.
+    fn from_str(text: &str) -> Result<Self, NotAnEventId> {
+        let part = |text: &str| {
+            // `+1` and `01` are read as numbers, too.
+            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
+            text.parse().ok().filter(|_| is_plain).ok_or(NotAnEventId)
+        };
+        let (stream, number) = text.split_once('-').ok_or(NotAnEventId)?;
+        Ok(Self { stream: part(stream)?, number: part(number)? })
+    }
+}
+
+/// No event of ours has such an id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotAnEventId;
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.stream, self.number)
+    }
+}

@@ -1,0 +1,305 @@
+//! What a session has sent, for as long as there is room: a client that lost its connection asks for what it has not seen (2025-03-26 to 2025-11-25,
+//! basic/transports).
+
+use super::exchange::EventId;
+use crate::storage::Storage;
+
+/// A ring of events. It is fed with what leaves the buffers of a session, and never holds more than its storage; the oldest go first.
+///
+/// ```
+/// use mcp_sansio::http::server::{Recording, Replay};
+///
+/// let mut replay = Replay::new([0; 1024]);
+/// let mut recording = Recording::new(3);
+/// replay.record(&mut recording, b"id: 3-0\ndata:\n\nid: 3-1\nda"); // in whatever pieces
+/// replay.record(&mut recording, b"ta: {}\n\n");
+/// let mut cursor = replay.after("3-0".parse().unwrap());
+/// let mut seen = Vec::new();
+/// while let Ok(Some((one, other))) = replay.next(&mut cursor) {
+///     seen.extend([one, other].concat());
+/// }
+/// assert_eq!(seen, b"id: 3-1\ndata: {}\n\n");
+/// ```
+#[derive(Debug)]
+pub struct Replay<S: Storage> {
+    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie at these places modulo the length of the storage.
+    oldest: u64,
+    end: u64,
+    storage: S,
+}
+
+/// How far the recording of a stream has come. One for each stream, from its first byte to its last.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording {
+    event: EventId,
+    /// Whether a part of the event is in the ring.
+    has_begun: bool,
+    /// Whether the last byte was a line's end.
+    ends_line: bool,
+}
+
+/// A place in a stream that is replayed.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    stream: u32,
+    /// The number of the first event to be replayed.
+    from: u32,
+    at: u64,
+    /// Whether the last part was not the end of its event.
+    is_inside: bool,
+}
+
+/// A part of an event that was being replayed is no longer there: the connection cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost;
+
+/// What stands before each part.
+#[derive(Clone, Copy)]
+struct PartHead {
+    event: EventId,
+    len: usize,
+    is_first: bool,
+    is_last: bool,
+}
+
+impl<S: Storage> Replay<S> {
+    /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each further part of one.
+    #[must_use]
+    pub const fn new(storage: S) -> Self {
+        Self { oldest: 0, end: 0, storage }
+    }
+
+    /// Takes in what a stream has sent.
+    pub fn record(&mut self, recording: &mut Recording, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let end = end_of_event(bytes, recording.ends_line);
+            let (part, rest) = bytes.split_at_checked(end.unwrap_or(bytes.len()).min(LONGEST_PART)).unwrap_or((bytes, &[]));
+            let is_last = end == Some(part.len());
+            self.push(PartHead { event: recording.event, len: part.len(), is_first: !recording.has_begun, is_last }, part);
+            recording.ends_line = !is_last && part.last() == Some(&b'\n');
+            recording.has_begun = !is_last;
+            if is_last {
+                recording.event.number = recording.event.number.wrapping_add(1);
+            }
+            bytes = rest;
+        }
+    }
+
+    /// What comes after this event, in its stream.
+    #[must_use]
+    pub const fn after(&self, event: EventId) -> Cursor {
+        Cursor { stream: event.stream, from: event.number.saturating_add(1), at: self.oldest, is_inside: false }
+    }
+
+    /// All that is still there of a stream, and what comes.
+    #[must_use]
+    pub const fn of_stream(&self, stream: u32) -> Cursor {
+        Cursor { stream, from: 0, at: self.oldest, is_inside: false }
+    }
+
+    /// Whether anything of a stream is still there.
+    #[must_use]
+    pub fn has_stream(&self, stream: u32) -> bool {
+        matches!(self.next(&mut self.of_stream(stream)), Ok(Some(_)))
+    }
+
+    /// The next part, in two pieces where it lies around the end of the storage. `None` at the end of what has been recorded so far.
+    ///
+    /// # Errors
+    /// Where an event has been overwritten while it was replayed.
+    pub fn next(&self, cursor: &mut Cursor) -> Result<Option<(&[u8], &[u8])>, Lost> {
+        if cursor.at < self.oldest {
+            if cursor.is_inside {
+                return Err(Lost);
+            }
+            cursor.at = self.oldest;
+        }
+        while cursor.at < self.end {
+            let head = self.head(cursor.at);
+            let start = cursor.at + HEAD as u64;
+            cursor.at = start + head.len as u64;
+            let is_wanted = head.event.stream == cursor.stream && head.event.number >= cursor.from;
+            if is_wanted && (head.is_first || cursor.is_inside) {
+                cursor.is_inside = !head.is_last;
+                return Ok(Some(self.slices(start, head.len)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn push(&mut self, head: PartHead, part: &[u8]) {
+        let capacity = self.storage.bytes().len();
+        let needed = HEAD + part.len();
+        if needed > capacity {
+            // All that was there is useless: it ends in the middle of something.
+            self.oldest = self.end;
+            return;
+        }
+        while self.end - self.oldest > (capacity - needed) as u64 {
+            self.oldest += (HEAD + self.head(self.oldest).len) as u64;
+        }
+        self.put(&head.to_bytes());
+        self.put(part);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let at = self.place(self.end);
+        let (behind, around) =
+            self.storage.bytes_mut().split_at_mut_checked(at).map_or((&mut [][..], &mut [][..]), |(a, b)| (b, a));
+        for (to, from) in behind.iter_mut().chain(around).zip(bytes) {
+            *to = *from;
+        }
+        self.end += bytes.len() as u64;
+    }
+
+    fn head(&self, at: u64) -> PartHead {
+        let mut bytes = [0; HEAD];
+        let (one, other) = self.slices(at, HEAD);
+        for (to, from) in bytes.iter_mut().zip(one.iter().chain(other)) {
+            *to = *from;
+        }
+        PartHead::from_bytes(bytes)
+    }
+
+    fn slices(&self, at: u64, len: usize) -> (&[u8], &[u8]) {
+        let (bytes, at) = (self.storage.bytes(), self.place(at));
+        let one = bytes.get(at..bytes.len().min(at + len)).unwrap_or_default();
+        (one, bytes.get(..len - one.len()).unwrap_or_default())
+    }
+
+    fn place(&self, at: u64) -> usize {
+        (at % self.storage.bytes().len().max(1) as u64) as usize
+    }
+}
+
+impl Recording {
+    /// Of a stream that has not sent anything yet.
+    #[must_use]
+    pub const fn new(stream: u32) -> Self {
+        Self { event: EventId { stream, number: 0 }, has_begun: false, ends_line: false }
+    }
+}
+
+impl Cursor {
+    /// Whether the last part was not the end of its event, so that nothing else may be said now.
+    #[must_use]
+    pub const fn is_inside(&self) -> bool {
+        self.is_inside
+    }
+}
+
+impl PartHead {
+    fn to_bytes(self) -> [u8; HEAD] {
+        let marks = u32::from(self.is_first) << 31 | u32::from(self.is_last) << 30;
+        let mut bytes = [0; HEAD];
+        for (to, word) in bytes.chunks_exact_mut(4).zip([self.event.stream, self.event.number, self.len as u32 | marks]) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: [u8; HEAD]) -> Self {
+        let mut words = [0; 3];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+            *word = bytes.try_into().map_or(0, u32::from_le_bytes);
+        }
+        let [stream, number, marked] = words;
+        let len = (marked & (1 << 30) - 1) as usize;
+        Self { event: EventId { stream, number }, len, is_first: marked >> 31 != 0, is_last: marked >> 30 & 1 != 0 }
+    }
+}
+
+/// Behind the empty line, if there is one.
+fn end_of_event(bytes: &[u8], ends_line: bool) -> Option<usize> {
+    if ends_line && bytes.first() == Some(&b'\n') {
+        return Some(1);
+    }
+    bytes.windows(2).position(|two| two == b"\n\n").map(|at| at + 2)
+}
+
+/// Bytes before each part.
+const HEAD: usize = 12;
+/// Longer parts are divided, so that one does not throw out everything else at once.
+const LONGEST_PART: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{format, string::String, vec, vec::Vec};
+
+    use super::*;
+
+    fn read<S: Storage>(replay: &Replay<S>, cursor: &mut Cursor) -> String {
+        let mut all = Vec::new();
+        while let Some((one, other)) = replay.next(cursor).unwrap() {
+            all.extend_from_slice(one);
+            all.extend_from_slice(other);
+        }
+        String::from_utf8(all).unwrap()
+    }
+
+    fn events(stream: u32, numbers: core::ops::Range<u32>) -> String {
+        numbers.map(|number| format!("id: {stream}-{number}\ndata: {}\n\n", "x".repeat(number as usize * 3))).collect()
+    }
+
+    #[test]
+    fn sse_04_replay_has_what_came_after_in_that_stream_and_nothing_else() {
+        for chunk in [1, 2, 3, 7, 1000] {
+            let mut replay = Replay::new([0; 1 << 14]);
+            let (mut three, mut four) = (Recording::new(3), Recording::new(4));
+            let (of_three, of_four) = (events(3, 0..9), events(4, 0..9));
+            let both = of_three.as_bytes().chunks(chunk).zip(of_four.as_bytes().chunks(chunk));
+            for (one, other) in both {
+                replay.record(&mut three, one);
+                replay.record(&mut four, other);
+            }
+            for number in 0..9 {
+                let event = EventId { stream: 3, number };
+                assert_eq!(read(&replay, &mut replay.after(event)), events(3, number + 1..9), "{chunk} {number}");
+            }
+            assert_eq!(read(&replay, &mut replay.of_stream(4)), of_four);
+            assert!(replay.has_stream(4) && !replay.has_stream(5));
+        }
+    }
+
+    #[test]
+    fn a_cursor_goes_on_with_what_comes() {
+        let mut replay = Replay::new([0; 1024]);
+        let mut recording = Recording::new(1);
+        let mut cursor = replay.of_stream(1);
+        for (number, byte) in events(1, 0..4).bytes().enumerate() {
+            replay.record(&mut recording, &[byte]);
+            assert_eq!(read(&replay, &mut cursor).as_bytes(), [byte], "{number}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_events_go_first_and_a_cut_one_is_not_replayed() {
+        for size in 1..300 {
+            let mut storage = vec![0; size];
+            let mut replay = Replay::new(&mut storage[..]);
+            let mut recording = Recording::new(1);
+            for chunk in events(1, 0..12).as_bytes().chunks(5) {
+                replay.record(&mut recording, chunk);
+            }
+            let left = read(&replay, &mut replay.of_stream(1));
+            assert!(left.is_empty() || left.starts_with("id: 1-"), "{left}");
+            assert!(events(1, 0..12).ends_with(&left));
+            assert!(size < 200 || !left.is_empty());
+        }
+    }
+
+    #[test]
+    fn an_event_that_is_overwritten_while_it_is_read_is_said_to_be_lost() {
+        let mut replay = Replay::new([0; 64]);
+        let mut recording = Recording::new(1);
+        let mut cursor = replay.of_stream(1);
+        replay.record(&mut recording, b"data: aaa");
+        assert_eq!(read(&replay, &mut cursor), "data: aaa");
+        for _ in 0..9 {
+            replay.record(&mut recording, b"aaaaaaaa");
+        }
+        assert_eq!(replay.next(&mut cursor), Err(Lost));
+    }
+}

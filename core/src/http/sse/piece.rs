@@ -1,0 +1,118 @@
+//! What is written between messages.
+
+/// Something in an event stream that is no message.
+///
+/// ```
+/// use mcp_sansio::http::sse::Piece;
+/// let mut out = [0; 64];
+/// let n = Piece::Priming { id: "7-0", retry: Some(500) }.write(&mut out).unwrap();
+/// assert_eq!(&out[..n], b"id: 7-0\nretry: 500\ndata: \n\n");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece<'p> {
+    /// Nothing that a client looks at: keeps connections open that proxies would close (2026-07-28, basic/transports/streamable-http).
+    Comment,
+    /// An id to resume from before there is any message, and how many milliseconds to wait before that (2025-11-25, basic/transports).
+    Priming {
+        /// One line, without NUL.
+        id: &'p str,
+        /// In milliseconds.
+        retry: Option<u32>,
+    },
+    /// How many milliseconds to wait before connecting again (2025-11-25, basic/transports).
+    Retry(u32),
+    /// Where messages are to be posted to: a URI, absolute or relative; the first event of a stream of 2024-11-05.
+    Endpoint(&'p str),
+}
+
+impl Piece<'_> {
+    /// Writes it, all or nothing: `None` when it does not fit, or would break the stream since it holds a line break or NUL.
+    #[must_use]
+    pub fn write(&self, out: &mut [u8]) -> Option<usize> {
+        let text = match self {
+            Self::Priming { id, .. } => id,
+            Self::Endpoint(uri) => uri,
+            Self::Comment | Self::Retry(_) => "",
+        };
+        if text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+            return None;
+        }
+        let mut cursor = Cursor { out, len: 0 };
+        match self {
+            Self::Comment => cursor.put(b":\n\n")?,
+            Self::Priming { id, retry } => {
+                cursor.field(b"id: ", id)?;
+                if let Some(ms) = retry {
+                    cursor.retry(*ms)?;
+                }
+                cursor.put(b"data: \n\n")?;
+            }
+            Self::Retry(ms) => {
+                cursor.retry(*ms)?;
+                cursor.put(b"\n")?;
+            }
+            Self::Endpoint(uri) => {
+                cursor.field(b"event: endpoint\ndata: ", uri)?;
+                cursor.put(b"\n")?;
+            }
+        }
+        Some(cursor.len)
+    }
+}
+
+struct Cursor<'o> {
+    out: &'o mut [u8],
+    len: usize,
+}
+
+impl Cursor<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Option<()> {
+        self.out.get_mut(self.len..)?.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        self.len += bytes.len();
+        Some(())
+    }
+
+    fn field(&mut self, name: &[u8], value: &str) -> Option<()> {
+        self.put(name)?;
+        self.put(value.as_bytes())?;
+        self.put(b"\n")
+    }
+
+    fn retry(&mut self, ms: u32) -> Option<()> {
+        self.put(b"retry: ")?;
+        self.put(crate::json::Decimal::new(u64::from(ms), false).as_bytes())?;
+        self.put(b"\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_written_whole_or_not_at_all() {
+        let cases: [(Piece<'_>, &[u8]); 5] = [
+            (Piece::Comment, b":\n\n"),
+            (Piece::Retry(1500), b"retry: 1500\n\n"),
+            (Piece::Priming { id: "a", retry: None }, b"id: a\ndata: \n\n"),
+            (Piece::Priming { id: "a", retry: Some(u32::MAX) }, b"id: a\nretry: 4294967295\ndata: \n\n"),
+            (Piece::Endpoint("/messages?id=1"), b"event: endpoint\ndata: /messages?id=1\n\n"),
+        ];
+        for (piece, expected) in cases {
+            for room in 0..expected.len() {
+                assert_eq!(piece.write(&mut [0; 64][..room]), None, "{piece:?} {room}");
+            }
+            let mut out = [0; 64];
+            assert_eq!(piece.write(&mut out), Some(expected.len()));
+            assert_eq!(&out[..expected.len()], expected);
+        }
+    }
+
+    #[test]
+    fn what_would_break_the_stream_is_not_written() {
+        for text in ["a\nb", "a\rb", "a\0b"] {
+            assert_eq!(Piece::Priming { id: text, retry: None }.write(&mut [0; 64]), None);
+            assert_eq!(Piece::Endpoint(text).write(&mut [0; 64]), None);
+        }
+    }
+}

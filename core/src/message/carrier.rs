@@ -1,0 +1,53 @@
+//! What carries a message: a stream, or an HTTP exchange, whose head repeats some of it.
+
+use core::marker::PhantomData;
+
+#[cfg(feature = "http")]
+use crate::http::RequestHead;
+
+/// What a frame came with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carrier<'f> {
+    /// The head, and the exchange's key.
+    #[cfg(feature = "http")]
+    http: Option<(&'f RequestHead<'f>, u32)>,
+    lent: PhantomData<&'f ()>,
+}
+
+/// Which exchange a request came with. Nothing on a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ExchangeKey(#[cfg(feature = "http")] pub(crate) u32);
+
+impl<'f> Carrier<'f> {
+    pub(crate) const STREAM: Self = Self {
+        #[cfg(feature = "http")]
+        http: None,
+        lent: PhantomData,
+    };
+
+    #[cfg(feature = "http")]
+    pub(crate) const fn http(head: &'f RequestHead<'f>, exchange: u32) -> Self {
+        Self { http: Some((head, exchange)), lent: PhantomData }
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn head(&self) -> Option<&'f RequestHead<'f>> {
+        self.http.map(|(head, _)| head)
+    }
+
+    pub(crate) fn exchange(&self) -> ExchangeKey {
+        ExchangeKey(
+            #[cfg(feature = "http")]
+            self.http.map_or(0, |(_, exchange)| exchange),
+        )
+    }
+}
+
+impl ExchangeKey {
+    pub(crate) fn is_a_stream(self) -> bool {
+        #[cfg(feature = "http")]
+        return self.0 == 0;
+        #[cfg(not(feature = "http"))]
+        true
+    }
+}

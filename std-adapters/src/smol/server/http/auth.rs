@@ -1,0 +1,168 @@
+//! Who sends a request: the part of the authorization specification that a resource server has (2025-06-18 and later, basic/authorization).
+
+use mcp_sansio::http::{Only, RequestHead};
+use serde::Serialize;
+
+/// What a request says about who sends it.
+#[derive(Debug)]
+pub struct Credentials<'r> {
+    /// The bearer token, if there is one.
+    pub token: Option<&'r str>,
+    /// The whole head.
+    pub head: &'r RequestHead<'r>,
+}
+
+impl<'r> Credentials<'r> {
+    pub(super) fn of(head: &'r RequestHead<'r>) -> Self {
+        let value = match head.fields.only("authorization") {
+            Only::Value(value) => Some(value),
+            _ => None,
+        };
+        let token = value.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        Self { token: token.map(|(_, token)| token.trim_matches(' ')).filter(|token| !token.is_empty()), head }
+    }
+}
+
+/// Why a request is denied.
+#[derive(Clone, Debug)]
+pub struct Denied {
+    pub(super) status: u16,
+    error: Option<&'static str>,
+    scope: Option<String>,
+}
+
+impl Denied {
+    /// 401: there is no token, and one is needed.
+    #[must_use]
+    pub fn token_needed() -> Self {
+        Self { status: 401, error: None, scope: None }
+    }
+
+    /// 401: the token is none of ours, was made out for another server, or has expired.
+    #[must_use]
+    pub fn invalid_token() -> Self {
+        Self { status: 401, error: Some("invalid_token"), scope: None }
+    }
+
+    /// 403: the token is good, but not for this. `scope` is what it takes: `files:read files:write`.
+    #[must_use]
+    pub fn insufficient_scope(scope: impl Into<String>) -> Self {
+        Self { status: 403, error: Some("insufficient_scope"), scope: Some(scope.into()) }
+    }
+
+    /// 400: the request for authorization is malformed.
+    #[must_use]
+    pub fn malformed() -> Self {
+        Self { status: 400, error: Some("invalid_request"), scope: None }
+    }
+
+    /// The scopes that a client should ask for.
+    #[must_use]
+    pub fn scope(self, scope: impl Into<String>) -> Self {
+        Self { scope: Some(scope.into()), ..self }
+    }
+
+    /// The value of `WWW-Authenticate`.
+    pub(super) fn challenge(&self, resource: Option<&ProtectedResource>) -> String {
+        let metadata = resource.map(ProtectedResource::url);
+        let parts = [("error", self.error), ("scope", self.scope.as_deref()), ("resource_metadata", metadata.as_deref())];
+        let parts = parts.iter().filter_map(|(name, value)| Some(format!("{name}=\"{}\"", quoted((*value)?))));
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        if parts.is_empty() { "Bearer".into() } else { format!("Bearer {parts}") }
+    }
+}
+
+/// Leaves out what a quoted string cannot have.
+fn quoted(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, ' '..='~') && !matches!(c, '"' | '\\')).collect()
+}
+
+/// Where a client gets a token for this server (RFC 9728).
+#[derive(Clone, Debug, Serialize)]
+pub struct ProtectedResource {
+    resource: String,
+    authorization_servers: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scopes_supported: Vec<String>,
+    bearer_methods_supported: [&'static str; 1],
+}
+
+impl ProtectedResource {
+    /// The URL of the endpoint as clients know it, `https://mcp.example.com/mcp`, and of the server that gives out tokens for it.
+    #[must_use]
+    pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
+        Self {
+            resource: resource.into(),
+            authorization_servers: vec![authorization_server.into()],
+            scopes_supported: Vec::new(),
+            bearer_methods_supported: ["header"],
+        }
+    }
+
+    /// And another server that does.
+    #[must_use]
+    pub fn authorization_server(mut self, url: impl Into<String>) -> Self {
+        self.authorization_servers.push(url.into());
+        self
+    }
+
+    /// The scopes that tokens can have.
+    #[must_use]
+    pub fn scopes(self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Where it is served: the well-known path before that of the resource.
+    fn url(&self) -> String {
+        let (origin, path) = self.split();
+        format!("{origin}{WELL_KNOWN}{path}")
+    }
+
+    /// Whether it is asked for: with the path of the resource, or without.
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        path.strip_prefix(WELL_KNOWN).is_some_and(|rest| rest.is_empty() || rest == self.split().1)
+    }
+
+    fn split(&self) -> (&str, &str) {
+        let host = self.resource.find("://").map_or(0, |at| at + 3);
+        let path = self.resource[host..].find('/').map_or(self.resource.len(), |at| host + at);
+        let (origin, path) = self.resource.split_at(path);
+        (origin, path.trim_end_matches('/'))
+    }
+}
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_says_what_is_missing_and_where_to_get_it() {
+        let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com").scopes(["a"]);
+        assert_eq!(Denied::token_needed().challenge(None), "Bearer");
+        assert_eq!(
+            Denied::insufficient_scope("a b").challenge(Some(&resource)),
+            "Bearer error=\"insufficient_scope\", scope=\"a b\", \
+             resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\""
+        );
+        assert!(resource.is_at("/.well-known/oauth-protected-resource"));
+        assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
+        assert!(!resource.is_at("/.well-known/oauth-protected-resource/other"));
+        assert_eq!(quoted("a\"\r\nb\\"), "ab");
+    }
+
+    #[test]
+    fn a_token_comes_in_one_authorization_field() {
+        let token = |fields: &[(&str, &str)]| {
+            let head = RequestHead::new("POST", "/mcp?token=x", &fields);
+            Credentials::of(&head).token.map(str::to_owned)
+        };
+        assert_eq!(token(&[("Authorization", "bearer  abc ")]).as_deref(), Some("abc"));
+        for fields in
+            [&[("Authorization", "Basic abc")][..], &[("Authorization", "Bearer ")], &[("authorization", "Bearer a"); 2], &[]]
+        {
+            assert_eq!(token(fields), None);
+        }
+    }
+}

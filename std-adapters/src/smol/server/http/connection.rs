@@ -1,0 +1,361 @@
+//! One connection: one request after the other.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::http::codec::Fault;
+use mcp_sansio::http::server::{Endpoint, Refused, Route, SessionId, Verb};
+use mcp_sansio::http::sse::Piece;
+use mcp_sansio::http::{Only, RequestHead};
+use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
+
+use super::super::app::App;
+use super::super::context::Context;
+use super::super::hub::{Member, News};
+use super::super::reply::{Failure, Reply};
+use super::auth::Denied;
+use super::head::Head;
+use super::old::{Old, OldStreams, endpoint};
+use super::options::Options;
+use super::peer::{Peer, Taken};
+use super::sender::Sender;
+use super::session::Session;
+use super::wire::{Next, Wire};
+use super::{direct, post, stream};
+
+/// What all connections have in common.
+pub(super) struct Shared<A, F, const N: usize, const S: usize> {
+    pub(super) app: A,
+    pub(super) options: Options,
+    endpoint: Endpoint<'static>,
+    sessions: Mutex<Sessions<F, N, S>>,
+    old: OldStreams<F, N, S>,
+}
+
+struct Sessions<F, const N: usize, const S: usize> {
+    by_id: HashMap<String, Arc<Session<F, N, S>>>,
+    /// Those that nobody drives yet.
+    fresh: Vec<Arc<Session<F, N, S>>>,
+}
+
+/// Wakes a connection that waits for a request when all have to end.
+#[derive(Default)]
+pub(super) struct Bell(Mutex<Option<Waker>>);
+
+impl Member for Bell {
+    fn tell(&self, _: News) {}
+
+    fn wake(&self) {
+        if let Some(waker) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<A, F, H, const N: usize, const S: usize> Shared<A, F, N, S>
+where
+    A: Deref<Target = App<H, N, S>>,
+{
+    pub(super) fn new(app: A, options: Options) -> Self {
+        let endpoint = Endpoint::new(app.config.revisions).access(options.access);
+        let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
+        let sessions = Mutex::new(Sessions { by_id: HashMap::new(), fresh: Vec::new() });
+        Self { app, options, endpoint, sessions, old: OldStreams::new() }
+    }
+
+    /// Sessions that have been opened and are to be driven.
+    pub(super) fn fresh(&self) -> Vec<Arc<Session<F, N, S>>> {
+        std::mem::take(&mut self.sessions().fresh)
+    }
+
+    /// Forgets a session that has ended.
+    pub(super) fn forget(&self, id: SessionId) {
+        let session = self.sessions().by_id.remove(id.as_str());
+        // Apart from the lock: handlers are dropped.
+        drop(session);
+    }
+
+    /// The session of this id, for whom it belongs to.
+    fn session(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
+        let sessions = self.sessions();
+        let session = sessions.by_id.get(id).filter(|session| session.principal.as_deref() == principal)?;
+        Some(Arc::clone(session))
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, Sessions<F, N, S>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Serves a connection until it ends.
+pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(shared: &Shared<A, F, N, S>, socket: T) -> io::Result<()>
+where
+    A: Deref<Target = App<H, N, S>>,
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let hub = shared.app.hub();
+    let bell = Arc::new(Bell::default());
+    let _ticket = hub.ticket({
+        let bell: Arc<dyn Member> = Arc::<Bell>::clone(&bell);
+        Arc::downgrade(&bell)
+    });
+    let mut wire = Wire::new(socket, shared.app.max_line);
+    loop {
+        let stop = |cx: &mut std::task::Context<'_>| {
+            *bell.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
+            hub.is_shutting_down()
+        };
+        let head = match wire.head(shared.options.read_timeout, stop).await? {
+            Next::Got(head) => head,
+            Next::End => return wire.close().await,
+            Next::Fault(fault) => {
+                let mut sender = Sender::new(false, false, Vec::new());
+                refuse(&fault_of(fault), &mut sender, &mut wire.out);
+                return wire.close().await;
+            }
+        };
+        let keeps_alive = wire.reader.keeps_alive() && !hub.is_shutting_down();
+        let mut sender = Sender::new(head.is_http_1_0, keeps_alive, Vec::new());
+        Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.answer().await?;
+        wire.flush().await?;
+        if !sender.keeps_alive() || !wire.reader.next_request() {
+            return wire.close().await;
+        }
+    }
+}
+
+/// One request, and what answers it.
+struct Exchange<'x, A, T, F, const N: usize, const S: usize> {
+    shared: &'x Shared<A, F, N, S>,
+    wire: &'x mut Wire<T>,
+    head: &'x Head,
+    sender: &'x mut Sender,
+}
+
+impl<A, H, T, F, const N: usize, const S: usize> Exchange<'_, A, T, F, N, S>
+where
+    A: Deref<Target = App<H, N, S>>,
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    async fn answer(self) -> io::Result<()> {
+        let head = self.head.as_head();
+        let options = &self.shared.options;
+        if let Err(refused) = options.access.check(&head) {
+            return self.refuse(&refused);
+        }
+        if let Only::Value(origin) = head.fields.only("origin") {
+            // It was checked: it may see what it asked for.
+            self.sender.add("access-control-allow-origin", origin.to_owned());
+            self.sender.add("access-control-expose-headers", "mcp-session-id, www-authenticate".into());
+            self.sender.add("vary", "origin".into());
+        }
+        let path = head.path();
+        if let Some(resource) = options.resource.as_ref().filter(|resource| resource.is_at(path) && head.method == "GET") {
+            self.wire.skip_body();
+            let json = OwnedJson::new(resource, Revision::LATEST).map_err(io::Error::other)?;
+            self.sender.json(200, json.as_raw().as_str().as_bytes(), &mut self.wire.out);
+            return Ok(());
+        }
+        if options.old_path.as_deref() == Some(path) {
+            return self.answer_old(&head).await;
+        }
+        if path != options.path {
+            return self.refuse(&Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"));
+        }
+        let verb = match self.shared.endpoint.admit(&head) {
+            Ok(verb) => verb,
+            Err(refused) => return self.refuse(&refused),
+        };
+        if verb == Verb::Options {
+            return self.preflight(&head);
+        }
+        let principal = match options.check(&head) {
+            Ok(principal) => principal.map(Arc::<str>::from),
+            Err(denied) => return self.deny(&denied),
+        };
+        let body = match self.wire.body(self.head, options.read_timeout).await? {
+            Next::Got(body) => body,
+            Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Next::Fault(fault) => return self.refuse(&fault_of(fault)),
+        };
+        let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
+        match self.shared.endpoint.route(&head, &messages) {
+            Route::Alone => self.alone(messages, principal, None).await,
+            Route::AloneAs(revision) => self.alone(messages, principal, Some(revision)).await,
+            Route::NewSession => self.open_session(&head, &body, principal).await,
+            Route::Session(id) => match self.shared.session(id, principal.as_deref()) {
+                Some(session) => self.post(&session, &head, &body).await,
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::Stream { session, after } => match self.shared.session(session, principal.as_deref()) {
+                Some(session) => {
+                    let hub = self.shared.app.hub();
+                    stream::serve(hub, options, self.wire, &session, after, self.sender).await
+                }
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::End(id) => match self.shared.session(id, principal.as_deref()) {
+                Some(session) => {
+                    self.shared.forget(session.id);
+                    session.end();
+                    self.sender.empty(204, &mut self.wire.out);
+                    Ok(())
+                }
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::Refused(refused) => self.refuse(&refused),
+            _ => self.preflight(&head),
+        }
+    }
+
+    /// A request that has no session.
+    async fn alone(self, messages: Messages<'_>, principal: Option<Arc<str>>, assumed: Option<Revision>) -> io::Result<()> {
+        let app = &*self.shared.app;
+        let peer = Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal);
+        if let Some(revision) = assumed {
+            peer.link.lock().server.assume_legacy(revision);
+        }
+        direct::serve(app, &self.shared.options, self.wire, &peer, Some(messages), self.sender).await
+    }
+
+    async fn open_session(self, head: &RequestHead<'_>, body: &[u8], principal: Option<Arc<str>>) -> io::Result<()> {
+        let shared = self.shared;
+        if shared.sessions().by_id.len() >= shared.options.max_sessions {
+            return self.refuse(&Refused::too_many());
+        }
+        let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
+        let opened = |sender: &mut Sender| {
+            if session.peer.link.lock().server.legacy_revision().is_none() {
+                return;
+            }
+            sender.add("mcp-session-id", session.id.as_str().to_owned());
+            let mut sessions = shared.sessions();
+            sessions.by_id.insert(session.id.as_str().to_owned(), Arc::clone(&session));
+            sessions.fresh.push(Arc::clone(&session));
+        };
+        post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, self.sender, opened).await
+    }
+
+    async fn post(self, session: &Session<F, N, S>, head: &RequestHead<'_>, body: &[u8]) -> io::Result<()> {
+        let shared = self.shared;
+        post::serve(&*shared.app, &shared.options, self.wire, session, head, body, self.sender, |_| {}).await
+    }
+
+    /// HTTP+SSE: a GET opens the stream, POSTs bring the messages.
+    async fn answer_old(self, head: &RequestHead<'_>) -> io::Result<()> {
+        let (shared, options) = (self.shared, &self.shared.options);
+        let principal = match options.check(head) {
+            Ok(principal) => principal.map(Arc::<str>::from),
+            Err(denied) => return self.deny(&denied),
+        };
+        match head.method {
+            "OPTIONS" => self.preflight(head),
+            "GET" if shared.old.len() >= options.max_sessions => self.refuse(&Refused::too_many()),
+            "GET" => {
+                let id = new_id()?;
+                let tx = TxBuffer::for_exchange(Vec::new(), shared.app.max_pending).events_only();
+                let peer = Arc::new(Peer::new(&*shared.app, tx, principal.clone()));
+                let _open = shared.old.open(id, Old { peer: Arc::clone(&peer), principal });
+                self.sender.begin_events(&mut self.wire.out);
+                let uri = endpoint(head.path(), id);
+                let mut event = vec![0; uri.len() + 64];
+                let len = Piece::Endpoint(&uri).write(&mut event).unwrap_or(0);
+                self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
+                direct::serve(&*shared.app, options, self.wire, &peer, None, self.sender).await
+            }
+            "POST" => {
+                let body = match self.wire.body(self.head, options.read_timeout).await? {
+                    Next::Got(body) => body,
+                    Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Next::Fault(fault) => return self.refuse(&fault_of(fault)),
+                };
+                let Some(peer) = shared.old.find(head.query(), principal.as_deref()) else {
+                    return self.refuse(&Refused::no_such_session());
+                };
+                let mut messages = Messages::new(Frame::Complete(&body));
+                let mut taken = Taken::default();
+                // There is always room soon, since somebody writes it out; where there is none, the client has to wait.
+                std::future::poll_fn(|cx| {
+                    peer.take_in(&shared.app, 0, &mut messages, &mut taken);
+                    if taken.is_all {
+                        return std::task::Poll::Ready(());
+                    }
+                    peer.link.wait(cx.waker());
+                    std::task::Poll::Pending
+                })
+                .await;
+                self.sender.empty(202, &mut self.wire.out);
+                Ok(())
+            }
+            _ => self.refuse(&Refused::new(405, ErrorCode::InvalidRequest, "This method is not served here")),
+        }
+    }
+
+    fn preflight(mut self, head: &RequestHead<'_>) -> io::Result<()> {
+        let allow = self.shared.endpoint.allow();
+        self.sender.add("allow", allow.into());
+        if head.fields.nth("origin", 0).is_some() {
+            self.sender.add("access-control-allow-methods", allow.into());
+            if let Only::Value(fields) = head.fields.only("access-control-request-headers") {
+                self.sender.add("access-control-allow-headers", fields.to_owned());
+            }
+            self.sender.add("access-control-max-age", "86400".into());
+        }
+        self.leave_body();
+        self.sender.empty(204, &mut self.wire.out);
+        Ok(())
+    }
+
+    fn deny(self, denied: &Denied) -> io::Result<()> {
+        let options = &self.shared.options;
+        self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
+        let message = if denied.status == 403 { "The token does not allow this" } else { "A valid token is needed" };
+        self.refuse(&Refused::new(denied.status, ErrorCode::InvalidRequest, message))
+    }
+
+    fn refuse(mut self, refused: &Refused<'_>) -> io::Result<()> {
+        if refused.status() == 405 {
+            self.sender.add("allow", self.shared.endpoint.allow().into());
+        }
+        self.leave_body();
+        refuse(refused, self.sender, &mut self.wire.out);
+        Ok(())
+    }
+
+    /// A body that nobody will read ends the connection, unless all of it is there.
+    fn leave_body(&mut self) {
+        if !self.wire.skip_body() {
+            self.sender.close();
+        }
+    }
+}
+
+fn refuse(refused: &Refused<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
+    let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+    if refused.write(&mut tx).is_ok() {
+        sender.take(&mut tx, true, out, |_| {});
+    }
+}
+
+fn fault_of(fault: Fault) -> Refused<'static> {
+    match fault.status() {
+        413 => Refused::too_large(),
+        status => Refused::new(status, ErrorCode::InvalidRequest, fault.reason()),
+    }
+}
+
+fn new_id() -> io::Result<SessionId> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(format!("there is no randomness to be had: {error}")))?;
+    Ok(SessionId::from_random(random))
+}

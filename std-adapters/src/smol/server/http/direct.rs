@@ -1,0 +1,107 @@
+//! A peer whose only connection this is: a request that stands alone, or the stream of an old client. It ends with the connection.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::{self, Poll};
+use std::time::Instant;
+
+use async_io::Timer;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::Messages;
+
+use super::super::app::App;
+use super::super::context::Context;
+use super::super::reply::{Failure, Reply};
+use super::options::Options;
+use super::peer::{Peer, Taken};
+use super::sender::Sender;
+use super::wire::Wire;
+
+/// Serves it until all is said, or until the client has gone away.
+///
+/// `messages` are those of the request; without any the stream ends only with the connection or the application.
+pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    options: &Options,
+    wire: &mut Wire<T>,
+    peer: &Peer<F, N, S>,
+    mut messages: Option<Messages<'_>>,
+    sender: &mut Sender,
+) -> io::Result<()>
+where
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let mut taken = Taken { is_all: messages.is_none(), has_fault: false };
+    let is_endless = messages.is_none();
+    let mut timer = Timer::never();
+    let served = poll_fn(|cx| {
+        peer.link.alarm.rise();
+        loop {
+            if let Some(messages) = &mut messages {
+                peer.take_in(app, 1, messages, &mut taken);
+            }
+            let mut moved = peer.round(app);
+            if wire.out.is_empty() {
+                let has_to_end = peer.work().is_over(is_endless);
+                let mut state = peer.link.lock();
+                let is_over = has_to_end || taken.is_all && !is_endless && state.server.in_flight() == 0;
+                let tx = &mut state.outlets.own().tx;
+                let had = !tx.pending().is_empty();
+                sender.take(tx, is_over && !had, &mut wire.out, |_| {});
+                if is_over && !had {
+                    sender.empty(if taken.has_fault { 400 } else { 202 }, &mut wire.out);
+                    if sender.is_open() {
+                        sender.end(&mut wire.out);
+                    }
+                }
+                moved |= had;
+                drop(state);
+                if had {
+                    peer.link.drained(0);
+                }
+            }
+            if let Poll::Ready(written) = wire.poll_write(cx) {
+                written?;
+                if sender.is_done() && wire.out.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if wire.poll_gone(cx) {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            moved |= poll_timer(&mut timer, cx, peer, wire.wrote_at + options.keep_alive);
+            if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {
+                let mut state = peer.link.lock();
+                if !state.outlets.own().tx.is_mid_frame() {
+                    sender.chunk(COMMENT, &mut wire.out);
+                    moved = true;
+                }
+            }
+            if !moved && peer.link.alarm.sleep(cx.waker()) {
+                return Poll::Pending;
+            }
+        }
+    });
+    served.await
+}
+
+/// Sets the timer to what is due next; whether it is.
+pub(super) fn poll_timer<F, const N: usize, const S: usize>(
+    timer: &mut Timer,
+    cx: &mut task::Context<'_>,
+    peer: &Peer<F, N, S>,
+    also: Instant,
+) -> bool {
+    let now = Instant::now();
+    let due = peer.link.lock().server.poll_timeout().and_then(|at| peer.link.real_time(at));
+    // What has passed waits for room, not for time.
+    let Some(due) = [due, Some(also)].into_iter().flatten().filter(|at| *at > now).min() else { return false };
+    timer.set_at(due);
+    Pin::new(timer).poll(cx).is_ready()
+}
+
+/// Says nothing.
+pub(super) const COMMENT: &[u8] = b":\n\n";

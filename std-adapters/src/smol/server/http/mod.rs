@@ -1,0 +1,19 @@
+//! The server over HTTP: connections, sessions, and what lies between them.
+
+mod auth;
+mod connection;
+mod direct;
+mod head;
+mod old;
+mod options;
+mod peer;
+mod post;
+mod sender;
+mod serve;
+mod session;
+mod stream;
+mod wire;
+
+pub use auth::{Credentials, Denied, ProtectedResource};
+pub use options::Options;
+pub use serve::serve;

@@ -1,0 +1,64 @@
+//! HTTP+SSE (2024-11-05): everything that the server says goes out on one stream, and what the client says comes in requests of their own.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::http::server::SessionId;
+
+use super::peer::Peer;
+
+/// The streams that are open.
+pub(super) struct OldStreams<F, const N: usize, const S: usize>(Mutex<HashMap<String, Old<F, N, S>>>);
+
+pub(super) struct Old<F, const N: usize, const S: usize> {
+    pub(super) peer: Arc<Peer<F, N, S>>,
+    pub(super) principal: Option<Arc<str>>,
+}
+
+impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
+    pub(super) fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// The peer that a message is for: the query says which.
+    pub(super) fn find(&self, query: Option<&str>, principal: Option<&str>) -> Option<Arc<Peer<F, N, S>>> {
+        let id = query?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))?;
+        let all = self.lock();
+        let old = all.get(id).filter(|old| old.principal.as_deref() == principal)?;
+        Some(Arc::clone(&old.peer))
+    }
+
+    /// Takes a stream in, for as long as the result lives.
+    pub(super) fn open(&self, id: SessionId, old: Old<F, N, S>) -> Open<'_, F, N, S> {
+        self.lock().insert(id.as_str().to_owned(), old);
+        Open { all: self, id }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Old<F, N, S>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) struct Open<'s, F, const N: usize, const S: usize> {
+    all: &'s OldStreams<F, N, S>,
+    id: SessionId,
+}
+
+impl<F, const N: usize, const S: usize> Drop for Open<'_, F, N, S> {
+    fn drop(&mut self) {
+        let old = self.all.lock().remove(self.id.as_str());
+        // Apart from the lock: handlers are dropped.
+        drop(old);
+    }
+}
+
+/// Where messages are to be sent.
+pub(super) fn endpoint(path: &str, id: SessionId) -> String {
+    format!("{path}?{PARAMETER}{}", id.as_str())
+}
+
+const PARAMETER: &str = "session=";

@@ -1,0 +1,140 @@
+//! How an application is served over HTTP.
+
+use std::time::Duration;
+
+use mcp_sansio::http::RequestHead;
+use mcp_sansio::http::server::Access;
+
+use super::auth::{Credentials, Denied, ProtectedResource};
+
+/// How an application is served over HTTP: where, to whom, and within which limits.
+pub struct Options {
+    pub(super) path: String,
+    pub(super) old_path: Option<String>,
+    pub(super) access: Access<'static>,
+    pub(super) has_sessions: bool,
+    pub(super) max_sessions: usize,
+    pub(super) idle_timeout: Duration,
+    pub(super) replay: usize,
+    pub(super) retry: Duration,
+    pub(super) keep_alive: Duration,
+    pub(super) read_timeout: Duration,
+    pub(super) authorize: Option<Box<Authorize>>,
+    pub(super) resource: Option<ProtectedResource>,
+}
+
+/// Says who a request comes from.
+pub(super) type Authorize = dyn Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync;
+
+impl Options {
+    /// The path `/mcp`, for clients on this machine.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            path: "/mcp".into(),
+            old_path: None,
+            access: Access::LOOPBACK,
+            has_sessions: true,
+            max_sessions: 1000,
+            idle_timeout: Duration::from_secs(30 * 60),
+            replay: 64 << 10,
+            retry: Duration::from_secs(1),
+            keep_alive: Duration::from_secs(15),
+            read_timeout: Duration::from_secs(30),
+            authorize: None,
+            resource: None,
+        }
+    }
+
+    /// Serves another path than `/mcp`.
+    #[must_use]
+    pub fn path(self, path: impl Into<String>) -> Self {
+        Self { path: path.into(), ..self }
+    }
+
+    /// Serves HTTP+SSE (2024-11-05) on this path as well: for clients that know nothing newer. Default: no.
+    #[must_use]
+    pub fn old_path(self, path: impl Into<String>) -> Self {
+        Self { old_path: Some(path.into()), ..self }
+    }
+
+    /// Which hosts and origins are accepted. Default: those of this machine.
+    #[must_use]
+    pub fn access(self, access: Access<'static>) -> Self {
+        Self { access, ..self }
+    }
+
+    /// Serves legacy clients without sessions: nothing is kept of them between two requests, so their handlers cannot ask, and they are told of no changes.
+    #[must_use]
+    pub fn without_sessions(self) -> Self {
+        Self { has_sessions: false, ..self }
+    }
+
+    /// How many sessions there may be; more are refused with 503. Default: 1000.
+    #[must_use]
+    pub fn max_sessions(self, max_sessions: usize) -> Self {
+        Self { max_sessions, ..self }
+    }
+
+    /// After how long a session ends in which nobody is connected and nothing is under way. Default: 30 minutes.
+    #[must_use]
+    pub fn idle_timeout(self, timeout: Duration) -> Self {
+        Self { idle_timeout: timeout, ..self }
+    }
+
+    /// How many bytes of events a session keeps for clients that have lost their connection. Default: 64 KiB.
+    #[must_use]
+    pub fn replay(self, bytes: usize) -> Self {
+        Self { replay: bytes, ..self }
+    }
+
+    /// How long a client is to wait before it connects again. Default: 1 s.
+    #[must_use]
+    pub fn retry(self, retry: Duration) -> Self {
+        Self { retry, ..self }
+    }
+
+    /// After how long a silence a stream of events is sent a comment, which keeps proxies from closing it and finds out whether the client is still there. Default: 15 s.
+    #[must_use]
+    pub fn keep_alive(self, interval: Duration) -> Self {
+        Self { keep_alive: interval, ..self }
+    }
+
+    /// How long a client may take to send a request, and to begin the next one. Default: 30 s.
+    #[must_use]
+    pub fn read_timeout(self, timeout: Duration) -> Self {
+        Self { read_timeout: timeout, ..self }
+    }
+
+    /// Is asked about each request: who sends it, or why it is denied. A session belongs to whoever opened it; to everybody else it does not exist.
+    ///
+    /// The name that it returns is what [`Context::principal`](super::super::Context::principal) says. Whether a token was made out for this server (its audience) is for this
+    /// function to check, too.
+    #[must_use]
+    pub fn authorize(self, check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static) -> Self {
+        Self { authorize: Some(Box::new(check)), ..self }
+    }
+
+    /// Tells clients where to get a token: served as RFC 9728 has it, and named where a request is denied.
+    #[must_use]
+    pub fn protected_resource(self, resource: ProtectedResource) -> Self {
+        Self { resource: Some(resource), ..self }
+    }
+
+    /// Who sends a request; nobody in particular where nothing checks it.
+    pub(super) fn check(&self, head: &RequestHead<'_>) -> Result<Option<String>, Denied> {
+        self.authorize.as_ref().map(|authorize| authorize(&Credentials::of(head))).transpose()
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("path", &self.path).field("access", &self.access).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,133 @@
+//! A POST into a session.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::Poll;
+
+use async_io::Timer;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::http::RequestHead;
+use mcp_sansio::http::server::Refused;
+use mcp_sansio::{Frame, Messages};
+
+use super::super::app::App;
+use super::super::context::Context;
+use super::super::reply::{Failure, Reply};
+use super::direct::COMMENT;
+use super::options::Options;
+use super::peer::Taken;
+use super::sender::Sender;
+use super::session::Session;
+use super::wire::Wire;
+
+/// Takes the body in and writes what answers it. `opened` is called when the messages have been taken in and before anything is written.
+#[allow(clippy::too_many_arguments)] // what a request consists of
+pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    options: &Options,
+    wire: &mut Wire<T>,
+    session: &Session<F, N, S>,
+    head: &RequestHead<'_>,
+    body: &[u8],
+    sender: &mut Sender,
+    opened: impl FnOnce(&mut Sender),
+) -> io::Result<()>
+where
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let exchange = session.open_exchange(app.max_pending, options);
+    let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
+    let attached = Attached { session, exchange: exchange.get() };
+    let mut taken = Taken::default();
+    session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
+    opened(sender);
+    let mut timer = Timer::never();
+    let served = poll_fn(|cx| {
+        loop {
+            session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
+            let mut moved = false;
+            if wire.out.is_empty() {
+                moved = attached.take(taken, sender, &mut wire.out, cx.waker().clone());
+            }
+            if let Poll::Ready(written) = wire.poll_write(cx) {
+                written?;
+                if sender.is_done() && wire.out.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if wire.poll_gone(cx) {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            timer.set_at(wire.wrote_at + options.keep_alive);
+            if Pin::new(&mut timer).poll(cx).is_ready() && sender.is_open() && wire.out.is_empty() && attached.is_between_events()
+            {
+                sender.chunk(COMMENT, &mut wire.out);
+                moved = true;
+            }
+            if !moved {
+                return Poll::Pending;
+            }
+        }
+    });
+    served.await
+}
+
+/// The connection of an exchange, for as long as there is one.
+struct Attached<'s, F, const N: usize, const S: usize> {
+    session: &'s Session<F, N, S>,
+    exchange: u32,
+}
+
+impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
+    /// Moves what there is. `true` when it was anything.
+    fn take(&self, taken: Taken, sender: &mut Sender, out: &mut Vec<u8>, waker: std::task::Waker) -> bool {
+        let link = &self.session.peer.link;
+        let mut state = link.lock();
+        let mut streams = self.session.streams();
+        let streams = &mut *streams;
+        let line = streams.lines.get_mut(&self.exchange).filter(|line| !line.is_detached);
+        let Some(line) = line else {
+            // The session has ended, or the stream is read on another connection.
+            let mut tx = mcp_sansio::TxBuffer::for_exchange(Vec::new(), 1024);
+            if !sender.is_open() && Refused::no_such_session().write(&mut tx).is_ok() {
+                sender.take(&mut tx, true, out, |_| {});
+            }
+            sender.end(out);
+            return true;
+        };
+        let is_over = taken.is_all && state.server.in_flight_of(self.exchange) == 0;
+        let outlet = state.outlets.at(self.exchange);
+        let had = !outlet.tx.pending().is_empty();
+        let is_blocked = outlet.is_blocked();
+        let replay = &mut streams.replay;
+        sender.take(&mut outlet.tx, is_over, out, |events| replay.record(&mut line.recording, events));
+        if is_over && outlet.tx.reply().is_none() {
+            sender.empty(if taken.has_fault { 400 } else { 202 }, out);
+        }
+        if sender.is_done() {
+            return true;
+        }
+        line.waker = Some(waker);
+        if is_blocked {
+            state.touch();
+        }
+        drop(state);
+        if had {
+            link.drained(self.exchange);
+        }
+        had
+    }
+
+    fn is_between_events(&self) -> bool {
+        !self.session.peer.link.lock().outlets.at(self.exchange).tx.is_mid_frame()
+    }
+}
+
+impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
+    fn drop(&mut self) {
+        self.session.leave_exchange(self.exchange);
+    }
+}

@@ -1,0 +1,159 @@
+//! From the buffer of an exchange to the response that it becomes.
+
+use mcp_sansio::TxBuffer;
+use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK};
+use mcp_sansio::http::server::{Body, Reply};
+
+/// One response, as far as it has been written.
+pub(super) struct Sender {
+    stage: Stage,
+    is_http_1_0: bool,
+    keeps_alive: bool,
+    fields: Vec<(&'static str, String)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Head,
+    Chunks,
+    UntilClose,
+    Done,
+}
+
+impl Sender {
+    pub(super) fn new(is_http_1_0: bool, keeps_alive: bool, fields: Vec<(&'static str, String)>) -> Self {
+        Self { stage: Stage::Head, is_http_1_0, keeps_alive, fields }
+    }
+
+    pub(super) fn add(&mut self, name: &'static str, value: String) {
+        self.fields.push((name, value));
+    }
+
+    /// Nothing will be read behind this request.
+    pub(super) fn close(&mut self) {
+        self.keeps_alive = false;
+    }
+
+    /// Whether all of the response has been written.
+    pub(super) fn is_done(&self) -> bool {
+        self.stage == Stage::Done
+    }
+
+    /// Whether a head has been written, and no end.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Chunks | Stage::UntilClose)
+    }
+
+    /// Whether the connection can be used for another response behind this one.
+    pub(super) fn keeps_alive(&self) -> bool {
+        self.keeps_alive && self.stage == Stage::Done
+    }
+
+    /// Moves what the exchange has written; `is_over` when nothing more will come. `taken` is shown what leaves as events.
+    pub(super) fn take(&mut self, tx: &mut TxBuffer<Vec<u8>>, is_over: bool, out: &mut Vec<u8>, mut taken: impl FnMut(&[u8])) {
+        if self.stage == Stage::Head {
+            let Some(reply) = tx.reply() else { return };
+            if reply.body == Body::Json && !tx.is_mid_frame() && !tx.is_cut() {
+                self.head(reply, Some(tx.pending().len()), out);
+                out.extend_from_slice(tx.pending());
+                tx.advance(usize::MAX);
+                self.stage = Stage::Done;
+                return;
+            }
+            if tx.pending().is_empty() {
+                return;
+            }
+            self.head(reply, None, out);
+        }
+        if tx.reply().is_some_and(|reply| reply.body == Body::Events) {
+            taken(tx.pending());
+        }
+        self.chunk(tx.pending(), out);
+        tx.advance(usize::MAX);
+        if tx.is_cut() {
+            // Without an end, so that the client sees that it is none.
+            self.keeps_alive = false;
+            self.stage = Stage::Done;
+        } else if is_over && !tx.is_mid_frame() {
+            self.end(out);
+        }
+    }
+
+    /// Begins a stream of events before there is any.
+    pub(super) fn begin_events(&mut self, out: &mut Vec<u8>) {
+        if self.stage == Stage::Head {
+            self.head(Reply::EVENTS, None, out);
+        }
+    }
+
+    /// Answers with a status and nothing else.
+    pub(super) fn empty(&mut self, status: u16, out: &mut Vec<u8>) {
+        if self.stage == Stage::Head {
+            self.head(Reply::empty(status), Some(0), out);
+            self.stage = Stage::Done;
+        }
+    }
+
+    /// Answers with a body that is known.
+    pub(super) fn json(&mut self, status: u16, body: &[u8], out: &mut Vec<u8>) {
+        if self.stage == Stage::Head {
+            self.head(Reply { status, body: Body::Json }, Some(body.len()), out);
+            out.extend_from_slice(body);
+            self.stage = Stage::Done;
+        }
+    }
+
+    /// A part of a body whose length is not known.
+    pub(super) fn chunk(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.stage == Stage::Chunks {
+            out.extend_from_slice(Chunk::new(bytes.len()).as_bytes());
+            out.extend_from_slice(bytes);
+            out.extend_from_slice(Chunk::END);
+        } else if self.stage == Stage::UntilClose {
+            out.extend_from_slice(bytes);
+        }
+    }
+
+    /// Ends such a body.
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        if self.stage == Stage::Chunks {
+            out.extend_from_slice(LAST_CHUNK);
+        }
+        self.stage = Stage::Done;
+    }
+
+    fn head(&mut self, reply: Reply, length: Option<usize>, out: &mut Vec<u8>) {
+        let (length, stage) = match length {
+            _ if reply.status == 204 => (BodyLength::Absent, Stage::Done),
+            Some(length) => (BodyLength::Known(length as u64), Stage::Done),
+            None if self.is_http_1_0 => (BodyLength::UntilClose, Stage::UntilClose),
+            None => (BodyLength::Chunked, Stage::Chunks),
+        };
+        self.stage = stage;
+        self.keeps_alive &= stage != Stage::UntilClose;
+        let connection = match (self.keeps_alive, self.is_http_1_0) {
+            (false, _) => Some("close"),
+            (true, true) => Some("keep-alive"),
+            (true, false) => None,
+        };
+        let start = out.len();
+        let room = 1024 + self.fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();
+        out.resize(start + room, 0);
+        let mut writer = HeadWriter::response(out.get_mut(start..).unwrap_or_default(), reply.status);
+        for (name, value) in reply.fields() {
+            writer = writer.field(name, value);
+        }
+        for (name, value) in &self.fields {
+            writer = writer.field(name, value);
+        }
+        if let Some(connection) = connection {
+            writer = writer.field("connection", connection);
+        }
+        // Nothing goes into it that could fail: what clients have sent is checked before it is repeated.
+        let written = writer.finish(length).unwrap_or(0);
+        out.truncate(start + written);
+    }
+}

@@ -1,0 +1,72 @@
+//! Everybody who connects.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::ops::Deref;
+use std::task::Poll;
+
+use super::super::app::App;
+use super::super::context::Context;
+use super::super::listener::{Listener, accept_stream};
+use super::super::reply::{Failure, Reply};
+use super::super::tasks::Tasks;
+use super::connection::{self, Shared};
+use super::options::Options;
+
+/// Serves an application over HTTP to everybody who connects, in this one future. It ends when the application [shuts down](super::super::Hub::shut_down), after the last
+/// connection has.
+///
+/// # Errors
+/// Of the operating system, while it accepts connections; no lack of resources, as long as there are connections that may end.
+pub async fn serve<A, H, L, F, const N: usize, const S: usize>(app: A, listener: L, options: Options) -> io::Result<()>
+where
+    A: Deref<Target = App<H, N, S>>,
+    H: Fn(Context<N, S>) -> F,
+    L: Listener,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let shared = &Shared::new(app, options);
+    let mut connections = Tasks::new();
+    let mut sessions = Tasks::new();
+    // A task as well, so that the listener is only asked when it has something to say.
+    let mut door = Tasks::new();
+    door.insert((), accept_stream(&shared.app, &listener));
+    poll_fn(|cx| {
+        for _ in 0..TURNS {
+            let opened = door.poll_next(cx);
+            let mut is_still = opened.is_pending();
+            match opened {
+                Poll::Ready(Some(((), Err(error)))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(((), Ok(Some(stream))))) => {
+                    connections.insert((), connection::serve(shared, stream));
+                    door.insert((), accept_stream(&shared.app, &listener));
+                }
+                _ => {}
+            }
+            // How a connection ended is of no interest to the others.
+            is_still &= connections.poll_next(cx).is_pending();
+            for session in shared.fresh() {
+                let id = session.id;
+                sessions.insert(id, async move { session.drive(&shared.app, &shared.options).await });
+                is_still = false;
+            }
+            let driven = sessions.poll_next(cx);
+            is_still &= driven.is_pending();
+            if let Poll::Ready(Some((id, ()))) = driven {
+                shared.forget(id);
+            }
+            if door.is_empty() && connections.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            if is_still {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+/// How many connections are looked after before others of the same thread have their turn.
+const TURNS: usize = 64;

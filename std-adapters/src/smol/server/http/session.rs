@@ -1,0 +1,225 @@
+//! A session of a legacy client: what outlives the connections that its messages come on.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+use async_io::Timer;
+use mcp_sansio::http::server::{Body, Cursor, EventId, Recording, Replay, SessionId};
+use mcp_sansio::{Revision, TxBuffer};
+
+use super::super::app::App;
+use super::super::context::Context;
+use super::super::reply::{Failure, Reply};
+use super::direct::poll_timer;
+use super::options::Options;
+use super::peer::Peer;
+
+pub(super) struct Session<F, const N: usize, const S: usize> {
+    pub(super) id: SessionId,
+    pub(super) principal: Option<Arc<str>>,
+    pub(super) peer: Peer<F, N, S>,
+    streams: Mutex<Streams>,
+}
+
+/// The session's streams: one for each exchange that is open, and its own, whose number is 0.
+pub(super) struct Streams {
+    pub(super) replay: Replay<Vec<u8>>,
+    pub(super) lines: BTreeMap<u32, Line>,
+    own: Recording,
+    /// How much of the session's own stream has been sent.
+    pub(super) own_cursor: Cursor,
+    /// Which of those that wanted the session's own stream came last.
+    pub(super) holder: u64,
+    /// Those that wait for something to be recorded.
+    pub(super) readers: Vec<Waker>,
+    /// Connections.
+    pub(super) attached: usize,
+    /// When something happened last.
+    active: Instant,
+    exchanges: u32,
+    pub(super) is_over: bool,
+}
+
+/// The stream of an exchange.
+pub(super) struct Line {
+    pub(super) recording: Recording,
+    /// Whether its connection is gone: what comes is only recorded.
+    pub(super) is_detached: bool,
+    pub(super) waker: Option<Waker>,
+}
+
+impl<F, const N: usize, const S: usize> Session<F, N, S> {
+    pub(super) fn new<H>(app: &App<H, N, S>, options: &Options, id: SessionId, principal: Option<Arc<str>>) -> Self {
+        let replay = Replay::new(vec![0; options.replay]);
+        let streams = Streams {
+            own_cursor: replay.of_stream(0),
+            replay,
+            lines: BTreeMap::new(),
+            own: Recording::new(0),
+            holder: 0,
+            readers: Vec::new(),
+            attached: 0,
+            active: Instant::now(),
+            exchanges: 0,
+            is_over: false,
+        };
+        let tx = TxBuffer::for_exchange(Vec::new(), app.max_pending).numbered(0);
+        Self { id, peer: Peer::new(app, tx, principal.clone()), principal, streams: Mutex::new(streams) }
+    }
+
+    /// Never taken before that of the link, where both are.
+    pub(super) fn streams(&self) -> MutexGuard<'_, Streams> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new exchange.
+    pub(super) fn open_exchange(&self, max_pending: usize, options: &Options) -> NonZeroU32 {
+        let mut state = self.peer.link.lock();
+        let mut streams = self.streams();
+        // Four billion requests later the first ones have long been answered.
+        streams.exchanges = streams.exchanges.checked_add(1).unwrap_or(1);
+        let exchange = NonZeroU32::new(streams.exchanges).unwrap_or(NonZeroU32::MIN);
+        let key = exchange.get();
+        let tx = TxBuffer::for_exchange(Vec::new(), max_pending);
+        let tx = match state.server.legacy_revision() {
+            Some(Revision::V2025_11_25) => tx.primed(key, options.retry),
+            _ => tx.numbered(key),
+        };
+        state.outlets.open(key, tx);
+        streams.lines.insert(key, Line { recording: Recording::new(key), is_detached: false, waker: None });
+        exchange
+    }
+
+    /// Its connection is gone, or has written all of it.
+    pub(super) fn leave_exchange(&self, exchange: u32) {
+        let state = self.peer.link.lock();
+        let mut streams = self.streams();
+        streams.active = Instant::now();
+        if let Some(line) = streams.lines.get_mut(&exchange) {
+            (line.is_detached, line.waker) = (true, None);
+        }
+        // Whoever drives it removes what is over.
+        state.touch();
+    }
+
+    /// A client that has lost a stream takes it up again.
+    pub(super) fn resume(&self, after: EventId) -> Option<Cursor> {
+        let mut streams = self.streams();
+        let cursor = streams.replay.after(after);
+        let is_known = after.stream == 0 || streams.lines.contains_key(&after.stream) || streams.replay.has_stream(after.stream);
+        if let Some(line) = streams.lines.get_mut(&after.stream) {
+            line.is_detached = true;
+            if let Some(waker) = line.waker.take() {
+                waker.wake();
+            }
+        }
+        is_known.then_some(cursor)
+    }
+
+    /// Ends it: what is under way is dropped.
+    pub(super) fn end(&self) {
+        let mut streams = self.streams();
+        streams.is_over = true;
+        let lines = std::mem::take(&mut streams.lines);
+        let wakers: Vec<Waker> = lines.into_values().filter_map(|line| line.waker).chain(streams.readers.drain(..)).collect();
+        drop(streams);
+        wakers.into_iter().for_each(Waker::wake);
+        self.peer.close();
+        self.peer.link.alarm.touch();
+    }
+
+    /// Records what has no connection, and wakes the connections of what has. `true` when anything moved.
+    fn distribute(&self) -> bool {
+        let mut state = self.peer.link.lock();
+        let mut streams = self.streams();
+        let streams = &mut *streams;
+        let mut moved = false;
+        let tx = &mut state.outlets.own().tx;
+        if !tx.pending().is_empty() {
+            streams.replay.record(&mut streams.own, tx.pending());
+            tx.advance(usize::MAX);
+            moved = true;
+        }
+        let state = &mut *state;
+        streams.lines.retain(|key, line| {
+            let is_open = state.server.in_flight_of(*key) > 0;
+            let outlet = state.outlets.at(*key);
+            let has_more = !outlet.tx.pending().is_empty();
+            if line.is_detached {
+                if has_more && outlet.tx.reply().is_some_and(|reply| reply.body == Body::Events) {
+                    streams.replay.record(&mut line.recording, outlet.tx.pending());
+                }
+                moved |= has_more;
+                outlet.tx.advance(usize::MAX);
+                let is_over = !is_open && !outlet.tx.is_mid_frame();
+                if is_over {
+                    state.outlets.close(*key);
+                    moved = true;
+                }
+                return !is_over;
+            }
+            if (has_more || !is_open)
+                && let Some(waker) = line.waker.take()
+            {
+                waker.wake();
+            }
+            true
+        });
+        if moved {
+            streams.readers.drain(..).for_each(Waker::wake);
+        }
+        moved
+    }
+
+    /// When it has been of no use for too long.
+    fn ends_at(&self, options: &Options) -> Option<Instant> {
+        let is_used = self.peer.link.lock().server.in_flight() > 0;
+        let streams = self.streams();
+        if is_used || streams.attached > 0 || !streams.lines.is_empty() {
+            None
+        } else {
+            streams.active.checked_add(options.idle_timeout)
+        }
+    }
+}
+
+impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize> Session<F, N, S> {
+    /// Has its handlers go on, and time pass, until it ends.
+    pub(super) async fn drive<H>(&self, app: &App<H, N, S>, options: &Options)
+    where
+        H: Fn(Context<N, S>) -> F,
+    {
+        let mut timer = Timer::never();
+        poll_fn(|cx| {
+            self.peer.link.alarm.rise();
+            loop {
+                let mut moved = self.peer.round(app) | self.distribute();
+                let is_closing = app.hub().is_shutting_down();
+                let is_done = {
+                    let work = self.peer.work();
+                    work.is_unresponsive || is_closing && work.is_idle(&self.peer.link)
+                };
+                let ends_at = self.ends_at(options);
+                if is_done || ends_at.is_some_and(|at| at <= Instant::now()) {
+                    self.end();
+                }
+                if self.streams().is_over {
+                    return Poll::Ready(());
+                }
+                if is_closing {
+                    self.streams().readers.drain(..).for_each(Waker::wake);
+                }
+                let far = Instant::now() + options.idle_timeout;
+                moved |= poll_timer(&mut timer, cx, &self.peer, ends_at.unwrap_or(far));
+                if !moved && self.peer.link.alarm.sleep(cx.waker()) {
+                    return Poll::Pending;
+                }
+            }
+        })
+        .await;
+    }
+}

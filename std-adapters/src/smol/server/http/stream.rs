@@ -1,0 +1,129 @@
+//! A GET: a session's own stream, or one that was lost.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::task::Poll;
+
+use async_io::Timer;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::Revision;
+use mcp_sansio::http::server::EventId;
+use mcp_sansio::http::sse::Piece;
+
+use super::super::hub::Hub;
+use super::direct::COMMENT;
+use super::options::Options;
+use super::sender::Sender;
+use super::session::Session;
+use super::wire::Wire;
+
+/// Writes events until the stream is over, somebody else takes it, or the client has gone away.
+pub(super) async fn serve<T, F, const N: usize, const S: usize>(
+    hub: &Hub,
+    options: &Options,
+    wire: &mut Wire<T>,
+    session: &Session<F, N, S>,
+    after: Option<EventId>,
+    sender: &mut Sender,
+) -> io::Result<()>
+where
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let resumed = after.and_then(|after| Some((after.stream, session.resume(after)?)));
+    let _attached = Attached::new(session);
+    let (stream, mut cursor, holder) = {
+        let mut streams = session.streams();
+        let (stream, cursor) = resumed.unwrap_or((0, streams.own_cursor));
+        if stream == 0 {
+            streams.holder += 1;
+            // Who had it before ends.
+            streams.readers.drain(..).for_each(std::task::Waker::wake);
+        }
+        (stream, cursor, streams.holder)
+    };
+    sender.begin_events(&mut wire.out);
+    let mut timer = Timer::never();
+    let served = poll_fn(|cx| {
+        loop {
+            let mut moved = false;
+            if wire.out.is_empty() && !sender.is_done() {
+                let mut streams = session.streams();
+                let is_early = (stream == 0 && streams.holder != holder || hub.is_shutting_down()) && !cursor.is_inside();
+                if is_early || streams.is_over {
+                    drop(streams);
+                    let revision = session.peer.link.lock().server.legacy_revision();
+                    let mut piece = [0; 32];
+                    let retry = Piece::Retry(u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX)).write(&mut piece);
+                    if let (true, Some(len), Some(Revision::V2025_11_25)) = (is_early, retry, revision) {
+                        sender.chunk(piece.get(..len).unwrap_or_default(), &mut wire.out);
+                    }
+                    sender.end(&mut wire.out);
+                    moved = true;
+                } else {
+                    while wire.out.len() < MOST {
+                        match streams.replay.next(&mut cursor) {
+                            Ok(Some((one, other))) => {
+                                sender.chunk(one, &mut wire.out);
+                                sender.chunk(other, &mut wire.out);
+                                moved = true;
+                            }
+                            // What answers a request ends with it.
+                            Ok(None) => {
+                                if stream != 0 && !streams.lines.contains_key(&stream) {
+                                    sender.end(&mut wire.out);
+                                    moved = true;
+                                }
+                                break;
+                            }
+                            Err(_) => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+                        }
+                    }
+                    if stream == 0 {
+                        streams.own_cursor = cursor;
+                    }
+                    streams.readers.push(cx.waker().clone());
+                }
+            }
+            if let Poll::Ready(written) = wire.poll_write(cx) {
+                written?;
+                if sender.is_done() && wire.out.is_empty() {
+                    return Poll::Ready(Ok(()));
+                }
+            }
+            if wire.poll_gone(cx) {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            timer.set_at(wire.wrote_at + options.keep_alive);
+            if Pin::new(&mut timer).poll(cx).is_ready() && wire.out.is_empty() && !cursor.is_inside() {
+                sender.chunk(COMMENT, &mut wire.out);
+                moved = true;
+            }
+            if !moved {
+                return Poll::Pending;
+            }
+        }
+    });
+    served.await
+}
+
+/// A connection that a session has, for as long as it has it.
+struct Attached<'s, F, const N: usize, const S: usize>(&'s Session<F, N, S>);
+
+impl<'s, F, const N: usize, const S: usize> Attached<'s, F, N, S> {
+    fn new(session: &'s Session<F, N, S>) -> Self {
+        session.streams().attached += 1;
+        Self(session)
+    }
+}
+
+impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
+    fn drop(&mut self) {
+        self.0.streams().attached -= 1;
+        // Counted as an event.
+        self.0.leave_exchange(0);
+    }
+}
+
+/// How much is written at once.
+const MOST: usize = 64 << 10;

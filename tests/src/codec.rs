@@ -1,0 +1,165 @@
+//! HTTP/1.1 as the codec reads it, written down so that two readings can be compared.
+
+use mcp_sansio::Storage;
+use mcp_sansio::http::codec::{Fault, Part, RequestReader, ResponseReader};
+
+/// A message, or how far it came.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Message {
+    /// The first line, without the version, and what else the head says.
+    pub head: String,
+    /// The fields, in order.
+    pub fields: Vec<(String, Vec<u8>)>,
+    /// The body so far.
+    pub body: Vec<u8>,
+    /// Whether it has ended.
+    pub complete: bool,
+}
+
+/// What was read of a connection.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Read {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// Why it went no further.
+    pub fault: Option<Fault>,
+    /// Whether its end was a good one.
+    pub good_end: bool,
+}
+
+impl Read {
+    /// Only what is complete.
+    #[must_use]
+    pub fn complete(&self) -> Vec<&Message> {
+        self.messages.iter().filter(|message| message.complete).collect()
+    }
+}
+
+/// Reads the requests of a connection that come in pieces of these sizes, over and over.
+pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &[usize]) -> Read {
+    let mut read = Read::default();
+    let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
+    loop {
+        match reader.next_part() {
+            Ok(Some(Part::Head(head))) => {
+                let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
+                let fields = head.fields.iter().map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+                let line = format!("{} {} {facts:?}", head.method, head.target);
+                read.messages.push(Message { head: line, fields, ..Message::default() });
+            }
+            Ok(Some(Part::Body(piece))) => read.messages.last_mut().expect("a head comes first").body.extend(piece),
+            Ok(Some(Part::End)) => {
+                read.messages.last_mut().expect("a head comes first").complete = true;
+                if !reader.next_request() {
+                    assert!(!reader.keeps_alive());
+                    read.good_end = true;
+                    return read;
+                }
+            }
+            Err(fault) => {
+                assert_eq!(reader.next_part().err(), Some(fault), "it stays so");
+                assert!(!reader.keeps_alive() && !reader.next_request());
+                read.fault = Some(fault);
+                return read;
+            }
+            Ok(None) if rest.is_empty() => {
+                read.good_end = reader.is_between_requests();
+                return read;
+            }
+            Ok(None) => {
+                let n = fill(reader.spare(), &mut rest, &mut sizes);
+                reader.commit(n);
+            }
+        }
+    }
+}
+
+/// Reads the responses to requests with these methods, and whatever else is on the connection, up to its end.
+pub fn responses<S: Storage>(mut reader: ResponseReader<S>, methods: &[&str], bytes: &[u8], sizes: &[usize]) -> Read {
+    let mut read = Read::default();
+    let (mut rest, mut sizes, mut methods) = (bytes, sizes.iter().cycle(), methods.iter());
+    let mut ended = false;
+    if !methods.next().is_some_and(|method| reader.expect(method)) {
+        return read;
+    }
+    loop {
+        match reader.next_part() {
+            Ok(Some(Part::Head(head))) => {
+                let fields = head.fields.iter().map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+                let line = format!("{} {:?}", head.status, head.content_length);
+                read.messages.push(Message { head: line, fields, ..Message::default() });
+            }
+            Ok(Some(Part::Body(piece))) => read.messages.last_mut().expect("a head comes first").body.extend(piece),
+            Ok(Some(Part::End)) => {
+                read.messages.last_mut().expect("a head comes first").complete = true;
+                // What the server has sent ahead was not asked for.
+                if !methods.next().is_some_and(|method| reader.expect(method)) {
+                    read.good_end = true;
+                    return read;
+                }
+            }
+            Err(fault) => {
+                assert_eq!(reader.next_part().err(), Some(fault), "it stays so");
+                read.fault = Some(fault);
+                return read;
+            }
+            Ok(None) if rest.is_empty() && !ended => {
+                ended = true;
+                match reader.end_of_input() {
+                    Ok(true) => {}
+                    Ok(false) => return read,
+                    Err(fault) => {
+                        read.fault = Some(fault);
+                        return read;
+                    }
+                }
+            }
+            Ok(None) if rest.is_empty() => return read,
+            Ok(None) => {
+                let n = fill(reader.spare(), &mut rest, &mut sizes);
+                reader.commit(n);
+            }
+        }
+    }
+}
+
+/// Any bytes: nothing panics, and chunking changes nothing. The first byte chooses the sizes of the pieces.
+pub fn survives(data: &[u8]) {
+    let Some((first, bytes)) = data.split_first() else { return };
+    let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
+    let all = [usize::MAX];
+    let whole = requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, &all);
+    for sizes in [&sizes[..], &[1]] {
+        let pieces = requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, sizes);
+        same(&whole, &pieces);
+        let _ = requests(RequestReader::new([0; 64]), bytes, sizes);
+    }
+    for methods in [&["POST", "GET", "GET"][..], &["HEAD", "POST"]] {
+        let whole = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, &all);
+        for sizes in [&sizes[..], &[1]] {
+            // Whether a connection can be used again depends on whether more than the response has come already.
+            let pieces = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, sizes);
+            let both = whole.messages.len().min(pieces.messages.len());
+            assert_eq!(whole.messages[..both.min(1)], pieces.messages[..both.min(1)]);
+            let _ = responses(ResponseReader::new([0; 64]), methods, bytes, sizes);
+        }
+    }
+}
+
+/// What was read before a fault may differ in how much of a broken message was lent, and nothing else may.
+fn same(whole: &Read, pieces: &Read) {
+    assert_eq!((whole.fault.map(Fault::status), whole.good_end), (pieces.fault.map(Fault::status), pieces.good_end));
+    assert_eq!(whole.complete(), pieces.complete());
+    if whole.fault.is_none() {
+        assert_eq!(whole, pieces);
+    }
+}
+
+fn fill<'s>(spare: &mut [u8], rest: &mut &[u8], sizes: &mut impl Iterator<Item = &'s usize>) -> usize {
+    assert!(!spare.is_empty(), "more is wanted, and there is no room for it");
+    let n = sizes.next().copied().unwrap_or(1).min(spare.len()).min(rest.len());
+    let (now, later) = rest.split_at(n);
+    spare[..n].copy_from_slice(now);
+    *rest = later;
+    n
+}

@@ -1,0 +1,410 @@
+//! The HTTP/1.1 codec: every split point, every cut, and every shape that two parsers could read differently.
+
+use mcp_sansio::SendError;
+use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, RequestReader, ResponseReader};
+use mcp_sansio_tests::codec::{Read, requests, responses, survives};
+
+const ALL: &[usize] = &[usize::MAX];
+
+fn read_requests(bytes: &str, sizes: &[usize]) -> Read {
+    requests(RequestReader::with_limit(Vec::new(), 4096), bytes.as_bytes(), sizes)
+}
+
+fn read_responses(methods: &[&str], bytes: &str, sizes: &[usize]) -> Read {
+    responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes.as_bytes(), sizes)
+}
+
+/// Requests, and for each that is in them its head and its body.
+const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
+    ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", &[("GET / (false, false, None)", "")]),
+    ("GET /a?b=c HTTP/1.0\r\n\r\n", &[("GET /a?b=c (true, false, None)", "")]),
+    ("POST /mcp HTTP/1.1\r\nHost: a:80\r\nContent-Length: 5\r\n\r\nhello", &[("POST /mcp (false, false, Some(5))", "hello")]),
+    ("POST / HTTP/1.1\r\nhost:\r\ncontent-length:   0  \r\n\r\n", &[("POST / (false, false, Some(0))", "")]),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n6;x=\"y\"\r\n world\r\n0\r\n\r\n",
+        &[("POST / (false, false, None)", "hello world")],
+    ),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0000A\r\n0123456789\r\n000\r\nX-Sum: 1\r\nY:\r\n\r\n",
+        &[("POST / (false, false, None)", "0123456789")],
+    ),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\nok",
+        &[("POST / (false, true, Some(2))", "ok")],
+    ),
+    // Sent ahead.
+    (
+        "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n",
+        &[("POST /1 (false, false, Some(1))", "1"), ("POST /2 (false, false, None)", "2"), ("GET /3 (false, false, None)", "")],
+    ),
+    // What stands behind the last request is none.
+    (
+        "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n",
+        &[("GET /1 (false, false, None)", "")],
+    ),
+    ("GET /1 HTTP/1.0\r\n\r\nGET /2 HTTP/1.0\r\n\r\n", &[("GET /1 (true, false, None)", "")]),
+    (
+        "GET /1 HTTP/1.0\r\nConnection: x, Keep-Alive\r\n\r\nHEAD /2 HTTP/1.0\r\n\r\n",
+        &[("GET /1 (true, false, None)", ""), ("HEAD /2 (true, false, None)", "")],
+    ),
+    ("\r\n\r\nDELETE * HTTP/1.1\r\nHost: [::1]:8080\r\nX: caf\u{e9}\t\r\n\r\n", &[("DELETE * (false, false, None)", "")]),
+];
+
+#[test]
+fn requests_mean_the_same_at_every_split_point() {
+    for (bytes, expected) in REQUESTS {
+        let whole = read_requests(bytes, ALL);
+        let seen: Vec<_> =
+            whole.messages.iter().map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap())).collect();
+        assert_eq!(seen, expected, "{bytes:?}");
+        assert!(whole.good_end && whole.fault.is_none() && whole.messages.iter().all(|message| message.complete), "{bytes:?}");
+        for split in 1..bytes.len() {
+            assert_eq!(read_requests(bytes, &[split, usize::MAX]), whole, "{bytes:?} {split}");
+            assert_eq!(read_requests(bytes, &[split]), whole, "{bytes:?} {split}");
+        }
+    }
+    // All that goes on, on one connection.
+    let all: String = REQUESTS
+        .iter()
+        .filter(|(bytes, _)| !bytes.contains("1.0") && !bytes.contains("close"))
+        .map(|(bytes, _)| *bytes)
+        .collect();
+    let whole = read_requests(&all, ALL);
+    assert_eq!(whole.messages.len(), 10);
+    for size in [1, 2, 3, 7, 64, 1000] {
+        assert_eq!(read_requests(&all, &[size]), whole);
+        assert_eq!(requests(RequestReader::new([0; 128]), all.as_bytes(), &[size]), whole);
+    }
+}
+
+#[test]
+fn a_request_that_is_cut_off_anywhere_is_none() {
+    for (bytes, _) in REQUESTS {
+        let whole = read_requests(bytes, ALL);
+        for cut in (0..bytes.len()).filter(|cut| bytes.is_char_boundary(*cut)) {
+            let read = read_requests(&bytes[..cut], ALL);
+            assert_eq!(read.fault, None, "{bytes:?} {cut}");
+            let complete = read.complete();
+            assert!(complete.iter().zip(&whole.messages).all(|(read, whole)| *read == whole), "{bytes:?} {cut}");
+            // It is either nothing at all that is missing, or the end is seen not to be a good one.
+            if read.good_end {
+                assert_eq!(complete.len(), read.messages.len(), "{bytes:?} {cut}");
+            }
+        }
+    }
+}
+
+/// What is refused, and how.
+const REFUSED: [(&str, u16); 62] = [
+    // Two ways to say how long it is.
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\ncontent-length: 5\r\n\r\nhello", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nhello", 400),
+    // Lengths that are none.
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n1", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\n1", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1 1\r\n\r\n1", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1.0\r\n\r\n1", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 18446744073709551616\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999999\r\n\r\n", 400),
+    // Codings.
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \x0bchunked\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n", 501),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", 400),
+    ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
+    // Lines.
+    ("GET / HTTP/1.1\nHost: a\n\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\n\n", 400),
+    ("\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: b\r\n c\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\n Host: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\n\tX: b\r\n\r\n", 400),
+    // Fields.
+    ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length : 5\r\n\r\nhello", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX(y): b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX\u{e9}: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX\0: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n", 400),
+    // Host.
+    ("GET / HTTP/1.1\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a, b\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: user@a/b\r\n\r\n", 400),
+    // Request lines.
+    ("GET  / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+    ("GET / http/1.1\r\nHost: a\r\n\r\n", 505),
+    ("GET /\r\n\r\n", 400),
+    ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET /\0 HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+    ("GET / HTTP/1.1\r\nHost: a\r\nExpect: something\r\n\r\n", 417),
+    // Chunks.
+    ("\r\n5 \r\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n 5\r\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n-5\r\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n5\r\nhello!\r\n0\r\n\r\n", 400),
+    ("\r\n5\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n5;a\rb\r\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n00000000000000005\r\nhello\r\n0\r\n\r\n", 400),
+    ("\r\n5\r\nhello\r\n0\r\n X: folded\r\n\r\n", 400),
+];
+
+#[test]
+fn what_two_parsers_could_read_differently_is_refused() {
+    for (bytes, status) in REFUSED {
+        let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
+        let bytes = if bytes.starts_with("\r\n") { format!("{chunked}{bytes}") } else { bytes.to_owned() };
+        for sizes in [ALL, &[1], &[3]] {
+            let read = read_requests(&bytes, sizes);
+            assert_eq!(read.fault.map(|fault| fault.status()), Some(status), "{bytes:?} {read:?}");
+            assert!(read.complete().is_empty(), "{bytes:?}");
+        }
+    }
+    // Sizes that would wrap, a line feed as extension, NUL, and what stands in the place of a field.
+    for chunks in [
+        "fffffffffffffffff\r\n",
+        "g\r\n",
+        "\r\n",
+        ";x\r\n",
+        "5\0\r\n",
+        "5;\x7f\r\n",
+        "0x5\r\n",
+        "0\r\nno field\r\n\r\n",
+        "0\r\n: x\r\n\r\n",
+    ] {
+        let bytes = format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
+        let fault = read_requests(&bytes, &[1]).fault;
+        assert_eq!(fault.map(|fault| fault.status()), Some(400), "{chunks:?}");
+    }
+}
+
+#[test]
+fn limits_are_kept() {
+    let status = |read: Read| read.fault.map(|fault| fault.status());
+    let long = "x".repeat(5000);
+    assert_eq!(status(read_requests(&format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), &[100])), Some(414));
+    assert_eq!(status(read_requests(&format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"), &[100])), Some(431));
+    let many: String = (0..65).map(|n| format!("X-{n}: y\r\n")).collect();
+    assert_eq!(status(read_requests(&format!("GET / HTTP/1.1\r\n{many}\r\n"), ALL)), Some(431));
+    let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(status(read_requests(&format!("{chunked}5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(300)), &[7])), Some(400));
+    assert_eq!(status(read_requests(&format!("{chunked}0\r\n{}", "X: yyyyyyyyyyyyyyyyyy\r\n".repeat(300)), &[7])), Some(431));
+    let limited = || RequestReader::with_limit(Vec::new(), 4096).max_body(8);
+    let sized = |n: usize| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {n}\r\n\r\n{}", "x".repeat(n));
+    assert_eq!(status(requests(limited(), sized(8).as_bytes(), &[3])), None);
+    assert_eq!(status(requests(limited(), sized(9).as_bytes(), &[3])), Some(413));
+    for (chunks, expected) in [("8\r\n12345678\r\n0\r\n\r\n", None), ("4\r\n1234\r\n5\r\n12345\r\n0\r\n\r\n", Some(413))] {
+        assert_eq!(status(requests(limited(), format!("{chunked}{chunks}").as_bytes(), &[3])), expected);
+    }
+    let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+    let with = |n: usize| format!("{}HTTP/1.1 204 No Content\r\n\r\n", interim.repeat(n));
+    assert_eq!(status(read_responses(&["POST"], &with(16), &[9])), None);
+    assert_eq!(status(read_responses(&["POST"], &with(17), &[9])), Some(400));
+}
+
+/// Responses to requests with these methods, and for each its head and its body.
+type Responses = (&'static [&'static str], &'static str, &'static [(&'static str, &'static str)]);
+const RESPONSES: [Responses; 11] = [
+    (&["GET"], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", &[("200 Some(2)", "ok")]),
+    (&["GET"], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", &[("200 None", "ok")]),
+    (&["GET"], "HTTP/1.1 200 OK\r\n\r\nuntil the end", &[("200 None", "until the end")]),
+    (&["GET"], "HTTP/1.1 200 OK\r\n\r\n", &[("200 None", "")]),
+    (&["GET"], "HTTP/1.0 200\r\nContent-Length: 1\r\n\r\n1", &[("200 Some(1)", "1")]),
+    (&["POST"], "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", &[("202 Some(0)", "")]),
+    (&["DELETE"], "HTTP/1.1 204 No Content\r\n\r\n", &[("204 None", "")]),
+    (&["GET"], "HTTP/1.1 304 Not Modified\r\nContent-Length: 99\r\n\r\n", &[("304 Some(99)", "")]),
+    (&["HEAD"], "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n", &[("200 Some(99)", "")]),
+    (
+        &["POST"],
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno",
+        &[("404 Some(2)", "no")],
+    ),
+    (&["POST"], "HTTP/1.1 999 \u{e9}\r\nContent-Length: 0\r\n\r\n", &[("999 Some(0)", "")]),
+];
+
+#[test]
+fn responses_mean_the_same_at_every_split_point() {
+    for (methods, bytes, expected) in RESPONSES {
+        let whole = read_responses(methods, bytes, ALL);
+        let seen: Vec<_> =
+            whole.messages.iter().map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap())).collect();
+        assert_eq!(seen, expected, "{bytes:?}");
+        assert!(whole.good_end && whole.messages.iter().all(|message| message.complete), "{bytes:?} {whole:?}");
+        for split in 1..bytes.len() {
+            assert_eq!(read_responses(methods, bytes, &[split, usize::MAX]), whole, "{bytes:?} {split}");
+            assert_eq!(read_responses(methods, bytes, &[split]), whole, "{bytes:?} {split}");
+        }
+    }
+}
+
+#[test]
+fn a_response_that_is_cut_off_anywhere_is_none() {
+    for (methods, bytes, _) in RESPONSES {
+        // Where only the end of the connection says where it ends, nobody can tell.
+        if bytes.starts_with("HTTP/1.1 200 OK\r\n\r\n") {
+            continue;
+        }
+        for cut in (0..bytes.len()).filter(|cut| bytes.is_char_boundary(*cut)) {
+            let read = read_responses(methods, &bytes[..cut], ALL);
+            assert!(read.fault.is_some() && read.complete().is_empty(), "{bytes:?} {cut} {read:?}");
+        }
+    }
+}
+
+#[test]
+fn responses_that_are_none_are_refused() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n1",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n1",
+        "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n1",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1",
+        "HTTP/1.1 200 OK\nContent-Length: 1\n\n1",
+        "HTTP/1.1 200 OK\r\nX : y\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nX: y\r\n z\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n",
+        "HTTP/1.1 099 Low\r\n\r\n",
+        "HTTP/2.0 200 OK\r\n\r\n",
+        "SSH-2.0-OpenSSH\r\n\r\n",
+    ] {
+        for sizes in [ALL, &[1]] {
+            let read = read_responses(&["GET"], bytes, sizes);
+            assert!(read.fault.is_some() && read.messages.is_empty(), "{bytes:?} {read:?}");
+        }
+    }
+}
+
+#[test]
+fn a_connection_is_used_again_only_when_nothing_unasked_came() {
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let two = [ok, ok].concat();
+    // The second one came before it was asked for.
+    assert_eq!(read_responses(&["GET", "GET"], &two, ALL).messages.len(), 1);
+    // In time.
+    let mut reader = ResponseReader::new([0; 256]);
+    for _ in 0..3 {
+        assert!(reader.expect("GET") && !reader.has_begun() && !reader.expect("GET"));
+        reader.spare()[..ok.len()].copy_from_slice(ok.as_bytes());
+        reader.commit(ok.len());
+        assert!(reader.has_begun());
+        let mut parts = 0;
+        while reader.next_part().unwrap().is_some() {
+            parts += 1;
+        }
+        assert_eq!(parts, 3);
+    }
+    assert!(reader.is_reusable());
+    for last in
+        ["HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"]
+    {
+        let mut reader = ResponseReader::new([0; 256]);
+        assert!(reader.expect("GET"));
+        reader.spare()[..last.len()].copy_from_slice(last.as_bytes());
+        reader.commit(last.len());
+        while reader.next_part().unwrap().is_some() {}
+        assert!(!reader.is_reusable() && !reader.expect("GET"));
+    }
+}
+
+#[test]
+fn what_is_written_is_read() {
+    let mut out = [0; 512];
+    let head = HeadWriter::request(&mut out, "POST", "/mcp?x=y").field("host", "localhost:80").parts("x", &[b"a", b"b"]);
+    let n = head.finish(BodyLength::Chunked).unwrap();
+    let mut bytes = out[..n].to_vec();
+    let body: Vec<u8> = (0..1000u32).map(|n| n as u8).collect();
+    for piece in [&body[..1], &body[1..17], &body[17..]] {
+        bytes.extend(Chunk::new(piece.len()).as_bytes());
+        bytes.extend(piece);
+        bytes.extend(Chunk::END);
+    }
+    bytes.extend(LAST_CHUNK);
+    for sizes in [ALL, &[1], &[64]] {
+        let read = requests(RequestReader::with_limit(Vec::new(), 4096), &bytes, sizes);
+        assert_eq!((read.messages.len(), read.fault), (1, None));
+        assert_eq!(read.messages[0].head, "POST /mcp?x=y (false, false, None)");
+        assert_eq!(read.messages[0].fields[1], ("x".to_owned(), b"ab".to_vec()));
+        assert_eq!(read.messages[0].body, body);
+    }
+    assert_eq!(
+        [1, 15, 16, 255, 65_536].map(|n| String::from_utf8(Chunk::new(n).as_bytes().to_vec()).unwrap()),
+        ["1\r\n", "f\r\n", "10\r\n", "ff\r\n", "10000\r\n"]
+    );
+    assert_eq!(Chunk::new(usize::MAX).as_bytes(), format!("{:x}\r\n", usize::MAX).as_bytes());
+    for status in 200..600 {
+        let n = HeadWriter::response(&mut out, status).field("x", "").finish(BodyLength::Known(0)).unwrap();
+        let read = responses(ResponseReader::new([0; 512]), &["GET"], &out[..n], &[5]);
+        assert_eq!(read.messages.len(), 1, "{status} {read:?}");
+    }
+}
+
+#[test]
+fn what_would_break_a_head_is_not_written() {
+    let head = |name: &str, value: &str| HeadWriter::response(&mut [0; 256], 200).field(name, value).finish(BodyLength::Absent);
+    for (name, value) in
+        [("x", "a\r\nb: c"), ("x", "a\nb"), ("x", "\0"), ("x", "\r"), ("x y", ""), ("", ""), ("x:", ""), ("x\r\n", "")]
+    {
+        assert_eq!(head(name, value), Err(SendError::Value), "{name:?} {value:?}");
+    }
+    for (method, target) in [("GET", "/a b"), ("GET", "/\r\nX: y"), ("GET", ""), ("G T", "/"), ("GET", "/\u{e9}")] {
+        let head = HeadWriter::request(&mut [0; 256], method, target).finish(BodyLength::Absent);
+        assert_eq!(head, Err(SendError::Value), "{method:?} {target:?}");
+    }
+    assert_eq!(HeadWriter::response(&mut [0; 256], 99).finish(BodyLength::Absent), Err(SendError::Value));
+    let whole = HeadWriter::response(&mut [0; 256], 200).field("a", "b").finish(BodyLength::Known(10)).unwrap();
+    for room in 0..whole {
+        let head = HeadWriter::response(&mut [0; 256][..room], 200).field("a", "b").finish(BodyLength::Known(10));
+        assert_eq!(head, Err(SendError::TooLarge), "{room}");
+    }
+}
+
+#[test]
+fn noise_never_panics_and_chunking_changes_nothing() {
+    let mut seed = 7u64;
+    let mut next = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize
+    };
+    let corpus: Vec<&str> = REQUESTS
+        .iter()
+        .map(|(bytes, _)| *bytes)
+        .chain(RESPONSES.iter().map(|(_, bytes, _)| *bytes))
+        .chain(REFUSED.iter().map(|(bytes, _)| *bytes))
+        .collect();
+    for _ in 0..6000 {
+        let mut bytes = vec![next() as u8];
+        for _ in 0..1 + next() % 3 {
+            bytes.extend(corpus[next() % corpus.len()].as_bytes());
+        }
+        for _ in 0..next() % 4 {
+            let at = 1 + next() % (bytes.len() - 1).max(1);
+            match next() % 4 {
+                0 => drop(bytes.get_mut(at).map(|byte| *byte = b"\r\n :0;a\0"[next() % 8])),
+                1 => bytes.truncate(at),
+                2 => bytes.insert(at.min(bytes.len()), b"\r\n :5;x\xff"[next() % 8]),
+                _ => drop((at < bytes.len()).then(|| bytes.remove(at))),
+            }
+        }
+        survives(&bytes);
+    }
+}

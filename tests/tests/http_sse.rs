@@ -1,0 +1,220 @@
+//! Event streams, in any chunking, against a model that reads them as the standard is written: character by character, with as much memory as it likes.
+
+use mcp_sansio::Frame;
+use mcp_sansio::http::sse::{EventKind, EventReader, MAX_EVENT_ID};
+
+/// What is seen of an event.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Seen {
+    Whole(EventKind, String),
+    Oversized,
+}
+
+/// All that a stream says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Told {
+    events: Vec<Seen>,
+    id: Option<String>,
+    retry: Option<u128>,
+}
+
+fn read(reader: &mut EventReader<impl mcp_sansio::Storage>, stream: &[u8], chunks: &[usize]) -> Told {
+    let mut told = Told::default();
+    let (mut rest, mut sizes) = (stream, chunks.iter().cycle());
+    while !rest.is_empty() {
+        let spare = reader.spare();
+        assert!(!spare.is_empty(), "no room");
+        let n = (*sizes.next().unwrap()).min(spare.len()).min(rest.len());
+        spare[..n].copy_from_slice(&rest[..n]);
+        reader.commit(n);
+        rest = &rest[n..];
+        while let Some(event) = reader.next_event() {
+            told.events.push(match event.data {
+                Frame::Complete(data) => Seen::Whole(event.kind, String::from_utf8(data.to_vec()).unwrap()),
+                Frame::Oversized { .. } => Seen::Oversized,
+            });
+        }
+    }
+    told.id = reader.last_event_id().map(str::to_owned);
+    told.retry = reader.retry().map(|retry| retry.as_millis());
+    told
+}
+
+fn model(stream: &str) -> Told {
+    let text = stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
+    let mut told = Told::default();
+    let (mut data, mut kind, mut id): (Vec<&str>, _, _) = (Vec::new(), EventKind::Message, None);
+    let Some(complete) = text.rfind('\n') else { return told };
+    for line in text[..complete].split('\n') {
+        if line.is_empty() {
+            if let Some(id) = id.take() {
+                told.id = Some(id).filter(|id: &String| !id.is_empty() && id.len() <= MAX_EVENT_ID);
+            }
+            let joined = std::mem::take(&mut data).join("\n");
+            if !joined.is_empty() {
+                told.events.push(Seen::Whole(kind, joined));
+            }
+            kind = EventKind::Message;
+            continue;
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "data" => data.push(value),
+            "event" => {
+                kind = match value {
+                    "" | "message" => EventKind::Message,
+                    "endpoint" => EventKind::Endpoint,
+                    _ => EventKind::Other,
+                }
+            }
+            "id" if !value.contains('\0') => id = Some(value.to_owned()),
+            "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                told.retry = Some(value.parse::<u128>().unwrap().min(u32::MAX.into()));
+            }
+            _ => {}
+        }
+    }
+    told
+}
+
+const STREAMS: [&str; 14] = [
+    "data: {\"jsonrpc\":\"2.0\"}\n\n",
+    "event: message\r\nid: 1\r\ndata: a\r\n\r\nid: 2\r\ndata: b\r\n\r\n",
+    "event: endpoint\rdata: /messages?id=1\r\rdata: x\r\r",
+    "\u{feff}data: after a mark\n\ndata:\u{feff}inside\n\n",
+    "id: 7-0\nretry: 500\ndata: \n\ndata: 1\n\n",
+    ": comment\n\n:\n\n: more\ndata: x\n: between\ndata: y\n\n",
+    "data: one\ndata:two\ndata:  three\ndata\n\ndata:\n\ndata\ndata\n\n",
+    "id: 1\ndata: a\n\nid\ndata: b\n\nid: nul\0\ndata: c\n\nid: 9\n\n",
+    "event: other\ndata: x\n\nevent: other\n\ndata: y\n\nunknown: field\nwithout colon\ndata: z\n\n",
+    "retry: 10\nretry: x\nretry:\nretry: -1\nretry: 99999999999999999999\ndata: a\n\n",
+    "\n\n\n\r\n\r\r\ndata: a\n\r\ndata: b\r\n\n",
+    "data: a\nid: late\nevent: endpoint\ndata: b\n\n",
+    "data: cut\nid: 4\n",
+    "data: caf\u{e9} \u{4e16}\u{754c}\n\ndata: cut off at the en",
+];
+
+#[test]
+fn sse_11_http_36_sse_10_streams_mean_the_same_in_any_chunking() {
+    for stream in STREAMS {
+        let expected = model(stream);
+        for chunk in 1..=stream.len() {
+            assert_eq!(read(&mut EventReader::new([0; 256]), stream.as_bytes(), &[chunk]), expected, "{stream:?} {chunk}");
+            assert_eq!(read(&mut EventReader::with_limit(Vec::new(), 4096), stream.as_bytes(), &[chunk]), expected);
+            let two = [chunk, usize::MAX];
+            assert_eq!(read(&mut EventReader::new([0; 256]), stream.as_bytes(), &two), expected, "{stream:?} {chunk}");
+        }
+    }
+    // All of them in one stream. A mark is one at the start only; elsewhere it makes the line another one.
+    let all = STREAMS.concat();
+    for chunk in [1, 2, 3, 7, 64, 4096] {
+        assert_eq!(read(&mut EventReader::new([0; 512]), all.as_bytes(), &[chunk]), model(&all), "{chunk}");
+    }
+}
+
+#[test]
+fn sse_11_the_beginning_of_an_event_is_no_event() {
+    for stream in STREAMS {
+        for cut in (0..stream.len()).filter(|cut| stream.is_char_boundary(*cut)) {
+            let told = read(&mut EventReader::new([0; 256]), &stream.as_bytes()[..cut], &[usize::MAX]);
+            let (expected, whole) = (model(&stream[..cut]), model(stream));
+            assert_eq!(told, expected, "{stream:?} {cut}");
+            assert!(whole.events.starts_with(&told.events), "{stream:?} {cut}");
+        }
+    }
+}
+
+#[test]
+fn sse_11_what_does_not_fit_is_reported_and_nothing_behind_it_is_lost() {
+    for len in [200, 300, 1000, 5000] {
+        let long = "x".repeat(len);
+        for stream in [
+            format!("data: {long}\n\ndata: next\n\n"),
+            format!("data: a\ndata: {long}\ndata: b\n\ndata: next\n\n"),
+            format!("data: {long}\ndata: {long}\nid: 5\n\ndata: next\n\n"),
+            format!("\u{feff}data: {long}\n\ndata: next\n\n"),
+        ] {
+            for chunk in [1, 2, 5, 63, 64, 65, 10_000] {
+                let told = read(&mut EventReader::new([0; 128]), stream.as_bytes(), &[chunk]);
+                let expected = [Seen::Oversized, Seen::Whole(EventKind::Message, "next".into())];
+                assert_eq!(told.events, expected, "{chunk} {stream}");
+            }
+        }
+        // Nobody wants these lines, however long they are.
+        let stream = format!(": {long}\ndata: a\nunknown: {long}\nid: {long}\ndata: b\n\n");
+        for chunk in [1, 2, 5, 64, 10_000] {
+            let told = read(&mut EventReader::new([0; 128]), stream.as_bytes(), &[chunk]);
+            assert_eq!(told.events, [Seen::Whole(EventKind::Message, "a\nb".into())], "{chunk} {len}");
+            assert_eq!(told.id, None);
+        }
+    }
+}
+
+#[test]
+fn sse_11_the_ends_of_what_does_not_fit_are_kept() {
+    let mut reader = EventReader::new([0; 128]);
+    let stream = format!("data: {{\"id\":1,\"x\":\"{}\",\"id\":2}}\n\n", "x".repeat(1000));
+    let mut rest = stream.as_bytes();
+    while !rest.is_empty() {
+        let spare = reader.spare();
+        let n = spare.len().min(rest.len());
+        spare[..n].copy_from_slice(&rest[..n]);
+        reader.commit(n);
+        rest = &rest[n..];
+        if let Some(event) = reader.next_event() {
+            let Frame::Oversized { prefix, tail } = event.data else { panic!("{event:?}") };
+            assert!(prefix.starts_with(b"{\"id\":1,") && tail.ends_with(b"x\",\"id\":2}"), "{event:?}");
+            return;
+        }
+    }
+    panic!("no event");
+}
+
+#[test]
+fn sse_03_ids_and_times_outlive_a_stream_and_half_an_event_does_not() {
+    let mut reader = EventReader::new([0; 256]);
+    let first = read(&mut reader, b"id: 1\nretry: 300\ndata: a\n\nid: 2\ndata: half", &[usize::MAX]);
+    assert_eq!((first.id.as_deref(), first.retry, first.events.len()), (Some("1"), Some(300), 1));
+    reader.restart();
+    let second = read(&mut reader, b" an event\n\ndata: b\n\n", &[usize::MAX]);
+    assert_eq!(second.events, [Seen::Whole(EventKind::Message, "b".into())]);
+    assert_eq!((second.id.as_deref(), second.retry), (Some("1"), Some(300)));
+}
+
+#[test]
+fn sse_11_noise_never_panics_and_means_the_same_in_any_chunking() {
+    let mut seed = 1u64;
+    let mut next = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize
+    };
+    const PARTS: [&str; 14] = [
+        "data: ",
+        "data",
+        ":",
+        "\n",
+        "\r",
+        "\r\n",
+        "id: ",
+        "event: endpoint",
+        "x",
+        "retry: 5",
+        "\u{feff}",
+        " ",
+        "0123456789abcdef",
+        "\n\n",
+    ];
+    for _ in 0..3000 {
+        let stream: String = (0..next() % 40).map(|_| PARTS[next() % PARTS.len()]).collect();
+        let expected = model(&stream);
+        let sizes: Vec<usize> = (0..5).map(|_| 1 + next() % 20).collect();
+        assert_eq!(read(&mut EventReader::new([0; 1024]), stream.as_bytes(), &sizes), expected, "{stream:?} {sizes:?}");
+        // A small buffer may find events too long, but loses none.
+        let small = read(&mut EventReader::new([0; 40]), stream.as_bytes(), &sizes);
+        assert_eq!(small.events.len(), expected.events.len(), "{stream:?} {sizes:?}");
+        for (small, expected) in small.events.iter().zip(&expected.events) {
+            assert!(matches!(small, Seen::Oversized) || small == expected, "{stream:?} {sizes:?}");
+        }
+    }
+}
