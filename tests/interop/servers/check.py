@@ -13,8 +13,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPException
+from itertools import repeat
 from pathlib import Path
 
 from features import FEATURES, Wrong, want
@@ -101,15 +104,17 @@ def outcomes(transport: str, connect: Connect, revision: str) -> dict[str, bool 
 
 
 def all_outcomes(server: str) -> Iterator[tuple[str, str, dict[str, bool | str]]]:
+    """All revisions at once: most of it is waiting."""
     command = command_of(server)
-    for revision in REVISIONS:
-        yield "stdio", revision, outcomes("stdio", lambda: Peer(command), revision)
-    with listening(server) as url:
-        for revision in REVISIONS:
-            yield "http", revision, outcomes("http", lambda: HttpPeer(url), revision)
-        if server in SSE_SERVERS:
-            sse = url.removesuffix("/mcp") + "/sse"
-            yield "http+sse", REVISIONS[0], outcomes("http+sse", lambda: SsePeer(sse), REVISIONS[0])
+    with ThreadPoolExecutor() as pool, listening(server) as url:
+        ways: list[tuple[str, list[str], Connect]] = [
+            ("stdio", REVISIONS, lambda: Peer(command)),
+            ("http", REVISIONS, lambda: HttpPeer(url)),
+            ("http+sse", REVISIONS[:1], lambda: SsePeer(url.removesuffix("/mcp") + "/sse")),
+        ]
+        for transport, revisions, connect in ways[: 3 if server in SSE_SERVERS else 2]:
+            found = pool.map(partial(outcomes, transport, connect), revisions)
+            yield from zip(repeat(transport), revisions, found)
 
 
 def claimed_of(offers: Json, transport: str, revision: str) -> Json:
