@@ -84,6 +84,11 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     pub(crate) fn framing(&self) -> &Framing {
         &self.framing
     }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
 }
 
 impl Tx<'_> {
@@ -128,6 +133,12 @@ impl Tx<'_> {
     /// Writes one frame, whole or not at all.
     pub(crate) fn whole_frame(&mut self, revision: Revision, write: Body<'_>) -> Result<(), SendError> {
         self.write(FrameKey::WHOLE, revision, Piece::Whole, write)
+    }
+
+    /// Writes a frame with something else around it, whole or not at all.
+    #[cfg(feature = "http")]
+    pub(crate) fn whole_frame_around(&mut self, around: Around, write: Body<'_>) -> Result<(), SendError> {
+        self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, write)
     }
 
     /// What comes may be answered by several frames.

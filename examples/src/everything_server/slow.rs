@@ -42,6 +42,8 @@ pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
 
 /// Answers a little later.
 pub(super) async fn pause(ctx: &Context) -> Result<Reply, Failure> {
+    // Where it can, the client comes back for the answer.
+    ctx.let_go();
     Timer::after(Duration::from_millis(100)).await;
     ctx.reply(&TextResult::new("Here I am again"))
 }

@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::framing::{Around, Framing};
 use crate::json::{WriteError, Writer};
 use crate::storage::Storage;
-use crate::tx::TxBuffer;
+use crate::tx::{Tx, TxBuffer};
 
 impl<S: Storage> TxBuffer<S> {
     /// A buffer for what answers one HTTP request: storage that may grow up to `limit` bytes.
@@ -61,6 +61,22 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
+    }
+}
+
+impl Tx<'_> {
+    /// Begins the stream of a [primed](TxBuffer::primed) exchange before there is anything to say: with the empty event, so that the connection can be let go and the client
+    /// comes back for what follows. `false` for other exchanges, and where something has been said.
+    ///
+    /// # Errors
+    /// [`SendError::TooLarge`] when the event does not fit.
+    pub fn prime(&mut self) -> Result<bool, SendError> {
+        let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
+        let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
+        let head = EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
+        self.whole_frame_around(Around::Body, &mut |writer| head.write_prime(writer))?;
+        self.set_framing(Framing::Exchange(Exchange { mode: Mode::Events, next: exchange.next + 1, prime: None, ..exchange }));
+        Ok(true)
     }
 }
 
@@ -154,18 +170,21 @@ pub(crate) struct EventHead {
 
 impl EventHead {
     pub(crate) fn write(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
-        let mut number = self.number;
-        if let (Some(stream), Some(retry)) = (self.stream, self.prime) {
-            write_id(writer, EventId { stream, number })?;
-            writer.put(b"retry: ")?;
-            writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX))?;
-            writer.put(b"\ndata:\n\n")?;
-            number = number.wrapping_add(1);
-        }
+        self.write_prime(writer)?;
+        let number = self.number.wrapping_add(u32::from(self.prime.is_some()));
         if let Some(stream) = self.stream {
             write_id(writer, EventId { stream, number })?;
         }
         writer.put(b"data: ")
+    }
+
+    /// The empty event.
+    fn write_prime(self, writer: &mut Writer<'_>) -> Result<(), WriteError> {
+        let (Some(stream), Some(retry)) = (self.stream, self.prime) else { return Ok(()) };
+        write_id(writer, EventId { stream, number: self.number })?;
+        writer.put(b"retry: ")?;
+        writer.unsigned(u64::try_from(retry.as_millis()).unwrap_or(u64::MAX))?;
+        writer.put(b"\ndata:\n\n")
     }
 }
 

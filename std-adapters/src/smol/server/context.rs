@@ -8,6 +8,8 @@ use mcp_sansio::{
     Arguments, ClientCapability, LogMessage, OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError,
     Target,
 };
+#[cfg(feature = "http")]
+use mcp_sansio::{Tx, http::server::Reply as HttpReply};
 use serde::Serialize;
 
 use super::answers::Answer;
@@ -153,6 +155,22 @@ impl<const N: usize, const S: usize> Context<N, S> {
     #[must_use]
     pub fn remembered(&self) -> Option<String> {
         self.call.rounds.kept()
+    }
+
+    /// Lets the connection go on which the client waits: it comes back for the answer after [`Options::retry`](crate::smol::http::Options::retry). For work that takes long
+    /// while connections are dear. `false` where that cannot be done: only in a session of 2025-11-25 over HTTP.
+    #[cfg(feature = "http")]
+    pub fn let_go(&self) -> bool {
+        let mut state = self.link.lock();
+        let exchange = state.server.exchange(self.call.handle);
+        let Some(outlet) = state.outlets.of_exchange(exchange).filter(|_| self.revision() == Revision::V2025_11_25) else {
+            return false;
+        };
+        let is_begun = outlet.tx.reply().is_some_and(|reply| reply == HttpReply::EVENTS);
+        outlet.is_let_go = is_begun || (&mut outlet.tx as &mut Tx<'_>).prime().unwrap_or(false);
+        let is_let_go = outlet.is_let_go;
+        state.touch();
+        is_let_go
     }
 
     /// Who the client is, as [`Options::authorize`](crate::smol::http::Options::authorize) has found out. `None` where nothing checks it.

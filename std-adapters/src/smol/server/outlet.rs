@@ -7,11 +7,19 @@ pub(super) struct Outlet {
     pub(super) tx: TxBuffer<Vec<u8>>,
     /// How much was pending when there was no room for an answer or a question; until that has gone out, nothing else is written.
     blocked: Option<usize>,
+    /// Whether the connection is to be let go: the client comes back.
+    #[cfg(feature = "http")]
+    pub(super) is_let_go: bool,
 }
 
 impl Outlet {
     pub(super) fn new(tx: TxBuffer<Vec<u8>>) -> Self {
-        Self { tx, blocked: None }
+        Self {
+            tx,
+            blocked: None,
+            #[cfg(feature = "http")]
+            is_let_go: false,
+        }
     }
 
     pub(super) fn is_blocked(&self) -> bool {
@@ -68,6 +76,11 @@ impl Outlets {
     #[cfg(feature = "http")]
     pub(super) fn open(&mut self, exchange: u32, tx: TxBuffer<Vec<u8>>) {
         self.exchanges.insert(exchange, Outlet::new(tx));
+    }
+
+    #[cfg(feature = "http")]
+    pub(super) fn of_exchange(&mut self, exchange: u32) -> Option<&mut Outlet> {
+        self.exchanges.get_mut(&exchange)
     }
 
     #[cfg(feature = "http")]

@@ -52,16 +52,19 @@ where
             if wire.out.is_empty() {
                 moved = attached.take(taken, sender, &mut wire.out, cx.waker().clone());
             }
+            let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
                 written?;
+                // There is room for more.
+                moved |= had;
                 if sender.is_done() && wire.out.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
             }
-            if wire.poll_gone(cx) {
+            if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.wrote_at + options.keep_alive);
+            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
             if Pin::new(&mut timer).poll(cx).is_ready() && sender.is_open() && wire.out.is_empty() && attached.is_between_events()
             {
                 sender.chunk(COMMENT, &mut wire.out);
@@ -108,6 +111,12 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
             sender.empty(if taken.has_fault { 400 } else { 202 }, out);
         }
         if sender.is_done() {
+            return true;
+        }
+        if outlet.is_let_go && sender.is_open() && !outlet.tx.is_mid_frame() {
+            outlet.is_let_go = false;
+            line.is_detached = true;
+            sender.end(out);
             return true;
         }
         line.waker = Some(waker);

@@ -162,7 +162,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
                 }
                 return !is_over;
             }
-            if (has_more || !is_open)
+            if (has_more || !is_open || outlet.is_let_go)
                 && let Some(waker) = line.waker.take()
             {
                 waker.wake();

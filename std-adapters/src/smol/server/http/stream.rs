@@ -63,7 +63,7 @@ where
                 } else {
                     while wire.out.len() < MOST {
                         match streams.replay.next(&mut cursor) {
-                            Ok(Some((one, other))) => {
+                            Ok(Some([one, other])) => {
                                 sender.chunk(one, &mut wire.out);
                                 sender.chunk(other, &mut wire.out);
                                 moved = true;
@@ -85,16 +85,19 @@ where
                     streams.readers.push(cx.waker().clone());
                 }
             }
+            let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
                 written?;
+                // There is room for more.
+                moved |= had;
                 if sender.is_done() && wire.out.is_empty() {
                     return Poll::Ready(Ok(()));
                 }
             }
-            if wire.poll_gone(cx) {
+            if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.wrote_at + options.keep_alive);
+            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
             if Pin::new(&mut timer).poll(cx).is_ready() && wire.out.is_empty() && !cursor.is_inside() {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;
