@@ -1,7 +1,7 @@
 //! `inspect` as a person uses it: its output, its questions, its exit status.
 #![cfg(unix)]
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Output, Stdio};
 
 const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
@@ -105,4 +105,34 @@ fn what_cannot_be_reached_is_said() {
     assert!(code == 2 && err.contains("which server?"), "{err}");
     let (out, _, code) = finish(Command::new(INSPECT).arg("--help"), "");
     assert!(code == 0 && out.contains("examples\n"), "{out}");
+}
+
+#[test]
+fn a_server_behind_a_url_is_looked_at_in_both_eras_and_by_its_oldest_transport() {
+    let mut server = Command::new(SERVER)
+        .args(["--http", "127.0.0.1:0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut line = String::new();
+    BufReader::new(server.stderr.take().expect("a pipe")).read_line(&mut line).expect("it says where it listens");
+    let url = line.split_whitespace().find_map(|word| word.strip_suffix("/mcp,")).expect(&line).to_owned();
+    let (mcp, sse) = (format!("{url}/mcp"), format!("{url}/sse"));
+    for (words, revision) in [
+        (&["--modern", &mcp][..], "2026-07-28"),
+        (&[&mcp], "2026-07-28"),
+        (&["--legacy", &mcp], "2025-11-25"),
+        (&[&sse], "2025-11-25"),
+    ] {
+        let (out, err, code) = finish(Command::new(INSPECT).args(words), "");
+        assert!(code == 0 && out.contains(revision) && out.contains("tools: 31"), "{words:?}: {out}{err}");
+        let (out, err, code) = finish(Command::new(INSPECT).args(words).args(["call", "test_elicitation", "message=Who?"]), "");
+        assert!(code == 0 && err.contains("Who?") && out == "cancelled\n", "{words:?}: {out}{err}");
+    }
+    server.kill().expect("it can be ended");
+    server.wait().expect("it ends");
+    let (_, err, code) = finish(Command::new(INSPECT).arg(&mcp), "");
+    assert!(code == 1 && err.contains(&format!("{mcp}: cannot connect")), "{err}");
 }

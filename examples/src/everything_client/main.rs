@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig, Era};
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, PolledStreams, Process};
+use mcp_sansio_adapters::smol::client::http::Http;
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, PolledStreams, Process};
 
 use answers::Answers;
 
@@ -43,6 +44,13 @@ fn main() -> ExitCode {
 
 /// Words of our own, and where the server is.
 fn split(arguments: &[OsString]) -> Option<(Vec<String>, Server)> {
+    // The suite gives a URL as the last word.
+    if let Some((url, words)) = arguments.split_last()
+        && let Some(url) = url.to_str().filter(|url| url.starts_with("http"))
+    {
+        let words = words.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+        return (words.len() < 2).then(|| (words, Server::Url(url.to_owned())));
+    }
     let at = arguments.iter().position(|argument| argument == "--" || argument == "--tcp")?;
     let words = arguments.get(..at)?.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
     let rest = arguments.get(at + 1..).filter(|rest| !rest.is_empty())?;
@@ -54,6 +62,7 @@ fn split(arguments: &[OsString]) -> Option<(Vec<String>, Server)> {
 enum Server {
     Command(Vec<OsString>),
     Tcp(String),
+    Url(String),
 }
 
 fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> {
@@ -70,6 +79,10 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
             let output = TcpStream::connect(address)?;
             output.set_nodelay(true)?;
             connector.connect(PolledStreams::new(address.as_str(), output.try_clone()?, output)?)
+        }
+        Server::Url(url) => {
+            let http = Http::new(url).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+            connector.connect(HttpServer::new(http.on_notice(|notice| eprintln!("everything-client: {notice}"))))
         }
     }
 }
@@ -88,11 +101,14 @@ Speaks with a server as the conformance suite wants it, or takes a tour of all t
 
 usage: everything-client [SCENARIO] -- PROGRAM [ARGUMENT…]
        everything-client [SCENARIO] --tcp HOST:PORT
+       everything-client [SCENARIO] URL
 
 The scenario is that of MCP_CONFORMANCE_SCENARIO if there is no word: initialize, tools_call,
 elicitation-sep1034-client-defaults, request-metadata, sep-2322-client-request-state,
-json-schema-ref-no-deref, json-schema-2020-12-preservation; or tour, which is the default.
+json-schema-ref-no-deref, json-schema-2020-12-preservation, sse-retry, http-standard-headers,
+http-custom-headers, http-invalid-tool-headers; or tour, which is the default.
 MCP_CONFORMANCE_PROTOCOL_VERSION says which era is spoken; without it, the client finds out.
 
-example: everything-client tour -- target/debug/everything-server --stdio
+examples: everything-client tour -- target/debug/everything-server --stdio
+          everything-client tour http://127.0.0.1:8000/mcp
 ";

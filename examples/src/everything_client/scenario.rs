@@ -1,4 +1,4 @@
-//! The scenarios of the official conformance suite that need no HTTP.
+//! The scenarios of the official conformance suite, but for those of authorization.
 
 use mcp_sansio::RawJson;
 use mcp_sansio_adapters::stdio::client::{Client, Error};
@@ -17,6 +17,27 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
         "tools_call" => {
             client.list_tools()?;
             client.call_tool("add_numbers", &json!({"a": 5, "b": 3}))?;
+        }
+        "sse-retry" => {
+            client.list_tools()?;
+            client.call_tool("test_reconnection", &json!({}))?;
+        }
+        // Whatever is offered: the heads are what is looked at.
+        "http-standard-headers" => return tour(client),
+        "http-custom-headers" => {
+            client.list_tools()?;
+            let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+            let context: Value = serde_json::from_str(&context).map_err(std::io::Error::other)?;
+            for call in context["toolCalls"].as_array().into_iter().flatten() {
+                client.call_tool(call["name"].as_str().unwrap_or_default(), &call["arguments"])?;
+            }
+        }
+        // What breaks the rules is not in the list, and what is in it can be called.
+        "http-invalid-tool-headers" => {
+            let tools = client.list_tools()?;
+            for name in tools.raw().filter_map(|tool| tool.get("name").and_then(RawJson::as_string)) {
+                client.call_tool(&name.to_string(), &json!({"region": "us-west1", "value": "x"}))?;
+            }
         }
         "elicitation-sep1034-client-defaults" => {
             client.list_tools()?;

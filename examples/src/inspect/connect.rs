@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig};
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, PolledStreams, Process, Stderr, Way};
+use mcp_sansio_adapters::smol::client::http::Http;
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, PolledStreams, Process, Stderr, Way};
 
 use super::options::{Era, Options, Server};
 use super::table::plain;
@@ -40,6 +41,16 @@ pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Re
             let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
             command.args(words);
             connector.connect(Process::new(command).stderr(if options.trace { Stderr::Inherit } else { Stderr::Keep }))
+        }
+        Server::Url { url, token } => {
+            let wrong = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
+            let http = Http::new(url).map_err(|error| start(url, wrong(&error)))?;
+            if url.starts_with("https") {
+                return Err(start(url, wrong(&"there is no TLS in this program: put a proxy in between that has it")));
+            }
+            let http = if let Some(token) = token { http.bearer(token) } else { http };
+            let http = http.on_notice(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
+            connector.connect(HttpServer::new(http))
         }
         Server::Tcp(address) => {
             let streams = TcpStream::connect(address).and_then(|output| {

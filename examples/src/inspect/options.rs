@@ -22,6 +22,7 @@ pub(crate) enum Server {
     Command(Vec<OsString>),
     Tcp(String),
     Unix(OsString),
+    Url { url: String, token: Option<String> },
 }
 
 /// What is to be done with it.
@@ -61,6 +62,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     use lexopt::prelude::*;
     let mut words = Vec::new();
     let (mut server, mut era, mut trace, mut json, mut timeout) = (None, Era::Find, false, false, 30.0);
+    let mut token = None;
     let mut given: Vec<OsString> = arguments.into_iter().collect();
     // Everything behind the first `--` is the server's command line.
     if let Some(at) = given.iter().position(|argument| argument == "--") {
@@ -73,6 +75,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             Short('h') | Long("help") => return Err(Stop::Help),
             Long("tcp") => server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?)),
             Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
+            Long("bearer") => token = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
             Long("legacy") => era = Era::Legacy,
             Long("modern") => era = Era::Modern,
             Long("trace") => trace = true,
@@ -83,8 +86,20 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         }
     }
     let timeout = Duration::try_from_secs_f64(timeout).map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
-    let action = action(&words)?;
-    let missing = || Stop::Wrong("which server? End with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned());
+    // Resources may have such URIs, too: the server's comes first.
+    let words = match words.split_first() {
+        Some((url, rest)) if url.starts_with("http://") || url.starts_with("https://") => {
+            server = Some(Server::Url { url: url.clone(), token: token.take() });
+            rest
+        }
+        _ => &words,
+    };
+    if token.is_some() {
+        return Err(Stop::Wrong("--bearer is for a server behind a URL".to_owned()));
+    }
+    let action = action(words)?;
+    let missing =
+        || Stop::Wrong("which server? Begin with its URL, end with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned());
     let server = server.filter(|server| !matches!(server, Server::Command(words) if words.is_empty())).ok_or_else(missing)?;
     Ok(Options { action, server, era, trace, json, timeout })
 }
@@ -130,6 +145,7 @@ Looks at an MCP server: what it offers, and what it answers.
 
 usage: inspect [OPTIONS] [COMMAND] -- PROGRAM [ARGUMENT…]
        inspect [OPTIONS] [COMMAND] --tcp HOST:PORT | --unix PATH
+       inspect [OPTIONS] URL [COMMAND]
 
 commands
   (none)                  everything that the server offers
@@ -141,6 +157,7 @@ commands
 
 options
   --legacy, --modern      speak with `initialize` (up to 2025-11-25), or without it (2026-07-28), and do not find out
+  --bearer TOKEN          what a server behind a URL wants to be shown
   --timeout SECONDS       how long a silence is accepted (30)
   --json                  results as JSON
   --trace                 every frame, on standard error
@@ -150,6 +167,7 @@ examples
   inspect -- target/debug/everything-server --stdio
   inspect call echo text='hello there' -- target/debug/echo-server
   inspect --trace read test://hello --tcp 127.0.0.1:4000
+  inspect http://127.0.0.1:8000/mcp tools
 ";
 
 #[cfg(test)]
@@ -170,6 +188,13 @@ mod tests {
     }
 
     #[test]
+    fn a_url_is_the_server_when_it_comes_first() {
+        let options = parsed("--bearer t https://localhost/mcp read http://a/b").unwrap();
+        assert_eq!(options.server, Server::Url { url: "https://localhost/mcp".into(), token: Some("t".into()) });
+        assert_eq!(options.action, Action::Read { uri: "http://a/b".into() });
+    }
+
+    #[test]
     fn a_line_that_makes_no_sense_says_why() {
         for (line, why) in [
             ("tools", "which server?"),
@@ -180,6 +205,8 @@ mod tests {
             ("--tcp", "missing argument"),
             ("--timeout -3 --tcp x:1", "seconds"),
             ("--frob -- x", "--frob"),
+            ("--bearer x -- y", "--bearer is for"),
+            ("tools http://localhost/", "does not take `http://localhost/`"),
         ] {
             match parsed(line) {
                 Err(Stop::Wrong(said)) => assert!(said.contains(why), "{line}: {said}"),

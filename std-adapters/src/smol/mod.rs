@@ -75,6 +75,7 @@ pub mod client;
 #[cfg(feature = "http")]
 pub mod http;
 mod server;
+mod tasks;
 
 pub use server::{
     Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, Pair,

@@ -1,5 +1,7 @@
 //! Heads and chunks out.
 
+use core::fmt;
+
 use super::body::is_token;
 use crate::error::SendError;
 use crate::json::Decimal;
@@ -69,8 +71,7 @@ impl<'o> HeadWriter<'o> {
     /// Adds a field whose value is these parts, one after the other.
     #[must_use]
     pub fn parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
-        let is_value = |byte: &u8| *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f);
-        if name.is_empty() || !name.bytes().all(is_token) || !parts.iter().all(|part| part.iter().all(is_value)) {
+        if name.is_empty() || !name.bytes().all(is_token) || !parts.iter().all(|part| part.iter().all(is_in_values)) {
             self.error = Some(SendError::Value);
         }
         self.put(name.as_bytes());
@@ -78,6 +79,19 @@ impl<'o> HeadWriter<'o> {
         parts.iter().for_each(|part| self.put(part));
         self.put(b"\r\n");
         self
+    }
+
+    /// Adds a field, to a writer that is at hand as a reference.
+    pub fn push(&mut self, name: &str, value: &dyn fmt::Display) {
+        if name.is_empty() || !name.bytes().all(is_token) {
+            self.error = Some(SendError::Value);
+        }
+        self.put(name.as_bytes());
+        self.put(b": ");
+        if fmt::Write::write_fmt(&mut Value(self), format_args!("{value}")).is_err() {
+            self.error = Some(SendError::Value);
+        }
+        self.put(b"\r\n");
     }
 
     /// Ends the head; says how long it is.
@@ -108,6 +122,23 @@ impl<'o> HeadWriter<'o> {
             }
         }
     }
+}
+
+/// The value of a field, while it is written.
+struct Value<'w, 'o>(&'w mut HeadWriter<'o>);
+
+impl fmt::Write for Value<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if !text.bytes().all(|byte| is_in_values(&byte)) {
+            return Err(fmt::Error);
+        }
+        self.0.put(text.as_bytes());
+        Ok(())
+    }
+}
+
+fn is_in_values(byte: &u8) -> bool {
+    *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f)
 }
 
 /// What stands before a chunk of a body; behind it stands [`END`](Self::END).

@@ -76,6 +76,8 @@ mod connection;
 mod connector;
 mod error;
 mod handle;
+#[cfg(feature = "http")]
+pub mod http;
 mod incoming;
 mod link;
 mod listen;

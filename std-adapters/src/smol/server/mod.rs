@@ -16,8 +16,9 @@ mod outlet;
 mod pair;
 mod reply;
 mod rounds;
-mod tasks;
 mod work;
+
+use super::tasks;
 
 pub use answers::Answer;
 pub use app::{App, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, SUBSCRIPTIONS};

@@ -55,6 +55,8 @@ mod connector;
 mod conversation;
 mod error;
 mod handler;
+#[cfg(feature = "http")]
+mod http;
 mod listing;
 #[cfg(unix)]
 mod polled;
@@ -70,6 +72,8 @@ pub use calls::{CallResult, Client};
 pub use connector::{Connector, Trace, Way};
 pub use error::{Error, PeerFault};
 pub use handler::{Answer, Handler, Question};
+#[cfg(feature = "http")]
+pub use http::HttpServer;
 pub use listing::Listing;
 #[cfg(unix)]
 pub use polled::PolledStreams;

@@ -1,0 +1,173 @@
+//! What a server wants before it answers: `WWW-Authenticate` (RFC 9110, 11.6.1).
+
+use crate::http::ResponseHead;
+
+/// One way to be authorized, and its parameters: `Bearer resource_metadata="https://...", scope="files:read"`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Challenge<'h> {
+    /// `Bearer`, mostly. The case does not matter.
+    pub scheme: &'h str,
+    parameters: &'h str,
+}
+
+/// All challenges of a response.
+pub fn challenges<'h>(head: &ResponseHead<'h>) -> impl Iterator<Item = Challenge<'h>> + use<'h> {
+    let fields = head.fields;
+    let values = (0..).map_while(move |n| fields.nth("www-authenticate", n));
+    values.filter_map(|value| core::str::from_utf8(value).ok()).flat_map(|rest| Challenges { rest })
+}
+
+impl<'h> Challenge<'h> {
+    /// A parameter, without the quotes around it; what is escaped in it stays so. Its case does not matter. MCP knows `resource_metadata`, `scope`, `error` and
+    /// `error_description` (2025-06-18 and later, basic/authorization).
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'h str> {
+        self.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// All parameters.
+    pub fn iter(&self) -> impl Iterator<Item = (&'h str, &'h str)> + use<'h> {
+        let mut rest = self.parameters;
+        core::iter::from_fn(move || {
+            loop {
+                let (part, behind) = next_part(rest)?;
+                rest = behind;
+                if let Some(parameter) = parameter(part) {
+                    return Some(parameter);
+                }
+            }
+        })
+    }
+}
+
+struct Challenges<'h> {
+    rest: &'h str,
+}
+
+impl<'h> Iterator for Challenges<'h> {
+    type Item = Challenge<'h>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.rest.trim_start_matches([' ', '\t', ',']);
+        let len = start.bytes().take_while(|byte| is_token(*byte)).count();
+        let (scheme, behind) = start.split_at_checked(len)?;
+        if scheme.is_empty() {
+            return None;
+        }
+        // Its parameters reach to where the next scheme begins: a word, and behind it a space and something else than `=`.
+        let (mut rest, mut end) = (behind, 0);
+        while let Some((part, after)) = next_part(rest) {
+            let is_first = rest.len() == behind.len();
+            if !is_first && begins_a_challenge(part) {
+                break;
+            }
+            rest = after;
+            end = behind.len() - after.len();
+        }
+        let (parameters, behind) = behind.split_at_checked(end)?;
+        self.rest = behind;
+        Some(Challenge { scheme, parameters })
+    }
+}
+
+fn begins_a_challenge(part: &str) -> bool {
+    let part = part.trim();
+    let word = part.bytes().take_while(|byte| is_token(*byte)).count();
+    let behind = part.get(word..).unwrap_or_default();
+    word > 0 && (behind.is_empty() || behind.starts_with([' ', '\t']) && !behind.trim_start().starts_with('='))
+}
+
+/// Up to the next comma that is not within quotes, and what stands behind it.
+fn next_part(text: &str) -> Option<(&str, &str)> {
+    if text.is_empty() {
+        return None;
+    }
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b',' if !quoted => return Some((text.get(..at)?, text.get(at + 1..)?)),
+            _ => {}
+        }
+    }
+    Some((text, ""))
+}
+
+fn parameter(part: &str) -> Option<(&str, &str)> {
+    let (name, value) = part.split_once('=')?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return None;
+    }
+    let inner = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    Some((name, inner.unwrap_or(value)))
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
+    use super::*;
+
+    fn read(fields: &[(&str, &str); 1]) -> Vec<(std::string::String, Vec<(std::string::String, std::string::String)>)> {
+        let head = ResponseHead::new(401, fields);
+        let own = |(name, value): (&str, &str)| (name.into(), value.into());
+        challenges(&head).map(|challenge| (challenge.scheme.into(), challenge.iter().map(own).collect())).collect()
+    }
+
+    #[test]
+    fn challenges_are_read_with_their_parameters() {
+        for (value, expected) in [
+            ("Bearer", &[("Bearer", &[][..])][..]),
+            (
+                r#"Bearer resource_metadata="https://a/b?c=d,e", scope="x y""#,
+                &[("Bearer", &[("resource_metadata", "https://a/b?c=d,e"), ("scope", "x y")])],
+            ),
+            (
+                r#"Basic realm="a, \"b", Bearer error=insufficient_scope , scope = "z""#,
+                &[("Basic", &[("realm", r#"a, \"b"#)]), ("Bearer", &[("error", "insufficient_scope"), ("scope", "z")])],
+            ),
+            ("Negotiate abc==, Bearer", &[("Negotiate", &[("abc", "=")]), ("Bearer", &[])]),
+            (", ,Digest a=b,, c=\"\"", &[("Digest", &[("a", "b"), ("c", "")])]),
+            ("\"", &[]),
+            ("", &[]),
+        ] {
+            let read = read(&[("WWW-Authenticate", value)]);
+            let read: Vec<(&str, Vec<(&str, &str)>)> = read
+                .iter()
+                .map(|(scheme, all)| (scheme.as_str(), all.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()))
+                .collect();
+            let expected: Vec<(&str, Vec<(&str, &str)>)> = expected.iter().map(|(scheme, all)| (*scheme, all.to_vec())).collect();
+            assert_eq!(read, expected, "{value}");
+        }
+        let fields = [("www-authenticate", "Basic"), ("WWW-Authenticate", "bearer Scope=\"a\"")];
+        let head = ResponseHead::new(403, &fields);
+        let bearer = challenges(&head).find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer")).unwrap();
+        assert_eq!(bearer.get("scope"), Some("a"));
+        assert_eq!(bearer.get("error"), None);
+    }
+
+    #[test]
+    fn noise_is_read_to_its_end() {
+        let mut seed = 3u32;
+        for _ in 0..20_000 {
+            let text: std::string::String = (0..seed % 17)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    b"aB \",=\\\t;"[(seed >> 16) as usize % 9] as char
+                })
+                .collect();
+            seed = seed.wrapping_add(1);
+            assert!(read(&[("www-authenticate", &text)]).len() <= text.len());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! One request and its response, and what continues it.
+
+use core::time::Duration;
+
+use crate::lifecycle::Revision;
+use crate::message::MAX_ID;
+
+/// What is known of an exchange while it lasts: who waits for it, and how it may go on.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    pub(super) purpose: Purpose,
+    /// The id of the request that it is to answer, as it is written.
+    pub(super) id: heapless::String<MAX_ID, u8>,
+    pub(super) is_modern: bool,
+    pub(super) in_session: bool,
+    /// The revision that an `initialize` offers.
+    pub(super) offer: Option<Revision>,
+    pub(super) is_stream: bool,
+    pub(super) is_answered: bool,
+    /// How often it was resumed without anything coming of it.
+    pub(super) in_vain: u8,
+}
+
+/// What an exchange is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    Message,
+    Initialize,
+    /// The stream on which a server says what belongs to no request.
+    Listen,
+    /// The stream on which a server of 2024-11-05 says everything.
+    Older,
+    Delete,
+}
+
+/// What follows the end of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum After {
+    /// Nothing: it has done what it was for.
+    Over,
+    /// A GET with the id of the last event, and not before this time has passed (2025-11-25, basic/transports).
+    Resume(Duration),
+    /// The answer will not come: [`Failure::Lost`](super::Failure::Lost).
+    Lost,
+}
+
+impl Exchange {
+    pub(super) fn new(purpose: Purpose) -> Self {
+        Self {
+            purpose,
+            id: heapless::String::new(),
+            is_modern: false,
+            in_session: false,
+            offer: None,
+            is_stream: false,
+            is_answered: false,
+            in_vain: 0,
+        }
+    }
+
+    /// The stream on which a server of 2024-11-05 says everything, from the endpoint to the answers.
+    #[must_use]
+    pub fn older() -> Self {
+        Self::new(Purpose::Older)
+    }
+
+    /// The id of the request that it is to answer, as it is written.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        if self.id.is_empty() { None } else { Some(&self.id) }
+    }
+
+    /// Whether the answer has come.
+    #[must_use]
+    pub const fn is_answered(&self) -> bool {
+        self.is_answered
+    }
+
+    /// Whether its request is one of 2026-07-28: who ends it, cancels it, and nothing resumes it.
+    #[must_use]
+    pub const fn is_modern(&self) -> bool {
+        self.is_modern
+    }
+
+    /// Whether its request opens a session.
+    #[must_use]
+    pub fn is_initialize(&self) -> bool {
+        self.purpose == Purpose::Initialize
+    }
+
+    /// The body has ended, or the connection has. What follows depends on whether the answer has come, and on the stream: the
+    /// [id of its last event](crate::http::sse::EventReader::last_event_id) and the [time to wait](crate::http::sse::EventReader::retry) that the server asked for.
+    pub fn ended(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
+        let resumes = self.is_stream && !self.is_modern && self.in_vain < MAX_IN_VAIN;
+        let wait = retry.unwrap_or(RETRY.saturating_mul(1 << self.in_vain.min(5)));
+        let after = match self.purpose {
+            Purpose::Delete => After::Over,
+            Purpose::Older => After::Lost,
+            Purpose::Listen if resumes => After::Resume(wait),
+            Purpose::Listen => After::Over,
+            Purpose::Message | Purpose::Initialize if self.is_answered || self.id.is_empty() => After::Over,
+            Purpose::Message | Purpose::Initialize if resumes && last_event_id.is_some() => After::Resume(wait),
+            Purpose::Message | Purpose::Initialize => After::Lost,
+        };
+        if matches!(after, After::Resume(_)) {
+            self.in_vain += 1;
+        }
+        after
+    }
+
+    /// What takes a stream up again could not be sent, or was refused for the time being: the same question as at its end.
+    pub fn not_resumed(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
+        self.ended(last_event_id, retry)
+    }
+}
+
+/// How often in a row a stream is resumed without a message coming of it.
+const MAX_IN_VAIN: u8 = 8;
+/// How long to wait before a stream is resumed, where the server does not say; twice as long each time that it is in vain.
+const RETRY: Duration = Duration::from_secs(1);

@@ -1,0 +1,127 @@
+//! What becomes of a request that HTTP did not answer.
+
+use core::fmt;
+
+use crate::json::RawJson;
+
+/// Why there is no answer to a request. Its [message](Self::answer) takes the answer's place: to the client it is an error of the code [`FAILED`], or the server's.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Failure<'e> {
+    /// Refused with this status.
+    Status(u16),
+    /// Refused with 401 or 403, and with these words in `WWW-Authenticate`. They are in the data of the error.
+    Unauthorized {
+        /// 401: nobody is authorized; 403: not for this.
+        status: u16,
+        /// Empty where there are none.
+        challenge: &'e str,
+    },
+    /// Refused with a status, and with this error of the protocol's.
+    Error(RawJson<'e>),
+    /// The connection ended before it came.
+    Lost,
+    /// The response cannot be used, or the request not be sent.
+    Unusable(&'e str),
+}
+
+impl<'e> Failure<'e> {
+    /// What the answer with this id would have been, as JSON in one line.
+    #[must_use]
+    pub fn answer(self, id: &'e str) -> impl fmt::Display + use<'e> {
+        Answer { id, failure: self }
+    }
+}
+
+impl fmt::Display for Failure<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(status) => write!(f, "the server answered with the HTTP status {status}"),
+            Self::Unauthorized { status: 401, .. } => f.write_str("the server wants to be told who asks (HTTP status 401)"),
+            Self::Unauthorized { status, .. } => write!(f, "the server does not allow it (HTTP status {status})"),
+            Self::Error(error) => f.write_str(error.as_str()),
+            Self::Lost => f.write_str("the connection ended before the answer came"),
+            Self::Unusable(reason) => f.write_str(reason),
+        }
+    }
+}
+
+struct Answer<'e> {
+    id: &'e str,
+    failure: Failure<'e>,
+}
+
+impl fmt::Display for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, failure } = self;
+        write!(f, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":")?;
+        if let Failure::Error(error) = failure {
+            // It may have come in several lines; between tokens that is white space.
+            error.as_str().split(['\n', '\r']).try_for_each(|line| f.write_str(line))?;
+            return f.write_str("}");
+        }
+        write!(f, "{{\"code\":{FAILED},\"message\":\"")?;
+        fmt::Write::write_fmt(&mut Escaped(f), format_args!("{failure}"))?;
+        f.write_str("\"")?;
+        match failure {
+            Failure::Status(status) => write!(f, ",\"data\":{{\"status\":{status}}}")?,
+            Failure::Unauthorized { status, challenge } => {
+                write!(f, ",\"data\":{{\"status\":{status},\"wwwAuthenticate\":\"")?;
+                fmt::Write::write_str(&mut Escaped(f), challenge)?;
+                f.write_str("\"}")?;
+            }
+            _ => {}
+        }
+        f.write_str("}}")
+    }
+}
+
+/// The inside of a JSON string.
+struct Escaped<'o, 'f>(&'o mut fmt::Formatter<'f>);
+
+impl fmt::Write for Escaped<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|c| match c {
+            '"' | '\\' => write!(self.0, "\\{c}"),
+            c if c < ' ' => self.0.write_char(' '),
+            c => self.0.write_char(c),
+        })
+    }
+}
+
+/// The code of what HTTP has not answered: none of the protocol's, and never on the wire.
+pub const FAILED: i64 = -32000;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_an_answer() {
+        let error = RawJson::from_static("{\"code\":-32020,\n \"message\":\"no\"}");
+        for (failure, expected) in [
+            (
+                Failure::Status(503),
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server answered with the HTTP status 503","data":{"status":503}}}"#,
+            ),
+            (
+                Failure::Unauthorized { status: 401, challenge: "Bearer scope=\"x\"" },
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server wants to be told who asks (HTTP status 401)","data":{"status":401,"wwwAuthenticate":"Bearer scope=\"x\""}}}"#,
+            ),
+            (Failure::Error(error), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32020, "message":"no"}}"#),
+            (
+                Failure::Lost,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the answer came"}}"#,
+            ),
+            (Failure::Unusable("a \"b\"\n\\"), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\" \\"}}"#),
+        ] {
+            let answer = failure.answer("7").to_string();
+            assert_eq!(answer, expected);
+            assert!(RawJson::parse(&answer).is_ok());
+        }
+    }
+}

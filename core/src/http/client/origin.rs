@@ -1,0 +1,220 @@
+//! URLs: where a server is, and where an older one wants its messages.
+
+use core::fmt;
+
+/// An `http` or `https` URL, taken apart.
+///
+/// ```
+/// use mcp_sansio::http::client::Origin;
+/// let (origin, target) = Origin::parse("http://localhost:8000/mcp?x=y#z").unwrap();
+/// assert_eq!((origin.host, origin.port, origin.is_secure, target), ("localhost", 8000, false, "/mcp?x=y"));
+/// assert_eq!(origin.authority, "localhost:8000"); // what `Host` says
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Origin<'u> {
+    /// Whether it is `https`.
+    pub is_secure: bool,
+    /// Host and port as they are written: what the field `Host` says.
+    pub authority: &'u str,
+    /// A name or an address; of an IPv6 address without the brackets.
+    pub host: &'u str,
+    /// 80 or 443 where none is written.
+    pub port: u16,
+}
+
+/// Why a URL is none that leads to a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// It begins neither with `http://` nor with `https://`.
+    Scheme,
+    /// What stands in the place of host and port is none; names and passwords have no place there.
+    Authority,
+    /// There are characters in it that no URL has: spaces, controls, or what is not ASCII and not percent-encoded.
+    Characters,
+    /// It leads to another origin than the one that named it.
+    OtherOrigin,
+}
+
+impl<'u> Origin<'u> {
+    /// Takes a URL apart: its origin, and path and query. A fragment is left away.
+    ///
+    /// # Errors
+    /// It is no URL of a server.
+    pub fn parse(url: &'u str) -> Result<(Self, &'u str), UrlError> {
+        let url = url.split_once('#').map_or(url, |(url, _)| url);
+        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(UrlError::Characters);
+        }
+        let (scheme, rest) = url.split_once("://").ok_or(UrlError::Scheme)?;
+        let is_secure = if scheme.eq_ignore_ascii_case("https") {
+            true
+        } else if scheme.eq_ignore_ascii_case("http") {
+            false
+        } else {
+            return Err(UrlError::Scheme);
+        };
+        let (authority, target) = rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len())).unwrap_or_default();
+        let target = if target.is_empty() { "/" } else { target };
+        let (host, port) = host_and_port(authority, if is_secure { 443 } else { 80 }).ok_or(UrlError::Authority)?;
+        // A query without a path: nobody writes it, and a request line cannot say it.
+        if target.starts_with('?') {
+            return Err(UrlError::Characters);
+        }
+        Ok((Self { is_secure, authority, host, port }, target))
+    }
+
+    /// What a reference means that was found behind a URL of this origin with the target `base` (RFC 3986, 5.2, without dot segments): path and query.
+    ///
+    /// # Errors
+    /// It is no reference, or leads to another origin: a server must not send messages elsewhere (2024-11-05, basic/transports, says nothing about it).
+    pub fn resolve<'r>(&self, base: &'r str, reference: &'r str) -> Result<Resolved<'r>, UrlError> {
+        let reference = reference.trim_matches([' ', '\t']);
+        let reference = reference.split_once('#').map_or(reference, |(reference, _)| reference);
+        if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains('\\') {
+            return Err(UrlError::Characters);
+        }
+        let scheme = reference.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+        if reference.as_bytes().get(scheme) == Some(&b':') && scheme > 0 {
+            let (other, target) = Origin::parse(reference)?;
+            return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
+        }
+        if let Some(rest) = reference.strip_prefix("//") {
+            let (authority, target) = rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
+            let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 }).ok_or(UrlError::Authority)?;
+            let other = Origin { authority, host, port, ..*self };
+            let target = if target.is_empty() { "/" } else { target };
+            return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
+        }
+        if reference.starts_with('/') {
+            return Ok(Resolved { front: "", target: reference });
+        }
+        let path = base.split_once('?').map_or(base, |(path, _)| path);
+        let front = if reference.is_empty() {
+            base
+        } else if reference.starts_with('?') {
+            path
+        } else {
+            path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or("/")
+        };
+        Ok(Resolved { front, target: reference })
+    }
+
+    fn is_same(&self, other: &Origin<'_>) -> bool {
+        self.is_secure == other.is_secure && self.port == other.port && self.host.eq_ignore_ascii_case(other.host)
+    }
+}
+
+/// A path, perhaps with a query, in two parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resolved<'r> {
+    front: &'r str,
+    target: &'r str,
+}
+
+impl fmt::Display for Resolved<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.front)?;
+        f.write_str(self.target)
+    }
+}
+
+fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (host, behind) = rest.split_once(']')?;
+            let is_address = host.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
+            (Some(host).filter(|_| is_address)?, behind)
+        }
+        None => authority.split_at_checked(authority.find(':').unwrap_or(authority.len()))?,
+    };
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"@[]<>\"\\^`{|}%,".contains(&byte));
+    let port = match port.strip_prefix(':') {
+        None if port.is_empty() => usual,
+        Some("") => usual,
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok()?,
+        _ => return None,
+    };
+    is_host.then_some((host, port))
+}
+
+impl fmt::Display for UrlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scheme => "the URL begins neither with http:// nor with https://",
+            Self::Authority => "the URL names no host, or more than a host and a port",
+            Self::Characters => "the URL has characters that must be percent-encoded",
+            Self::OtherOrigin => "the URL leads to another host, port or scheme than the server's",
+        })
+    }
+}
+
+impl core::error::Error for UrlError {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::string::{String, ToString as _};
+
+    use super::*;
+
+    #[test]
+    fn urls_are_taken_apart() {
+        for (url, host, port, authority, target) in [
+            ("http://a", "a", 80, "a", "/"),
+            ("HTTPS://a.b:8443/x", "a.b", 8443, "a.b:8443", "/x"),
+            ("https://a:/", "a", 443, "a:", "/"),
+            ("http://[::1]:80/mcp", "::1", 80, "[::1]:80", "/mcp"),
+            ("http://127.0.0.1/?q#f", "127.0.0.1", 80, "127.0.0.1", "/?q"),
+        ] {
+            let (origin, read) = Origin::parse(url).unwrap();
+            assert_eq!((origin.host, origin.port, origin.authority, read), (host, port, authority, target), "{url}");
+            assert_eq!(origin.is_secure, url.to_ascii_lowercase().starts_with("https"));
+        }
+        for (url, error) in [
+            ("ftp://a/", UrlError::Scheme),
+            ("a/b", UrlError::Scheme),
+            ("http:///x", UrlError::Authority),
+            ("http://user:pass@a/", UrlError::Authority),
+            ("http://a:99999/", UrlError::Authority),
+            ("http://a:b/", UrlError::Authority),
+            ("http://[::1/", UrlError::Authority),
+            ("http://a b/", UrlError::Characters),
+            ("http://a/\r\nX: y", UrlError::Characters),
+            ("http://\u{e9}/", UrlError::Characters),
+        ] {
+            assert_eq!(Origin::parse(url), Err(error), "{url}");
+        }
+    }
+
+    #[test]
+    fn old_07_references_are_resolved_within_the_origin() {
+        let (origin, base) = Origin::parse("http://localhost:8000/v1/sse?x=y").unwrap();
+        let resolve = |reference: &str| -> Result<String, UrlError> { origin.resolve(base, reference).map(|it| it.to_string()) };
+        for (reference, target) in [
+            ("/messages?id=1", "/messages?id=1"),
+            ("messages/?id=1", "/v1/messages/?id=1"),
+            ("?id=1", "/v1/sse?id=1"),
+            ("", "/v1/sse?x=y"),
+            ("http://LOCALHOST:8000/m#f", "/m"),
+            ("http://localhost:8000", "/"),
+            ("//localhost:8000/m", "/m"),
+            (" /m ", "/m"),
+        ] {
+            assert_eq!(resolve(reference).as_deref(), Ok(target), "{reference}");
+        }
+        for reference in [
+            "http://localhost/m",
+            "https://localhost:8000/m",
+            "http://evil.example:8000/m",
+            "//evil.example/m",
+            "http://localhost.evil.example:8000/",
+        ] {
+            assert_eq!(resolve(reference), Err(UrlError::OtherOrigin), "{reference}");
+        }
+        for reference in ["javascript:alert(1)", "http://localhost:8000@evil/", "/a b", "\\\\evil\\m", "/x\ry", "http://"] {
+            assert!(resolve(reference).is_err(), "{reference}");
+        }
+    }
+}

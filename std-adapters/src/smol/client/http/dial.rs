@@ -1,0 +1,72 @@
+//! How connections are made.
+
+use std::future::Future;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
+
+use async_io::Async;
+use futures_lite::{AsyncRead, AsyncWrite};
+
+/// Where a connection leads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Address {
+    /// A name or an address; of an IPv6 address without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Whether the URL begins with `https`: what is returned is a TLS stream then.
+    pub is_secure: bool,
+}
+
+/// Makes connections. A function is one: `|address| async move { .. }`.
+pub trait Dial: Send + Sync + 'static {
+    /// A connection.
+    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+
+    /// Connects.
+    fn dial(&self, address: Address) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+impl<D, F, S> Dial for D
+where
+    D: Fn(Address) -> F + Send + Sync + 'static,
+    F: Future<Output = io::Result<S>> + Send,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Stream = S;
+
+    fn dial(&self, address: Address) -> impl Future<Output = io::Result<S>> + Send {
+        self(address)
+    }
+}
+
+/// Connects over TCP, for URLs that begin with `http://`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Tcp;
+
+impl Dial for Tcp {
+    type Stream = Async<TcpStream>;
+
+    async fn dial(&self, address: Address) -> io::Result<Async<TcpStream>> {
+        if address.is_secure {
+            let message = "https needs a stream with TLS: give Http::with_dial a function that makes one";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+        let Address { host, port, .. } = address;
+        let addresses: Vec<SocketAddr> =
+            blocking::unblock(move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect)).await?;
+        let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for address in addresses {
+            match Async::<TcpStream>::connect(address).await {
+                Ok(stream) => {
+                    stream.get_ref().set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+}

@@ -1,0 +1,187 @@
+//! Answers: one message, or a stream of them and the streams that continue it.
+
+use std::io;
+
+use async_io::Timer;
+use futures_lite::future::poll_once;
+use mcp_sansio::Frame;
+use mcp_sansio::http::client::{After, Exchange, Failure, Reply};
+use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::http::sse::{EventKind, EventReader};
+
+use super::dial::Dial;
+use super::shared::{Notice, Shared};
+use super::wire::Wire;
+
+/// Where what comes goes to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum To {
+    Client,
+    /// The same, of a list of tools.
+    ClientAsTools,
+    /// It was asked for by ourselves: the latest message is kept.
+    Us,
+}
+
+/// What came.
+pub(super) struct Got<S> {
+    /// Whether all has come that was to.
+    pub(super) is_over: bool,
+    /// The latest message, where it was [for us](To::Us).
+    pub(super) message: Vec<u8>,
+    /// The connection, with the rest of its response.
+    pub(super) wire: Option<Wire<S>>,
+}
+
+/// Reads an answer that is one message.
+pub(super) async fn read<D: Dial>(
+    shared: &Shared<D>,
+    mut wire: Wire<D::Stream>,
+    exchange: &mut Exchange,
+    to: To,
+) -> io::Result<Got<D::Stream>> {
+    let (body, is_cut) = wire.body(shared.http.max_message).await?;
+    let mut got = Got { is_over: true, message: Vec::new(), wire: Some(wire) };
+    if is_cut {
+        let start = body.len() / 2;
+        let (prefix, tail) = body.split_at(start);
+        take(shared, exchange, Frame::Oversized { prefix, tail }, to, &mut got.message).await;
+        // What the end of it says is not known.
+        if !exchange.is_answered() {
+            unusable(shared, exchange, TOO_LONG).await;
+        }
+        got.wire = None;
+        return Ok(got);
+    }
+    take(shared, exchange, Frame::Complete(&body), to, &mut got.message).await;
+    got.is_over = exchange.is_answered();
+    Ok(got)
+}
+
+/// Reads an answer that is a stream, and takes it up again as long as there is a way to.
+pub(super) async fn follow<D: Dial>(
+    shared: &Shared<D>,
+    wire: Wire<D::Stream>,
+    exchange: &mut Exchange,
+    to: To,
+) -> io::Result<Got<D::Stream>> {
+    let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
+    let mut got = Got { is_over: false, message: Vec::new(), wire: None };
+    let mut current = Some(wire);
+    loop {
+        if let Some(mut wire) = current.take() {
+            // A stream that is cut off has ended.
+            let _ = hear(shared, &mut wire, exchange, &mut events, to, &mut got.message).await;
+            if exchange.is_answered() {
+                got.wire = Some(wire);
+            }
+        }
+        match exchange.ended(events.last_event_id(), events.retry()) {
+            After::Over => {
+                got.is_over = true;
+                return Ok(got);
+            }
+            After::Lost => return Ok(got),
+            After::Resume(wait) => {
+                Timer::after(wait).await;
+                events.restart();
+                current = match resume(shared, exchange, events.last_event_id()).await {
+                    Ok(Some(wire)) => Some(wire),
+                    Ok(None) => return Ok(got),
+                    Err(_) => None,
+                };
+            }
+        }
+    }
+}
+
+/// A GET that takes a stream up again, or begins one. `None` when there is none to be had.
+pub(super) async fn resume<D: Dial>(
+    shared: &Shared<D>,
+    exchange: &mut Exchange,
+    last_event_id: Option<&str>,
+) -> io::Result<Option<Wire<D::Stream>>> {
+    let head = shared.with(|state| {
+        shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
+            state.session.get_fields(last_event_id, put);
+            true
+        })
+    });
+    let head = head.map_err(io::Error::other)?;
+    let mut wire = shared.send("GET", &head, &[]).await?;
+    match wire.head(|head| shared.with(|state| state.session.reply(exchange, head))).await? {
+        Reply::Events => Ok(Some(wire)),
+        _ => {
+            shared.drain(wire).await;
+            Ok(None)
+        }
+    }
+}
+
+/// Reads a stream until it ends, or the answer has come.
+pub(super) async fn hear<D: Dial>(
+    shared: &Shared<D>,
+    wire: &mut Wire<D::Stream>,
+    exchange: &mut Exchange,
+    events: &mut EventReader<Vec<u8>>,
+    to: To,
+    message: &mut Vec<u8>,
+) -> io::Result<()> {
+    let mut chunk = Vec::new();
+    loop {
+        while let Some(event) = events.next_event() {
+            if event.kind == EventKind::Message {
+                take(shared, exchange, event.data, to, message).await;
+            }
+        }
+        if exchange.is_answered() {
+            // Most servers end the stream at once. Whether this one has is seen without waiting for it.
+            let _ = poll_once(wire.piece(&mut |_| ())).await;
+            return Ok(());
+        }
+        if chunk.is_empty() && !wire.piece(&mut |piece| chunk.extend_from_slice(piece)).await? {
+            return Ok(());
+        }
+        feed(events, &mut chunk);
+    }
+}
+
+/// Puts as much as there is room for into the reader.
+pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) {
+    let spare = events.spare();
+    let n = chunk.len().min(spare.len());
+    if let (Some(spare), Some(part)) = (spare.get_mut(..n), chunk.get(..n)) {
+        spare.copy_from_slice(part);
+    }
+    events.commit(n);
+    chunk.drain(..n);
+}
+
+/// Takes a message.
+async fn take<D: Dial>(shared: &Shared<D>, exchange: &mut Exchange, data: Frame<'_>, to: To, message: &mut Vec<u8>) {
+    let was_answered = exchange.is_answered();
+    shared.with(|state| state.session.received(exchange, data));
+    match data {
+        Frame::Complete(bytes) => match to {
+            To::Client => shared.deliver(bytes).await,
+            To::ClientAsTools if exchange.is_answered() => {
+                let sound = shared.with(|state| state.tools.take(bytes));
+                sound.dropped.iter().for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+                shared.deliver(sound.message.as_deref().unwrap_or(bytes)).await;
+            }
+            To::ClientAsTools => shared.deliver(bytes).await,
+            To::Us => bytes.clone_into(message),
+        },
+        Frame::Oversized { .. } if exchange.is_answered() && !was_answered => unusable(shared, exchange, TOO_LONG).await,
+        Frame::Oversized { .. } => shared.notice(Notice::TooLong),
+    }
+}
+
+/// The answer is none.
+pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, reason: &str) {
+    if let Some(id) = exchange.id() {
+        shared.deliver(Failure::Unusable(reason).answer(id).to_string().as_bytes()).await;
+    }
+}
+
+const TOO_LONG: &str = "the answer is longer than what is read (Http::max_message)";

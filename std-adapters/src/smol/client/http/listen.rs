@@ -1,0 +1,89 @@
+//! Streams that belong to no message, and the end of a session.
+
+use std::io::{self, ErrorKind};
+
+use mcp_sansio::Frame;
+use mcp_sansio::http::client::{Exchange, Reply};
+use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::http::sse::{EventKind, EventReader};
+
+use super::dial::Dial;
+use super::exchange::{To, feed, follow, hear, resume};
+use super::jobs::{Begun, Job};
+use super::shared::{LINGER, Shared, timeout};
+
+/// Hears what belongs to no request, for as long as the session lasts and the server offers it.
+pub(super) async fn listen<D: Dial>(shared: &Shared<D>) {
+    let Some(mut exchange) = shared.with(|state| state.session.listen()) else { return };
+    if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
+        let _ = follow(shared, wire, &mut exchange, To::Client).await;
+    }
+}
+
+/// Hears all that a server of 2024-11-05 says. Its end is that of everything.
+pub(super) async fn older<D: Dial>(shared: &Shared<D>, begun: Begun<D::Stream>) {
+    let Begun { mut wire, mut exchange, mut events } = begun;
+    let ended = hear(shared, &mut wire, &mut exchange, &mut events, To::Client, &mut Vec::new()).await;
+    shared.finish(ended.err().filter(|error| error.kind() != ErrorKind::UnexpectedEof));
+}
+
+/// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are to be posted to.
+pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
+    let mut exchange = Exchange::older();
+    let head = shared.with(|state| {
+        let session = mcp_sansio::http::client::Session::new();
+        shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
+            session.get_fields(None, put);
+            true
+        })
+    });
+    let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
+    let reply = wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await;
+    if !matches!(reply, Ok(Reply::Events)) {
+        return Ok(false);
+    }
+    let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
+    let mut chunk = Vec::new();
+    let first = loop {
+        if let Some(event) = events.next_event() {
+            break match (event.kind, event.data) {
+                (EventKind::Endpoint, Frame::Complete(uri)) => String::from_utf8(uri.to_vec()).ok(),
+                _ => None,
+            };
+        }
+        if chunk.is_empty() && !wire.piece(&mut |piece| chunk.extend_from_slice(piece)).await? {
+            break None;
+        }
+        feed(&mut events, &mut chunk);
+    };
+    let Some(uri) = first else { return Ok(false) };
+    // What came behind the endpoint stays in the reader.
+    while !chunk.is_empty() {
+        feed(&mut events, &mut chunk);
+    }
+    shared.with(|state| {
+        let target = shared.origin().resolve(&state.target, &uri).map(|target| target.to_string());
+        state.older = Some(target.map_err(|error| {
+            io::Error::new(ErrorKind::InvalidData, format!("the server wants its messages at `{uri}`: {error}"))
+        })?);
+        state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events })));
+        Ok(true)
+    })
+}
+
+/// Ends the session. Whether the server agrees is its own affair.
+pub(super) async fn delete<D: Dial>(shared: &Shared<D>) {
+    let Some(mut exchange) = shared.with(|state| state.session.delete()) else { return };
+    let head = shared.with(|state| {
+        shared.head(state, "DELETE", &state.target, BodyLength::Absent, &mut |put| {
+            state.session.delete_fields(put);
+            true
+        })
+    });
+    let Ok(head) = head else { return };
+    let _ = timeout(LINGER, async {
+        let mut wire = shared.send("DELETE", &head, &[]).await?;
+        wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await
+    })
+    .await;
+}

@@ -1,0 +1,96 @@
+//! Another session in the place of one that the server has ended (2025-03-26 to 2025-11-25, basic/transports).
+
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
+use std::task::{Poll, Waker};
+
+use mcp_sansio::http::client::{Post, Reply};
+use mcp_sansio::http::codec::BodyLength;
+
+use super::dial::Dial;
+use super::exchange::{To, follow, read};
+use super::jobs::Job;
+use super::shared::{Notice, Shared};
+
+/// Begins another session, unless somebody has done that since the session of this generation.
+pub(super) async fn renew<D: Dial>(shared: &Shared<D>, generation: u32) -> io::Result<()> {
+    let is_ours = poll_fn(|cx| {
+        shared.with(|state| {
+            if state.generation != generation {
+                return Poll::Ready(false);
+            }
+            if state.is_renewing {
+                state.renewal_wakers.push(cx.waker().clone());
+                return Poll::Pending;
+            }
+            state.is_renewing = true;
+            state.is_opening = true;
+            Poll::Ready(true)
+        })
+    })
+    .await;
+    if !is_ours {
+        return Ok(());
+    }
+    let turn = Turn(shared);
+    begin(shared).await?;
+    shared.with(|state| {
+        state.generation += 1;
+        state.jobs.push(Job::Listen);
+    });
+    drop(turn);
+    shared.notice(Notice::SessionRenewed);
+    Ok(())
+}
+
+async fn begin<D: Dial>(shared: &Shared<D>) -> io::Result<()> {
+    let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
+    let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
+    let answer = exchange(shared, &initialize).await?;
+    let accepted = exchange(shared, &initialized).await?;
+    if answer && accepted && shared.with(|state| state.session.revision()) == before { Ok(()) } else { Err(ended()) }
+}
+
+/// Whether this message was answered, or accepted.
+async fn exchange<D: Dial>(shared: &Shared<D>, message: &[u8]) -> io::Result<bool> {
+    let Some(post) = Post::read(message) else { return Ok(false) };
+    let (mut exchange, head) = shared.with(|state| {
+        let exchange = state.session.begin(&post);
+        let length = BodyLength::Known(message.len() as u64);
+        let head =
+            shared.head(state, "POST", &state.target, length, &mut |put| state.session.post_fields(&post, None, put).is_ok());
+        (exchange, head)
+    });
+    let mut wire = shared.send("POST", &head.map_err(io::Error::other)?, message).await?;
+    let got = match wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await? {
+        Reply::Message => read(shared, wire, &mut exchange, To::Us).await?,
+        Reply::Events => follow(shared, wire, &mut exchange, To::Us).await?,
+        Reply::Accepted => {
+            shared.drain(wire).await;
+            return Ok(true);
+        }
+        _ => return Ok(false),
+    };
+    if let Some(wire) = got.wire {
+        shared.drain(wire).await;
+    }
+    Ok(got.is_over)
+}
+
+fn ended() -> io::Error {
+    io::Error::new(ErrorKind::ConnectionReset, "the server has ended the session, and does not begin another like it")
+}
+
+/// Lets others have their turn, whatever becomes of this one.
+struct Turn<'s, D: Dial>(&'s Shared<D>);
+
+impl<D: Dial> Drop for Turn<'_, D> {
+    fn drop(&mut self) {
+        let wakers = self.0.with(|state| {
+            state.is_renewing = false;
+            state.is_opening = false;
+            std::mem::take(&mut state.renewal_wakers)
+        });
+        wakers.into_iter().for_each(Waker::wake);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which arguments of which tools are repeated in heads (2026-07-28, server/tools).
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use mcp_sansio::http::client::{Post, Reply};
+use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::http::mirror::{check_schema, params};
+use mcp_sansio::{OwnedJson, RawJson};
+
+use super::dial::Dial;
+use super::exchange::{To, follow, read};
+use super::shared::{Notice, Shared};
+
+/// The input schemas that annotate something, by the names of their tools.
+#[derive(Default)]
+pub(super) struct ToolTable {
+    schemas: HashMap<String, OwnedJson>,
+}
+
+/// A list without the tools that break a rule.
+pub(super) struct Sound {
+    /// What it becomes; `None` where nothing was taken out.
+    pub(super) message: Option<Vec<u8>>,
+    /// Names, and rules.
+    pub(super) dropped: Vec<(String, &'static str)>,
+}
+
+impl ToolTable {
+    pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
+        self.schemas.get(tool).map(OwnedJson::as_raw)
+    }
+
+    /// Takes in a page of the list of tools, as it came.
+    pub(super) fn take(&mut self, message: &[u8]) -> Sound {
+        let mut sound = Sound { message: None, dropped: Vec::new() };
+        let Some(text) = std::str::from_utf8(message).ok() else { return sound };
+        let Some(list) = RawJson::parse(text.trim()).ok().and_then(|message| message.get("result")?.get("tools")) else {
+            return sound;
+        };
+        let mut kept: Vec<&str> = Vec::new();
+        for tool in list.elements() {
+            let name = tool.get("name").and_then(RawJson::as_string).map(|name| name.to_string()).unwrap_or_default();
+            let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
+            if let Err(reason) = check_schema(schema) {
+                self.schemas.remove(&name);
+                sound.dropped.push((name, reason));
+                continue;
+            }
+            kept.push(tool.as_str());
+            if params(schema, RawJson::EMPTY).next().is_none() {
+                self.schemas.remove(&name);
+            } else if self.schemas.len() < MAX_TOOLS || self.schemas.contains_key(&name) {
+                self.schemas.insert(name, schema.into());
+            }
+        }
+        if !sound.dropped.is_empty() {
+            // The list is a part of the text.
+            let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
+            let (before, rest) = text.split_at(at);
+            let after = &rest[list.as_str().len()..];
+            sound.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
+        }
+        sound
+    }
+}
+
+/// Reads the whole list of tools again, with the credentials and capabilities of this call. `false` when that fails.
+pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> bool {
+    let mut meta = String::new();
+    for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
+        if key != *"progressToken" {
+            let comma = if meta.is_empty() { "" } else { "," };
+            let _ = write!(meta, "{comma}{}:{}", key.as_json(), value.as_str());
+        }
+    }
+    let mut cursor: Option<String> = None;
+    for page in 0..MAX_PAGES {
+        // Numbers are for the client's own requests.
+        let cursor_member = cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
+        );
+        let Some(answer) = ask(shared, request.as_bytes()).await else { return false };
+        let sound = shared.with(|state| state.tools.take(&answer));
+        sound.dropped.iter().for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+        let text = String::from_utf8_lossy(&answer);
+        let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result")) else { return false };
+        cursor = result.get("nextCursor").filter(|cursor| cursor.as_string().is_some()).map(|cursor| cursor.as_str().to_owned());
+        if cursor.is_none() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The answer to a request of ours.
+async fn ask<D: Dial>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
+    let post = Post::read(message)?;
+    let (mut exchange, head) = shared.with(|state| {
+        let exchange = state.session.begin(&post);
+        let length = BodyLength::Known(message.len() as u64);
+        let head =
+            shared.head(state, "POST", &state.target, length, &mut |put| state.session.post_fields(&post, None, put).is_ok());
+        (exchange, head)
+    });
+    let mut wire = shared.send("POST", &head.ok()?, message).await.ok()?;
+    let got = match wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await.ok()? {
+        Reply::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
+        Reply::Events => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
+        _ => return None,
+    };
+    if let Some(wire) = got.wire {
+        shared.drain(wire).await;
+    }
+    got.is_over.then_some(got.message)
+}
+
+/// Tools whose annotations are kept; of more, calls are sent without what they should repeat.
+const MAX_TOOLS: usize = 10_000;
+const MAX_PAGES: u32 = 1000;

@@ -1,0 +1,146 @@
+//! One connection: a request out, its response in, and the next.
+
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use futures_lite::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::http::codec::{Fault, Part, ResponseReader};
+
+pub(super) struct Wire<S> {
+    stream: S,
+    reader: ResponseReader<Vec<u8>>,
+    idle_since: Instant,
+    was_used: bool,
+    /// Whether the response has been read to its end.
+    is_over: bool,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self {
+            stream,
+            reader: ResponseReader::with_limit(vec![0; READ], MAX_HEAD),
+            idle_since: Instant::now(),
+            was_used: false,
+            is_over: false,
+        }
+    }
+
+    /// Sends a request. That the server takes no more is no error yet, for it may have answered before it had read everything; on a connection that was used before
+    /// it is one, since that may have been closed meanwhile.
+    pub(super) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
+        if !self.reader.expect(method) {
+            return Err(ErrorKind::NotConnected.into());
+        }
+        self.is_over = false;
+        let was_used = std::mem::replace(&mut self.was_used, true);
+        // Small ones leave in one piece.
+        let written = if body.len() <= 16 << 10 {
+            self.stream.write_all(&[head, body].concat()).await
+        } else {
+            match self.stream.write_all(head).await {
+                Ok(()) => self.stream.write_all(body).await,
+                failed => failed,
+            }
+        };
+        match written {
+            Ok(()) => self.stream.flush().await,
+            Err(error) if !was_used && matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
+            failed => failed,
+        }
+    }
+
+    /// The head of the response, looked at by `look`.
+    pub(super) async fn head<R>(&mut self, look: impl FnOnce(&ResponseHead<'_>) -> R) -> io::Result<R> {
+        loop {
+            match self.reader.next_part().map_err(invalid)? {
+                Some(Part::Head(head)) => return Ok(look(&head.as_head())),
+                Some(_) => return Err(ErrorKind::InvalidData.into()),
+                None => {}
+            }
+            if self.read().await? == 0 {
+                self.reader.end_of_input().map_err(cut)?;
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    /// The next piece of the body, handed to `take`. `false` at its end.
+    pub(super) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
+        while !self.is_over {
+            match self.reader.next_part().map_err(invalid)? {
+                Some(Part::Body(piece)) => {
+                    take(piece);
+                    return Ok(true);
+                }
+                Some(Part::End) => {
+                    self.is_over = true;
+                    break;
+                }
+                Some(Part::Head(_)) => return Err(ErrorKind::InvalidData.into()),
+                None => {}
+            }
+            if self.read().await? == 0 {
+                self.reader.end_of_input().map_err(cut)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// The whole body. What is longer than `limit` is cut off there, and `true`.
+    pub(super) async fn body(&mut self, limit: usize) -> io::Result<(Vec<u8>, bool)> {
+        let mut body = Vec::new();
+        while self.piece(&mut |piece| body.extend_from_slice(piece)).await? {
+            if body.len() > limit {
+                body.truncate(limit);
+                return Ok((body, true));
+            }
+        }
+        Ok((body, false))
+    }
+
+    async fn read(&mut self) -> io::Result<usize> {
+        loop {
+            let read = match self.stream.read(self.reader.spare()).await {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted) => 0,
+                read => read?,
+            };
+            self.reader.commit(read);
+            return Ok(read);
+        }
+    }
+
+    /// Whether another request can be sent on it; from now on it waits for one.
+    pub(super) fn rest(&mut self) -> bool {
+        self.idle_since = Instant::now();
+        self.reader.is_reusable()
+    }
+
+    /// Whether it can still be used: it has not waited for long, and the server has not closed it.
+    pub(super) fn is_fresh(&mut self) -> bool {
+        if self.idle_since.elapsed() > MAX_REST {
+            return false;
+        }
+        let mut byte = [0];
+        Pin::new(&mut self.stream).poll_read(&mut Context::from_waker(Waker::noop()), &mut byte).is_pending()
+    }
+}
+
+fn invalid(fault: Fault) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, format!("this is no HTTP/1.1 response: {fault}"))
+}
+
+fn cut(fault: Fault) -> io::Error {
+    io::Error::new(ErrorKind::UnexpectedEof, fault)
+}
+
+/// The longest head of a response, in bytes.
+const MAX_HEAD: usize = 64 << 10;
+/// How long a connection may wait for the next request. Servers close them after five seconds and more.
+const MAX_REST: Duration = Duration::from_secs(4);
+/// What is read at once, in bytes.
+const READ: usize = 16 << 10;

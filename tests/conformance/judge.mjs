@@ -1,0 +1,56 @@
+// Judges what a run of the conformance suite has left behind.
+//
+//   node judge.mjs ROLE NAME RESULTS LOG EXPECTED
+//
+// A scenario passes when one of its own checks has succeeded and none has failed or warned: one that checks nothing counts as failed, and so does the validity
+// of messages alone. What EXPECTED names must fail; a line of it is a scenario, white space, and the reason. Exits with 1 when anything is not as expected.
+
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const [role, name, results, log, expectedFile] = process.argv.slice(2);
+const expected = new Map();
+for (const line of readFileSync(expectedFile, "utf8").split("\n")) {
+  const [, scenario, reason] = /^(\S+)\s+(\S.*)$/.exec(line.replace(/^#.*/, "")) ?? [];
+  if (scenario) expected.set(scenario, reason);
+}
+
+// `auth/basic-cimd` is a directory in a directory.
+function* directories(at, prefix = "") {
+  for (const entry of readdirSync(at, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const path = join(at, entry.name);
+    if (existsSync(join(path, "checks.json"))) yield [prefix + entry.name, path];
+    else yield* directories(path, `${prefix}${entry.name}/`);
+  }
+}
+
+const text = readFileSync(log, "utf8");
+const unscored = new Set([...text.matchAll(/^ {2}[✓✗~-] (\S+) \((?:extension|added-after-release|pending)[^)]*\)/gmu)].map((found) => found[1]));
+const counts = { passed: 0, scored: 0, expected: 0, wrong: 0, checks: 0 };
+const lines = [];
+for (const [directory, path] of [...directories(results)].sort()) {
+  const scenario = directory.replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "").replace(/^server-(?=.*$)/, role === "server" ? "" : "server-");
+  const checks = JSON.parse(readFileSync(join(path, "checks.json"), "utf8"));
+  const own = checks.filter((check) => !check.id.startsWith("wire-schema-"));
+  const good = own.filter((check) => check.status === "SUCCESS").length;
+  const bad = checks.filter((check) => check.status === "FAILURE" || check.status === "WARNING");
+  const passed = good > 0 && bad.length === 0;
+  const isScored = !unscored.has(scenario);
+  if (passed) counts.checks += good;
+  if (isScored) counts.scored += 1;
+  if (isScored && passed) counts.passed += 1;
+  if (passed === !expected.has(scenario)) {
+    if (!passed) counts.expected += isScored ? 1 : 0;
+    continue;
+  }
+  counts.wrong += 1;
+  if (passed) lines.push(`  ${scenario}: expected to fail, and passes: take it out of ${expectedFile}`);
+  else if (bad.length === 0) lines.push(`  ${scenario}: nothing was checked`);
+  else lines.push(...bad.map((check) => `  ${scenario}: ${check.status} ${check.id}: ${check.errorMessage ?? check.description}`));
+}
+const rest = counts.expected > 0 ? `, ${counts.expected} expected to fail` : "";
+console.log(`${role}, ${name}: ${counts.passed} of ${counts.scored} scored scenarios pass (${counts.checks} checks of their own${rest})`);
+lines.forEach((line) => console.log(line));
+if (counts.scored === 0) console.log("  nothing was run");
+process.exit(counts.wrong > 0 || counts.scored === 0 ? 1 : 0);
