@@ -85,6 +85,8 @@ def speaks(process: Process) -> Iterator[str]:
         members = set(message)
         notification = {"jsonrpc", "method"} <= members <= {"jsonrpc", "method", "params", "id"}
         answer = members in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+        # The body of a refusal that is HTTP's need not tell whose it is.
+        answer |= process.over_http and members == {"jsonrpc", "error"}
         if message.get("jsonrpc") != "2.0" or not (notification or answer):
             yield f"not JSON-RPC 2.0: {json.dumps(message)[:200]}"
         if "error" in members and not (
@@ -96,6 +98,8 @@ def speaks(process: Process) -> Iterator[str]:
 def answers(process: Process) -> Iterator[str]:
     seen: set[str] = set()
     for _, message in process.answers:
+        if process.over_http and "id" not in message:
+            continue
         request_id = key(message.get("id"))
         if request_id not in process.requests:
             yield f"answer to {request_id}, which was never asked"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 
 import anyio
 
@@ -427,6 +428,19 @@ async def cancels(env: Env) -> None:
     check(len(cancelled) == 1, "one cancellation on the wire", cancelled)
     late = [m for m in env.wire.received() if m.get("id") == cancelled[0] and "method" not in m]
     check(not late, "answer to a cancelled request", late)
+
+
+@case("cancel a slow call: the tool is told")
+async def cancels_tool(env: Env) -> None:
+    name = f"interop-{os.getpid()}-{env.mode}"
+    async with env.open() as session:
+        check(text_of(await session.call("slow_cancelled", {"name": name})) == "no", "before")
+        await session.abandon("slow", {"seconds": 20, "name": name}, after=2)
+        with anyio.move_on_after(2):
+            while text_of(await session.call("slow_cancelled", {"name": name})) != "yes":
+                await anyio.sleep(0.05)
+            return
+    raise Failure("the tool has not been told within 2 s")
 
 
 @case("a call times out at the client: the session goes on")

@@ -148,9 +148,9 @@ class Session:
 
 def server_at(command: list[str]) -> Any:
     match transport_to(command):
-        case ["http"]:
+        case "http":
             return streamable_http_client(command[0])
-        case ["http+sse"]:
+        case "http+sse":
             return sse_client(command[0])
     return stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
 
@@ -195,6 +195,7 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
 
 if __name__ == "__main__":
     from cases_common import SUITE as common
+    from cases_http import SUITE as http
     from cases_legacy import SUITE as legacy
 
-    main(sys.modules[__name__], [common, legacy])
+    main(sys.modules[__name__], [common, legacy, http])

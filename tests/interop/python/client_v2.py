@@ -198,9 +198,9 @@ class Listening:
 
 def server_at(command: list[str]) -> Any:
     match transport_to(command):
-        case ["http"]:
+        case "http":
             return command[0]
-        case ["http+sse"]:
+        case "http+sse":
             return sse_client(command[0])
     return StdioServerParameters(command=command[0], args=command[1:])
 
@@ -245,7 +245,8 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
 
 if __name__ == "__main__":
     from cases_common import SUITE as common
+    from cases_http import SUITE as http
     from cases_legacy import SUITE as legacy
     from cases_modern import SUITE as modern
 
-    main(sys.modules[__name__], [common, legacy, modern])
+    main(sys.modules[__name__], [common, legacy, modern, http])

@@ -379,6 +379,19 @@ test('cancel a slow call: no late answer, the session goes on', async (env) => {
     check(late.length === 0, 'answer to a cancelled request', late);
 });
 
+test('cancel a slow call: the tool is told', (env) =>
+    env.open(async (session) => {
+        const name = `interop-${process.pid}-${env.mode}`;
+        const told = async () => textOf(await session.call('slow_cancelled', { name }));
+        check(await told() === 'no', 'before');
+        await abandon(session, 'slow', { seconds: 20, name });
+        for (let tries = 0; tries < 40; tries += 1) {
+            if (await told() === 'yes') return;
+            await sleep(50);
+        }
+        throw new Failure('the tool has not been told within 2 s');
+    }));
+
 test('a call times out at the client: the session goes on', (env) =>
     env.open(async (session) => {
         try {

@@ -9,6 +9,7 @@ import {
 import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
+import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
 import { main, RpcError, TimedOut, transportTo } from './harness.mjs';
 
@@ -28,8 +29,8 @@ async function translated(call) {
 class Session {
     notifications = [];
 
-    constructor(client) {
-        this.client = client;
+    constructor(client, transport) {
+        Object.assign(this, { client, transport });
         client.fallbackNotificationHandler = async (notification) => {
             this.notifications.push(notification);
         };
@@ -107,13 +108,18 @@ class Session {
         return translated(() => this.client.request({ method, params }, ResultSchema));
     }
 
+    /** Over HTTP, where closing alone leaves the session to the server. */
+    endSession() {
+        return this.transport.terminateSession();
+    }
+
     close() {
         return this.client.close();
     }
 }
 
 function serverAt([command, ...args]) {
-    switch (transportTo([command])[0]) {
+    switch (transportTo([command])) {
         case 'http': return new StreamableHTTPClientTransport(new URL(command));
         case 'http+sse': return new SSEClientTransport(new URL(command));
         default: return new StdioClientTransport({ command, args });
@@ -137,13 +143,15 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.elicitation) client.setRequestHandler(ElicitRequestSchema, answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
     const transport = serverAt([command, ...args]);
-    const session = new Session(client);
+    const session = new Session(client, transport);
     // The client tells its transport the negotiated version, and keeps no other record of it.
+    const told = transport.setProtocolVersion;
     transport.setProtocolVersion = (version) => {
         session.protocolVersion = version;
+        told?.call(transport, version);
     };
     await translated(() => client.connect(transport));
     return session;
 }
 
-await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy]);
+await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, http]);
