@@ -1,5 +1,6 @@
 # Sourced: installs what the SDK programs need, once for each lock file. Expects `here` (this directory) and `build`.
 # A stamp of the lock file decides whether an installation can be kept.
+shopt -s inherit_errexit # or an installation that failed inside of $(..) would get its stamp all the same
 
 python_for() { # NAME: a virtual environment with exactly python/requirements-NAME.txt
     local env=$build/$1 lock=$here/python/requirements-$1.txt
@@ -21,7 +22,7 @@ node_for() { # a copy of the scripts next to exactly the locked node_modules
         npm ci --prefix "$dir/typescript" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
         cp "$here/typescript/package-lock.json" "$dir/lock"
     fi
-    cp "$here/wiretap.py" "$here/expected.json" "$dir/"
+    cp "$here/wiretap.py" "$here/httptap.py" "$here/expected.json" "$dir/"
     cp "$here"/typescript/*.mjs "$here"/typescript/package*.json "$dir/typescript/"
     cp "$here"/servers/*.mjs "$here/servers/offer.json" "$dir/typescript/servers/"
     echo "$dir/typescript"

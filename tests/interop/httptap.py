@@ -5,7 +5,9 @@
 
 Prints a URL of its own for the same path and forwards every connection, bytes unchanged, until its standard input ends.
 LOG_DIRECTORY/http-<pid>.jsonl gets what `wiretap.py` records of a pipe: `{"dir": "c2s" | "s2c", "t": time, "line": text}`
-for each JSON-RPC message, be it a body or an event of a stream, and `{"dir": "eof"}` at the end.
+for each JSON-RPC message, be it a body or an event of a stream, and `{"dir": "eof"}` at the end. Besides, with the number of
+the connection in `on`, each head, as `{"dir": "request" | "response", "line": text}`, and `{"dir": "gone", "by": "client" |
+"server"}` when one side is the first to close a connection.
 """
 
 from __future__ import annotations
@@ -16,23 +18,26 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from urllib.parse import urlsplit, urlunsplit
 
-Record = Callable[[str, bytes], None]
+Record = Callable[..., None]
 
 
 class Half:
     """One direction of one connection: HTTP messages out of a stream of bytes."""
 
-    def __init__(self, direction: str, record: Record):
-        self.direction, self.record = direction, record
+    def __init__(self, direction: str, connection: int, record: Record):
+        self.direction, self.connection, self.record = direction, connection, record
         self.bytes = bytearray()
         self.feed = self.parse()
         next(self.feed)
 
     def parse(self):
         while True:
-            head = (yield from self.until(b"\r\n\r\n")).decode("latin-1").lower()
+            head = (yield from self.until(b"\r\n\r\n")).decode("latin-1")
+            self.record("response" if head.startswith("HTTP/") else "request", head.encode("latin-1"), on=self.connection)
+            head = head.lower()
             fields = dict(line.partition(":")[::2] for line in head.split("\r\n")[1:])
             fields = {name: value.strip() for name, value in fields.items()}
             sink = Events(self) if "text/event-stream" in fields.get("content-type", "") else Body(self)
@@ -66,7 +71,7 @@ class Half:
     def message(self, data: bytes) -> None:
         # Bodies that are no messages (an error page, the data of a priming event or of `endpoint`) are not recorded.
         if data.lstrip()[:1] in (b"{", b"["):
-            self.record(self.direction, data)
+            self.record(self.direction, data, on=self.connection)
 
 
 class Body:
@@ -117,19 +122,31 @@ async def main() -> None:
     os.makedirs(directory, exist_ok=True)
     log = open(os.path.join(directory, f"http-{os.getpid()}.jsonl"), "w", encoding="utf-8")
 
-    def record(direction: str, line: bytes | None = None) -> None:
+    def record(direction: str, line: bytes | None = None, **more: object) -> None:
         fields = {} if line is None else {"line": line.decode("utf-8", "surrogateescape").strip() + "\n"}
-        log.write(json.dumps({"dir": direction, "t": time.time(), **fields}) + "\n")
+        log.write(json.dumps({"dir": direction, "t": time.time(), **fields, **more}) + "\n")
         log.flush()
 
+    connections = count()
+
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = next(connections)
         try:
             from_server, to_server = await asyncio.open_connection(url.hostname, url.port)
         except OSError:
             writer.close()
             return
+        ended: list[str] = []
+
+        async def side(name: str, *way: asyncio.StreamReader | asyncio.StreamWriter | Half) -> None:
+            await forward(*way)
+            if not ended:
+                record("gone", by=name, on=number)
+            ended.append(name)
+
         await asyncio.gather(
-            forward(reader, to_server, Half("c2s", record)), forward(from_server, writer, Half("s2c", record))
+            side("client", reader, to_server, Half("c2s", number, record)),
+            side("server", from_server, writer, Half("s2c", number, record)),
         )
         for end in (writer, to_server):
             end.close()

@@ -3,7 +3,7 @@
 
     wire_audit.py LOG_DIRECTORY
 
-LOG_DIRECTORY/<client>-<mode>/<case>/<pid>.jsonl; prints one line per rule and mode.
+LOG_DIRECTORY/<client>-<mode>/<case>/<pid>.jsonl, or http-<pid>.jsonl of what `httptap.py` recorded; prints one line per rule and mode.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Process:
 
     def __init__(self, file: Path):
         self.name = f"{file.parent.name}/{file.stem}"
+        self.over_http = file.stem.startswith("http-")
         self.records = [json.loads(line) for line in file.read_text().splitlines()]
         self.bad_lines: list[str] = []
         self.sent = self.messages("c2s")
@@ -63,7 +64,9 @@ def key(request_id: object) -> str:
 
 def exits(process: Process) -> Iterator[str]:
     end = next((r for r in process.records if r["dir"] == "exit"), None)
-    if end is None:
+    if process.over_http:
+        return
+    elif end is None:
         yield "no exit was seen: the SDK had to kill it"
     elif process.probe and end["signals"] == [SIGTERM]:
         return
@@ -82,6 +85,8 @@ def speaks(process: Process) -> Iterator[str]:
         members = set(message)
         notification = {"jsonrpc", "method"} <= members <= {"jsonrpc", "method", "params", "id"}
         answer = members in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"})
+        # The body of a refusal that is HTTP's need not tell whose it is.
+        answer |= process.over_http and members == {"jsonrpc", "error"}
         if message.get("jsonrpc") != "2.0" or not (notification or answer):
             yield f"not JSON-RPC 2.0: {json.dumps(message)[:200]}"
         if "error" in members and not (
@@ -93,6 +98,8 @@ def speaks(process: Process) -> Iterator[str]:
 def answers(process: Process) -> Iterator[str]:
     seen: set[str] = set()
     for _, message in process.answers:
+        if process.over_http and "id" not in message:
+            continue
         request_id = key(message.get("id"))
         if request_id not in process.requests:
             yield f"answer to {request_id}, which was never asked"
@@ -103,7 +110,8 @@ def answers(process: Process) -> Iterator[str]:
     for request_id, (asked, message) in process.requests.items():
         in_time = end is not None and asked < end - 1
         if in_time and request_id not in seen and request_id not in process.cancelled:
-            if message["method"] != "subscriptions/listen":
+            # In the modern era a client cancels over HTTP by disconnecting, which the recording does not show.
+            if message["method"] != "subscriptions/listen" and not (process.over_http and process.modern):
                 yield f"{message['method']} {request_id} was never answered"
 
 

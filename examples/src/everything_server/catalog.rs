@@ -23,6 +23,7 @@ const TOOLS: &[Tool<'_>] = &[
         .description("Has an input schema with keywords of JSON Schema 2020-12"),
     // Slow ones.
     Tool::new("slow", SECONDS).description("Takes as long as you say, reports progress every 100 ms, and can be cancelled"),
+    Tool::new("slow_cancelled", NAME).description("Says whether a call of slow with that name was cancelled: yes or no"),
     simple("test_tool_with_progress", "Reports progress: 0, 50 and 100 of 100"),
     simple("test_tool_with_logging", "Logs three messages, 50 ms apart"),
     simple("test_logging_tool", "Logs a message, if the request says that it wants to see it"),
@@ -100,8 +101,12 @@ const VALUE: RawJson<'_> = RawJson::from_static(
 );
 
 const SECONDS: RawJson<'_> = RawJson::from_static(
-    r#"{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":3600}},"required":["seconds"]}"#,
+    r#"{"type":"object","properties":{"seconds":{"type":"number","minimum":0,"maximum":3600},
+    "name":{"type":"string","maxLength":100,"description":"What slow_cancelled calls it"}},"required":["seconds"]}"#,
 );
+
+const NAME: RawJson<'_> =
+    RawJson::from_static(r#"{"type":"object","properties":{"name":{"type":"string","maxLength":100}},"required":["name"]}"#);
 
 const PROMPT: RawJson<'_> =
     RawJson::from_static(r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#);

@@ -1,5 +1,7 @@
 //! Tools that take time. They wait, and the server serves others; when the client cancels, they are dropped where they wait.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{LoggingLevel, TextResult};
@@ -7,18 +9,44 @@ use mcp_sansio::{LogMessage, Progress, RawJson};
 use mcp_sansio_adapters::smol::{Context, Failure, Reply};
 use smol::Timer;
 
+use super::tools;
+
 /// Lets time pass and, if that is wanted, tells every 100 ms how much did.
 pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
     let seconds = ctx.arguments().get("seconds").and_then(RawJson::as_f64).filter(|seconds| (0.0..=3600.0).contains(seconds));
     let seconds = seconds.ok_or(Failure::tool("The argument seconds must be a number from 0 to 3600"))?;
     let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let mut end = End(tools::argument(ctx, "name").ok());
     let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
     while let Some(rest) = lasts.checked_sub(begun.elapsed()).filter(|rest| !rest.is_zero()) {
         ctx.progress(&Progress::of(begun.elapsed().as_secs_f64()).total(seconds)).await?;
         Timer::after(step.min(rest)).await;
     }
+    end.0 = None;
     ctx.reply(&TextResult::new(&format!("That took {seconds} seconds")))
 }
+
+/// Says whether a call of that name was cancelled, by whatever means its transport has for it.
+pub(super) fn slow_cancelled(ctx: &Context) -> Result<Reply, Failure> {
+    let name = tools::argument(ctx, "name").map_err(Failure::arguments)?;
+    let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner).contains(&name);
+    ctx.reply(&TextResult::new(if cancelled { "yes" } else { "no" }))
+}
+
+/// What is left of a call that was dropped where it waited: its name, if it had one.
+struct End(Option<String>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let mut cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner);
+        cancelled.extend(self.0.take().filter(|name| name.len() <= 100));
+        if cancelled.len() > 1000 {
+            cancelled.clear();
+        }
+    }
+}
+
+static CANCELLED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Reports 0, 50 and 100 of 100.
 pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {

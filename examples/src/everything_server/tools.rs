@@ -11,6 +11,7 @@ use super::{media, questions, slow};
 pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
     let text = match ctx.name() {
         "slow" => return slow::slow(ctx).await,
+        "slow_cancelled" => return slow::slow_cancelled(ctx),
         "test_tool_with_progress" => return slow::progress(ctx).await,
         "test_tool_with_logging" => return slow::logging(ctx).await,
         "test_reconnection" => return slow::pause(ctx).await,

@@ -61,7 +61,7 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
             let answer = ctx.ask("who", InputRequest::Elicit(form)).await?;
             return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
         }
-        "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(300_000))),
+        "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
         "later" => {
             let is_gone = ctx.let_go();
             Timer::after(Duration::from_millis(50)).await;
@@ -216,6 +216,12 @@ impl Client {
     /// Whether the server has closed the connection, with nothing left to read.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.read.is_empty() && self.more() == 0
+    }
+
+    /// All that comes before the connection is closed.
+    pub(crate) fn rest(&mut self) -> String {
+        while self.more() > 0 {}
+        String::from_utf8(std::mem::take(&mut self.read)).unwrap()
     }
 
     /// The head of an answer.

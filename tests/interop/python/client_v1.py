@@ -12,10 +12,12 @@ from typing import Any
 
 import anyio
 from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl, BaseModel
 
-from harness import Handlers, Json, RpcError, TimedOut, main
+from harness import Handlers, Json, RpcError, TimedOut, main, transport_to
 
 logging.disable(logging.CRITICAL)
 
@@ -144,6 +146,15 @@ class Session:
             return plain(await self.session.send_request(request, types.EmptyResult))
 
 
+def server_at(command: list[str]) -> Any:
+    match transport_to(command):
+        case "http":
+            return streamable_http_client(command[0])
+        case "http+sse":
+            return sse_client(command[0])
+    return stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
+
+
 @asynccontextmanager
 async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIterator[Session]:
     logs: list[Json] = []
@@ -168,7 +179,7 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
         if isinstance(message, types.ServerNotification):
             notifications.append(plain(message))
 
-    async with stdio_client(StdioServerParameters(command=command[0], args=command[1:])) as (reader, writer):
+    async with server_at(command) as (reader, writer, *_):
         async with ClientSession(
             reader,
             writer,
@@ -184,6 +195,7 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
 
 if __name__ == "__main__":
     from cases_common import SUITE as common
+    from cases_http import SUITE as http
     from cases_legacy import SUITE as legacy
 
-    main(sys.modules[__name__], [common, legacy])
+    main(sys.modules[__name__], [common, legacy, http])

@@ -13,11 +13,12 @@ from typing import Any
 import anyio
 import mcp_types as types
 from mcp import Client, MCPError
+from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.subscriptions import Subscription
 from pydantic import BaseModel, TypeAdapter
 
-from harness import Handlers, Json, RpcError, TimedOut, main
+from harness import Handlers, Json, RpcError, TimedOut, main, transport_to
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
@@ -195,6 +196,15 @@ class Listening:
         }[type(event).__name__]
 
 
+def server_at(command: list[str]) -> Any:
+    match transport_to(command):
+        case "http":
+            return command[0]
+        case "http+sse":
+            return sse_client(command[0])
+    return StdioServerParameters(command=command[0], args=command[1:])
+
+
 @asynccontextmanager
 async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIterator[Session]:
     logs: list[Json] = []
@@ -220,7 +230,7 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
             notifications.append(plain(message))
 
     client = Client(
-        StdioServerParameters(command=command[0], args=command[1:]),
+        server_at(command),
         mode=mode,
         sampling_callback=answering(handlers.sampling, types.CreateMessageResult) if handlers.sampling else None,
         elicitation_callback=answering(handlers.elicitation, types.ElicitResult) if handlers.elicitation else None,
@@ -235,7 +245,8 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
 
 if __name__ == "__main__":
     from cases_common import SUITE as common
+    from cases_http import SUITE as http
     from cases_legacy import SUITE as legacy
     from cases_modern import SUITE as modern
 
-    main(sys.modules[__name__], [common, legacy, modern])
+    main(sys.modules[__name__], [common, legacy, modern, http])

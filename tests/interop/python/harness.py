@@ -60,6 +60,18 @@ class Handlers:
     roots: Callable[[], Json] | None = None
 
 
+@dataclass
+class Head:
+    """The head of a recorded HTTP message."""
+
+    start: str
+    fields: dict[str, str]
+
+    @property
+    def status(self) -> int:
+        return int(self.start.split(" ")[1])
+
+
 class Wire:
     """The lines a case's server processes exchanged with the SDK, in order."""
 
@@ -85,6 +97,15 @@ class Wire:
                         return answer.get("result")
         return None
 
+    def heads(self, direction: str) -> list[Head]:
+        """Of all requests or all responses, over HTTP."""
+        found = []
+        for record in (r for process in self.processes() for r in process if r["dir"] == direction):
+            start, *lines = record["line"].strip().split("\r\n")
+            fields = dict(line.split(":", 1) for line in lines)
+            found.append(Head(start, {name.lower(): value.strip() for name, value in fields.items()}))
+        return found
+
     def _messages(self, direction: str) -> list[Json]:
         return [json.loads(r["line"]) for process in self.processes() for r in process if r["dir"] == direction]
 
@@ -99,13 +120,31 @@ class Env:
     command: list[str]
     wire: Wire
 
+    @property
+    def over_http(self) -> bool:
+        return transport_to(self.command) != "stdio"
+
     @asynccontextmanager
     async def open(self, handlers: Handlers | None = None, *, tapped: bool = True, **options: Any) -> AsyncIterator[Any]:
-        command = self.command
-        if tapped:
-            command = [sys.executable, str(HERE / "wiretap.py"), str(self.wire.directory), *command]
-        async with self.sdk.connect(self.mode, command, handlers or Handlers(), **options) as session:
+        async with self.server(tapped) as command, self.sdk.connect(
+            self.mode, command, handlers or Handlers(), **options
+        ) as session:
             yield session
+
+    @asynccontextmanager
+    async def server(self, tapped: bool) -> AsyncIterator[list[str]]:
+        """The command that becomes the server, or the one word that is its URL."""
+        if not tapped:
+            yield self.command
+        elif not self.over_http:
+            yield [sys.executable, str(HERE / "wiretap.py"), str(self.wire.directory), *self.command]
+        else:
+            tap = [sys.executable, str(HERE / "httptap.py"), str(self.wire.directory), *self.command]
+            async with await anyio.open_process(tap, stderr=None) as process:
+                yield [(await process.stdout.receive()).decode().strip()]
+                await process.stdin.aclose()
+                with anyio.CancelScope(shield=True):
+                    await process.wait()
 
 
 Case = Callable[[Env], Awaitable[None]]
@@ -113,14 +152,15 @@ Case = Callable[[Env], Awaitable[None]]
 
 @dataclass
 class Suite:
-    """The cases of one file, by the era they belong to."""
+    """The cases of one file, by the era and the transports they belong to; without any, they are for all."""
 
     era: str | None = None
-    cases: list[tuple[str, str | None, Case]] = field(default_factory=list)
+    transports: tuple[str, ...] = ("stdio", "http", "http+sse")
+    cases: list[tuple[str, str | None, tuple[str, ...], Case]] = field(default_factory=list)
 
-    def case(self, name: str, era: str | None = None) -> Callable[[Case], Case]:
+    def case(self, name: str, era: str | None = None, transport: str | None = None) -> Callable[[Case], Case]:
         def add(function: Case) -> Case:
-            self.cases.append((name, era or self.era, function))
+            self.cases.append((name, era or self.era, (transport,) if transport else self.transports, function))
             return function
 
         return add
@@ -133,14 +173,27 @@ def first_leaf(error: BaseException) -> BaseException:
     return error
 
 
+def transport_to(command: list[str]) -> str:
+    if not command[0].startswith("http://"):
+        return "stdio"
+    return "http+sse" if command[0].endswith("/sse") else "http"
+
+
 async def run_mode(sdk: Any, mode: str, command: list[str], suites: list[Suite]) -> int:
     era = "legacy" if mode == "legacy" else "modern"
-    label = f"{sdk.LABEL} {mode}"
-    logs = Path(os.environ["INTEROP_LOGS"]) / f"{sdk.SLUG}-{mode}"
+    transport = transport_to(command)
+    shown = [] if transport == "stdio" else [transport]
+    label = " ".join([sdk.LABEL, mode, *shown])
+    logs = Path(os.environ["INTEROP_LOGS"]) / "-".join([sdk.SLUG, mode, *shown])
     only = os.environ.get("INTEROP_CASE", "")
     failed = 0
-    cases = [entry for suite in suites for entry in suite.cases if entry[1] in (None, era) and only in entry[0]]
-    for index, (name, _, function) in enumerate(cases):
+    cases = [
+        (name, function)
+        for suite in suites
+        for name, wanted_era, transports, function in suite.cases
+        if wanted_era in (None, era) and transport in transports and only in name
+    ]
+    for index, (name, function) in enumerate(cases):
         env = Env(sdk, mode, era, command, Wire(logs / f"{index:03}"))
         try:
             with anyio.fail_after(CASE_TIMEOUT):
@@ -161,11 +214,12 @@ async def run_mode(sdk: Any, mode: str, command: list[str], suites: list[Suite])
 
 
 def main(sdk: Any, suites: list[Suite]) -> None:
-    """`client_vN.py COMMAND [ARGUMENT...]`"""
+    """`client_vN.py COMMAND [ARGUMENT...]`, or `client_vN.py URL`; an URL that ends with `/sse` is one of 2024-11-05's transport."""
+    modes = ["legacy"] if transport_to(sys.argv[1:]) == "http+sse" else sdk.MODES
 
     async def everything() -> int:
-        if sdk.MODES == ["legacy"]:
+        if modes == ["legacy"] == sdk.MODES:
             print(f"N/A  {sdk.LABEL}: every case of 2026-07-28 -- {NotOffered('it speaks the handshake era only')}", flush=True)
-        return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in sdk.MODES])
+        return sum([await run_mode(sdk, mode, sys.argv[1:], suites) for mode in modes])
 
     sys.exit(1 if anyio.run(everything) else 0)

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Holds every reference server, in every revision it speaks, to what offers.json says of it.
+"""Holds every reference server, on every transport and in every revision it speaks, to what offers.json says of it.
 
     tests/interop/servers/check.py [--print] [SERVER...]
 
@@ -12,350 +12,61 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.client import HTTPException
+from itertools import repeat
 from pathlib import Path
 
-from peer import META, MODERN, Json, Peer, Refused, Silent
+from features import FEATURES, Wrong, want
+from http_features import HTTP_FEATURES
+from http_peer import HttpPeer, SsePeer
+from peer import MODERN, Conversation, Json, Peer, Refused, Silent
 
 HERE = Path(__file__).resolve().parent
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", MODERN]
 SERVERS = ["python-v1", "python-v2", "typescript-v1", "typescript-v2", "rmcp"]
-DATA = json.loads((HERE / "offer.json").read_text())
+SSE_SERVERS = ["python-v1", "typescript-v1"]
 FRESH = {"unsubscribe", "ends_at_eof"}
-COUNTER = "test://counter"
-FEATURES: dict[str, Callable[[Peer], None]] = {}
+FAILURES = (Wrong, Refused, Silent, KeyError, OSError, HTTPException)
+Connect = Callable[[], Conversation]
 
 
-class Wrong(Exception):
-    """It answered, but not what the offer says."""
-
-
-def feature(function: Callable[[Peer], None]) -> Callable[[Peer], None]:
-    FEATURES[function.__name__] = function
-    return function
-
-
-def want(seen: object, wanted: object) -> None:
-    if seen != wanted:
-        raise Wrong(f"{json.dumps(seen)[:200]} instead of {json.dumps(wanted)[:200]}")
-
-
-def said(result: Json) -> str:
-    if result.get("isError"):
-        raise Wrong(f"isError: {json.dumps(result)[:200]}")
-    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
-
-
-def refused(code: int, call: Callable[[], object]) -> None:
-    try:
-        result = call()
-    except Refused as error:
-        return want(error.error["code"], code)
-    raise Wrong(f"{json.dumps(result)[:200]} instead of error {code}")
-
-
-def named(items: list[Json], key: str = "name") -> list[str]:
-    return [item[key] for item in items]
-
-
-# ---- tools ----
-
-
-@feature
-def list_tools(peer: Peer) -> None:
-    want(named(peer.request("tools/list")["tools"]), named(DATA["tools"]))
-
-
-@feature
-def echo(peer: Peer) -> None:
-    want(said(peer.call("echo", {"text": "zażółć 🦀 \u2028 \" \\"})), "zażółć 🦀 \u2028 \" \\")
-
-
-@feature
-def add(peer: Peer) -> None:
-    want(float(said(peer.call("add", {"a": 1.5, "b": 2}))), 3.5)
-
-
-@feature
-def structured_content(peer: Peer) -> None:
-    want(peer.call("add", {"a": 1, "b": 2}).get("structuredContent"), {"sum": 3})
-    want([t.get("outputSchema") is not None for t in peer.request("tools/list")["tools"] if t["name"] == "add"], [True])
-
-
-@feature
-def progress(peer: Peer) -> None:
-    want(said(peer.call("slow", {"steps": 3, "ms": 10}, {"progressToken": "p"})), "done")
-    for step in (1, 2, 3):
-        seen = peer.take("notifications/progress")
-        want([seen["progressToken"], seen["progress"], seen["total"]], ["p", step, 3])
-
-
-@feature
-def progress_message(peer: Peer) -> None:
-    peer.call("slow", {"steps": 1, "ms": 1}, {"progressToken": 7})
-    want(peer.take("notifications/progress").get("message"), "step 1")
-
-
-@feature
-def observes_cancel(peer: Peer) -> None:
-    def cancelled() -> int:
-        return int(peer.request("resources/read", {"uri": "test://cancelled"})["contents"][0]["text"])
-
-    before = cancelled()
-    request = peer.begin("tools/call", peer.params({"name": "slow", "arguments": {"steps": 100, "ms": 20}}))
-    time.sleep(0.1)
-    peer.send({"method": "notifications/cancelled", "params": {"requestId": request, "reason": "check"}})
-    for _ in range(50):
-        if cancelled() == before + 1:
-            return
-        time.sleep(0.05)
-    raise Wrong("the call went on")
-
-
-@feature
-def silent_after_cancel(peer: Peer) -> None:
-    request = peer.begin("tools/call", peer.params({"name": "slow", "arguments": {"steps": 5, "ms": 60}}))
-    time.sleep(0.1)
-    peer.send({"method": "notifications/cancelled", "params": {"requestId": request}})
-    try:
-        message = peer.receive(1.0)
-    except Silent:
-        return
-    raise Wrong(f"answered {json.dumps(message)[:200]}")
-
-
-@feature
-def fail(peer: Peer) -> None:
-    want(peer.call("fail").get("isError"), True)
-
-
-@feature
-def unknown_tool(peer: Peer) -> None:
-    refused(-32602, lambda: peer.call("no_such_tool"))
-
-
-@feature
-def log(peer: Peer) -> None:
-    meta = {f"{META}logLevel": "debug"} if peer.revision == MODERN else None
-    want(said(peer.call("log", {"level": "error", "text": "a line"}, meta)), "sent")
-    seen = peer.take("notifications/message")
-    want([seen["level"], seen["logger"], seen["data"]], ["error", "offer", "a line"])
-
-
-@feature
-def log_level(peer: Peer) -> None:
-    """Messages below the level are withheld: the session's, or since 2026-07-28 the request's."""
-    meta = {f"{META}logLevel": "error"} if peer.revision == MODERN else None
-    if not meta:
-        peer.request("logging/setLevel", {"level": "error"})
-    for level in ("info", "critical"):
-        peer.call("log", {"level": level, "text": level}, meta)
-    want(peer.take("notifications/message")["level"], "critical")
-
-
-@feature
-def no_unasked_log(peer: Peer) -> None:
-    """Since 2026-07-28: none without a level in the request."""
-    if peer.revision != MODERN:
-        raise Wrong("before 2026-07-28 the client does not have to ask")
-    peer.call("log", {"level": "emergency", "text": "unasked"})
-    want([m for m in peer.seen if m.get("method") == "notifications/message"], [])
-
-
-@feature
-def ask_model(peer: Peer) -> None:
-    want(said(peer.call("ask_model", {"prompt": "what is six times seven?"})), "forty-two")
-    params = peer.take("sampling/createMessage")
-    want([params["messages"][0]["role"], params["maxTokens"]], ["user", 100])
-
-
-@feature
-def ask_user(peer: Peer) -> None:
-    want(said(peer.call("ask_user")), "accept Ada")
-    want(peer.take("elicitation/create")["requestedSchema"]["required"], ["name"])
-
-
-@feature
-def ask_url(peer: Peer) -> None:
-    want(said(peer.call("ask_url")), "accept")
-    want(peer.take("elicitation/create")["url"], DATA["askUrl"]["url"])
-
-
-@feature
-def elicitation_complete(peer: Peer) -> None:
-    peer.call("ask_url")
-    want(peer.take("notifications/elicitation/complete")["elicitationId"], DATA["askUrl"]["elicitationId"])
-
-
-@feature
-def roots(peer: Peer) -> None:
-    want(said(peer.call("roots")), "file:///one\nfile:///two")
-
-
-@feature
-def ping_client(peer: Peer) -> None:
-    want(said(peer.call("ping")), "pong")
-    peer.take("ping")
-
-
-@feature
-def big(peer: Peer) -> None:
-    want(said(peer.call("big", {"bytes": 1 << 20})) == "x" * (1 << 20), True)
-
-
-@feature
-def image(peer: Peer) -> None:
-    want(named(peer.call("image")["content"], "data"), [DATA["image"]["data"]])
-
-
-@feature
-def mixed(peer: Peer) -> None:
-    want(named(peer.call("mixed")["content"], "type"), ["text", "image", "audio", "resource_link", "resource", "resource"])
-
-
-# ---- resources, prompts, completion ----
-
-
-@feature
-def pages(peer: Peer) -> None:
-    found, cursors = [], [None]
-    while cursors[-1] is not None or len(cursors) == 1:
-        page = peer.request("resources/list", {"cursor": cursors[-1]} if cursors[-1] else None)
-        found += named(page["resources"], "uri")
-        cursors.append(page.get("nextCursor"))
-    want(found, named(DATA["resources"], "uri"))
-    want(len(cursors), 4)
-
-
-@feature
-def bad_cursor(peer: Peer) -> None:
-    refused(-32602, lambda: peer.request("resources/list", {"cursor": "no such cursor"}))
-
-
-@feature
-def templates(peer: Peer) -> None:
-    want(named(peer.request("resources/templates/list")["resourceTemplates"], "uriTemplate"), ["test://item/{id}"])
-    want(peer.request("resources/read", {"uri": "test://item/42"})["contents"][0]["text"], "item 42")
-
-
-@feature
-def read(peer: Peer) -> None:
-    want(peer.request("resources/read", {"uri": "test://hello"})["contents"][0]["text"], "Hello, world")
-    want(peer.request("resources/read", {"uri": "test://blob"})["contents"][0]["blob"], DATA["blob"])
-
-
-@feature
-def unknown_resource(peer: Peer) -> None:
-    code = -32602 if peer.revision == MODERN else -32002
-    refused(code, lambda: peer.request("resources/read", {"uri": "test://nothing"}))
-
-
-@feature
-def prompts(peer: Peer) -> None:
-    want(named(peer.request("prompts/list")["prompts"]), ["plain", "with_args"])
-    want(peer.request("prompts/get", {"name": "plain"})["messages"][0]["content"]["text"], "plain")
-    greeting = peer.request("prompts/get", {"name": "with_args", "arguments": {"name": "Ada"}})
-    want(greeting["messages"][0]["content"]["text"], "Hello, Ada")
-
-
-@feature
-def unknown_prompt(peer: Peer) -> None:
-    refused(-32602, lambda: peer.request("prompts/get", {"name": "nothing"}))
-
-
-@feature
-def complete(peer: Peer) -> None:
-    by_prompt = {"ref": {"type": "ref/prompt", "name": "with_args"}, "argument": {"name": "name", "value": "A"}}
-    want(peer.request("completion/complete", by_prompt)["completion"]["values"], ["Ada", "Alan"])
-    by_template = {"ref": {"type": "ref/resource", "uri": "test://item/{id}"}, "argument": {"name": "id", "value": "1"}}
-    want(peer.request("completion/complete", by_template)["completion"]["values"], ["1", "10", "11"])
-
-
-@feature
-def ping(peer: Peer) -> None:
-    peer.request("ping")
-
-
-@feature
-def unknown_method(peer: Peer) -> None:
-    refused(-32601, lambda: peer.request("no/such/method"))
-
-
-# ---- changes ----
-
-
-def changes(peer: Peer, what: str) -> None:
-    """Listens, since 2026-07-28, and checks the identity of what comes."""
-    notice = "notifications/resources/updated" if what == "counter" else f"notifications/{what}/list_changed"
-    listening = None
-    if peer.revision == MODERN:
-        wanted = {"resourceSubscriptions": [COUNTER]} if what == "counter" else {f"{what}ListChanged": True}
-        listening = peer.begin("subscriptions/listen", peer.params({"notifications": wanted}))
-        acknowledged = peer.take("notifications/subscriptions/acknowledged")
-        want(acknowledged["notifications"], wanted)
-        want(acknowledged["_meta"][f"{META}subscriptionId"], listening)
-    elif what == "counter":
-        peer.request("resources/subscribe", {"uri": COUNTER})
-    want(said(peer.call("change", {"what": what})), "changed")
-    seen = peer.take(notice)
-    want(seen.get("uri"), COUNTER if what == "counter" else None)
-    if listening is not None:
-        want(seen["_meta"][f"{META}subscriptionId"], listening)
-
-
-@feature
-def change_tools(peer: Peer) -> None:
-    changes(peer, "tools")
-    want(named(peer.request("tools/list")["tools"])[-1], "extra")
-
-
-@feature
-def change_resources(peer: Peer) -> None:
-    changes(peer, "resources")
-    want(peer.request("resources/read", {"uri": "test://extra"})["contents"][0]["text"], "extra")
-
-
-@feature
-def change_prompts(peer: Peer) -> None:
-    changes(peer, "prompts")
-    want(named(peer.request("prompts/list")["prompts"])[-1], "extra")
-
-
-@feature
-def change_counter(peer: Peer) -> None:
-    changes(peer, "counter")
-    want(peer.request("resources/read", {"uri": COUNTER})["contents"][0]["text"], "1")
-
-
-@feature
-def unsubscribe(peer: Peer) -> None:
-    """Before 2026-07-28; afterwards: the cancelled subscription is silent."""
-    changes(peer, "counter")
-    if peer.revision == MODERN:
-        peer.send({"method": "notifications/cancelled", "params": {"requestId": peer.next_id - 2}})
-        time.sleep(0.2)
-    else:
-        peer.request("resources/unsubscribe", {"uri": COUNTER})
-    peer.seen.clear()
-    peer.call("change", {"what": "counter"})
-    try:
-        peer.receive(0.5)
-    except Silent:
-        pass
-    want([m for m in peer.seen if m.get("method") == "notifications/resources/updated"], [])
-
-
-@feature
-def ends_at_eof(peer: Peer) -> None:
+def ends_at_eof(peer: Conversation) -> None:
     peer.request("tools/list")
     status, seconds = peer.close()
     if status != 0 or seconds > 2:
         raise Wrong(f"status {status} after {seconds:.1f} s")
 
 
-def connected(command: list[str], revision: str) -> Peer:
-    peer = Peer(command)
+OF_TRANSPORT = {"stdio": {"ends_at_eof": ends_at_eof}, "http": HTTP_FEATURES, "http+sse": {}}
+
+
+def command_of(*arguments: str) -> list[str]:
+    started = subprocess.run([HERE / "start", "--command", *arguments], check=True, capture_output=True, text=True)
+    return started.stdout.splitlines()
+
+
+@contextmanager
+def listening(server: str) -> Iterator[str]:
+    """The URL of a server that runs as long."""
+    # Python's 1.x reports every request that it refuses on stderr, at length.
+    process = subprocess.Popen(command_of("--http", server), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.terminate()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def connected(connect: Connect, revision: str) -> Conversation:
+    peer = connect()
     try:
         hello = peer.open(revision)
         if revision != MODERN:
@@ -366,53 +77,78 @@ def connected(command: list[str], revision: str) -> Peer:
     return peer
 
 
-def outcomes(command: list[str], revision: str) -> dict[str, bool | str]:
-    """One process serves all features, until one of them leaves it in an unknown state or wants a fresh one."""
+def outcomes(transport: str, connect: Connect, revision: str) -> dict[str, bool | str]:
+    """One connection serves all features, until one of them leaves it in an unknown state or wants a fresh one."""
     found: dict[str, bool | str] = {}
-    peer: Peer | None = None
-    for name, run in FEATURES.items():
+    features = {**FEATURES, **OF_TRANSPORT[transport]}
+    peer: Conversation | None = None
+    for name, run in features.items():
         if peer and name in FRESH:
             peer = peer.close() and None
         if not peer:
             try:
-                peer = connected(command, revision)
-            except (Wrong, Refused, Silent) as error:
-                return dict.fromkeys(FEATURES, f"{type(error).__name__}: {error}")
+                peer = connected(connect, revision)
+            except FAILURES as error:
+                return dict.fromkeys(features, f"{type(error).__name__}: {error}")
         try:
             peer.seen.clear()
             run(peer)
             found[name] = True
-        except (Wrong, Refused, KeyError) as error:
+        except FAILURES as error:
             found[name] = f"{type(error).__name__}: {error}"
-        except (Silent, OSError) as error:
-            found[name] = f"{type(error).__name__}: {error}"
-            peer = peer.close() and None
+            if not isinstance(error, (Wrong, Refused, KeyError)):
+                peer = peer.close() and None
     if peer:
         peer.close()
     return found
 
 
+def all_outcomes(server: str) -> Iterator[tuple[str, str, dict[str, bool | str]]]:
+    """All revisions at once: most of it is waiting."""
+    command = command_of(server)
+    with ThreadPoolExecutor() as pool, listening(server) as url:
+        ways: list[tuple[str, list[str], Connect]] = [
+            ("stdio", REVISIONS, lambda: Peer(command)),
+            ("http", REVISIONS, lambda: HttpPeer(url)),
+            ("http+sse", REVISIONS[:1], lambda: SsePeer(url.removesuffix("/mcp") + "/sse")),
+        ]
+        for transport, revisions, connect in ways[: 3 if server in SSE_SERVERS else 2]:
+            found = pool.map(partial(outcomes, transport, connect), revisions)
+            yield from zip(repeat(transport), revisions, found)
+
+
+def claimed_of(offers: Json, transport: str, revision: str) -> Json:
+    """Over HTTP all is as over stdio, unless it is said to be otherwise."""
+    claimed = offers.get(revision, {})
+    features = {**FEATURES, **OF_TRANSPORT[transport]}
+    if isinstance(claimed, str):  # the reason why the revision is not spoken at all
+        return dict.fromkeys(features, claimed)
+    common = {name: claimed[name] for name in claimed if transport == "stdio" or name in FEATURES}
+    return {**common, **offers.get(transport, {}).get(revision, {})}
+
+
 def main() -> int:
     arguments = [argument for argument in sys.argv[1:] if argument != "--print"]
     failed, seen = 0, {}
-    offers = json.loads((HERE / "offers.json").read_text()) if "--print" not in sys.argv else {}
+    offers = json.loads((HERE / "offers.json").read_text())
     for server in arguments or SERVERS:
-        started = subprocess.run([HERE / "start", "--command", server], check=True, capture_output=True, text=True)
-        command = started.stdout.splitlines()
-        for revision in REVISIONS:
-            claimed = offers.get(server, {}).get(revision, {})
-            found = outcomes(command, revision)
-            seen.setdefault(server, {})[revision] = found
-            if isinstance(claimed, str):  # the reason why the revision is not spoken at all
-                claimed = dict.fromkeys(FEATURES, claimed)
+        for transport, revision, found in all_outcomes(server):
+            claimed = claimed_of(offers.get(server, {}), transport, revision)
+            if "--print" in sys.argv:
+                if transport == "stdio":
+                    seen.setdefault(server, {})[revision] = found
+                else:
+                    new = {name: outcome for name, outcome in found.items() if (outcome is True) != (claimed.get(name) is True)}
+                    seen.setdefault(server, {}).setdefault(transport, {})[revision] = new
+                continue
             wrong = {n: f for n, f in found.items() if (f is True) != (claimed.get(n) is True) or n not in claimed}
-            wrong |= {n: "not a feature" for n in claimed if n not in FEATURES}
-            for name, problem in wrong.items() if offers else ():
+            wrong |= {n: "not a feature" for n in claimed if n not in found}
+            for name, problem in wrong.items():
                 failed += 1
-                print(f"FAIL {server} {revision}: {name} -- {'works' if problem is True else problem}", flush=True)
-            if offers and not wrong:
+                print(f"FAIL {server} {transport} {revision}: {name} -- {'works' if problem is True else problem}", flush=True)
+            if not wrong:
                 offered = sum(outcome is True for outcome in found.values())
-                print(f"PASS {server} {revision}: {offered} of {len(found)} features offered", flush=True)
+                print(f"PASS {server} {transport} {revision}: {offered} of {len(found)} features offered", flush=True)
     if "--print" in sys.argv:
         print(json.dumps(seen, indent=2))
     return 1 if failed else 0

@@ -87,6 +87,17 @@ export class Offer {
         else if (!this.extra.delete(what)) this.extra.add(what);
     }
 
+    /** Reports progress before and after the stream of its call is closed, if it can be. */
+    async hangUp(close, report) {
+        const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
+        await report({ progress: 1, total: 2 });
+        await pause();
+        close?.();
+        await pause();
+        await report({ progress: 2, total: 2 });
+        return text('done');
+    }
+
     /** Takes its time, and notices when it is cancelled. */
     async slow({ steps, ms }, signal, report) {
         for (let step = 1; step <= steps; step += 1) {

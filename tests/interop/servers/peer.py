@@ -1,4 +1,4 @@
-"""A bare stdio peer: enough of a client to see exactly what a server answers."""
+"""A bare peer: enough of a client to see exactly what a server answers; over stdio, and what it takes over anything."""
 
 from __future__ import annotations
 
@@ -34,27 +34,20 @@ class Refused(Exception):
         self.error = error
 
 
-class Peer:
-    """One server process. Whatever is not an answer is kept in `seen`; what the server asks is answered."""
+class Conversation:
+    """Whatever is not an answer is kept in `seen`; what the server asks is answered."""
 
-    def __init__(self, command: list[str], timeout: float = 5.0, capabilities: Json | None = None):
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    def __init__(self, timeout: float = 5.0, capabilities: Json | None = None):
         self.started = time.monotonic()
-        self.timeout, self.seen, self.errors, self.next_id = timeout, [], [], 1
+        self.timeout, self.seen, self.next_id = timeout, [], 1
         self.arrived: queue.Queue[Json | None] = queue.Queue()
         self.revision, self.capabilities = "", CAPABILITIES if capabilities is None else capabilities
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
-
-    def _read(self) -> None:
-        for line in self.process.stdout:
-            self.arrived.put(json.loads(line))
-        self.arrived.put(None)
 
     def send(self, message: Json) -> None:
-        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        self.process.stdin.flush()
+        raise NotImplementedError
+
+    def close(self) -> tuple[int | None, float]:
+        raise NotImplementedError
 
     def receive(self, timeout: float | None = None) -> Json:
         """The next message, after answering it if it is a request."""
@@ -64,7 +57,7 @@ class Peer:
             raise Silent("no message") from error
         if message is None:
             self.arrived.put(None)  # it stays the end
-            raise Silent("the server has closed its output")
+            raise Silent("the server has closed the connection")
         if "method" in message and "id" in message:
             self.send({"id": message["id"], "result": ANSWERS[question(message)]})
         if "method" in message:
@@ -130,6 +123,27 @@ class Peer:
                 if message.get("method") == method:
                     return self.seen.pop(index).get("params", {})
             self.receive(1.0)
+
+
+class Peer(Conversation):
+    """One server process."""
+
+    def __init__(self, command: list[str], timeout: float = 5.0, capabilities: Json | None = None):
+        super().__init__(timeout, capabilities)
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+        self.errors: list[bytes] = []
+        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=lambda: self.errors.extend(self.process.stderr), daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.arrived.put(json.loads(line))
+        self.arrived.put(None)
+
+    def send(self, message: Json) -> None:
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
 
     def close(self) -> tuple[int | None, float]:
         """Ends the input; the exit status and the seconds it took, or None and the seconds waited."""

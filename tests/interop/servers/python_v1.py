@@ -1,20 +1,42 @@
-"""The offer on the PyPI package `mcp` 1.x, over stdio."""
+"""The offer on the PyPI package `mcp` 1.x: over stdio, or with `--http PORT` over Streamable HTTP and HTTP+SSE."""
 
 from __future__ import annotations
 
+import sys
 from base64 import b64decode
+from weakref import WeakKeyDictionary
 
 import anyio
 from mcp import McpError, types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.models import InitializationOptions
+from mcp.server.session import ServerSession
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
 from pydantic import AnyUrl
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 from offer import COUNTER, DATA, Json, Offer, Unknown, text
 
-offer = Offer()
-server = Server(DATA["serverInfo"]["name"], DATA["serverInfo"]["version"], DATA["instructions"])
+
+
+class Reference(Server):
+    def create_initialization_options(self, *_options: object) -> InitializationOptions:
+        options = super().create_initialization_options(NotificationOptions(True, True, True))
+        options.capabilities.resources.subscribe = True  # the SDK always says no
+        return options
+
+
+server = Reference(DATA["serverInfo"]["name"], DATA["serverInfo"]["version"], DATA["instructions"])
+offers: WeakKeyDictionary[ServerSession, Offer] = WeakKeyDictionary()
+
+
+def offer() -> Offer:
+    """That of the session whose request is being handled."""
+    return offers.setdefault(server.request_context.session, Offer())
 
 
 def unknown(error: Unknown, code: int = types.INVALID_PARAMS) -> McpError:
@@ -26,7 +48,7 @@ def unknown(error: Unknown, code: int = types.INVALID_PARAMS) -> McpError:
 
 @server.list_tools()
 async def list_tools() -> list[types.Tool]:
-    return [types.Tool.model_validate(tool) for tool in offer.tools()]
+    return [types.Tool.model_validate(tool) for tool in offer().tools()]
 
 
 @server.call_tool()
@@ -35,7 +57,7 @@ async def call_tool(name: str, arguments: Json) -> types.CallToolResult:
 
 
 async def offer_call(name: str, arguments: Json) -> Json:
-    return offer.call(name, arguments)
+    return offer().call(name, arguments)
 
 
 async def slow(_name: str, arguments: Json) -> Json:
@@ -49,13 +71,13 @@ async def slow(_name: str, arguments: Json) -> Json:
                     token, step, arguments["steps"], f"step {step}", related_request_id=str(context.request_id)
                 )
     except anyio.get_cancelled_exc_class():
-        offer.cancelled += 1
+        offer().cancelled += 1
         raise
     return text("done")
 
 
 async def log(_name: str, arguments: Json) -> Json:
-    if not offer.wants_log(arguments["level"]):
+    if not offer().wants_log(arguments["level"]):
         return text("withheld")
     session, request = server.request_context.session, server.request_context.request_id
     await session.send_log_message(arguments["level"], arguments["text"], "offer", related_request_id=request)
@@ -93,7 +115,7 @@ async def roots(_name: str, _arguments: Json) -> Json:
 
 async def change(_name: str, arguments: Json) -> Json:
     session = server.request_context.session
-    offer.change(arguments["what"])
+    offer().change(arguments["what"])
     match arguments["what"]:
         case "tools":
             await session.send_tool_list_changed()
@@ -101,9 +123,27 @@ async def change(_name: str, arguments: Json) -> Json:
             await session.send_resource_list_changed()
         case "prompts":
             await session.send_prompt_list_changed()
-        case "counter" if COUNTER in offer.subscribed:
+        case "counter" if COUNTER in offer().subscribed:
             await session.send_resource_updated(AnyUrl(COUNTER))
     return text("changed")
+
+
+async def hang_up(_name: str, _arguments: Json) -> Json:
+    context = server.request_context
+
+    async def report(step: int) -> None:
+        if context.meta and context.meta.progressToken is not None:
+            await context.session.send_progress_notification(
+                context.meta.progressToken, step, 2, related_request_id=str(context.request_id)
+            )
+
+    await report(1)
+    await anyio.sleep(0.05)  # the SDK would drop what has not been written yet
+    if context.close_sse_stream:
+        await context.close_sse_stream()
+    await anyio.sleep(0.05)
+    await report(2)
+    return text("done")
 
 
 async def ping(_name: str, _arguments: Json) -> Json:
@@ -111,7 +151,7 @@ async def ping(_name: str, _arguments: Json) -> Json:
     return text("pong")
 
 
-TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, ping)}
+TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, ping)}
 
 
 # ---- resources, prompts, completion, logging ----
@@ -120,7 +160,7 @@ TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_
 @server.list_resources()
 async def list_resources(request: types.ListResourcesRequest) -> types.ListResourcesResult:
     try:
-        page = offer.resource_page(request.params.cursor if request.params else None)
+        page = offer().resource_page(request.params.cursor if request.params else None)
     except Unknown as error:
         raise unknown(error) from error
     return types.ListResourcesResult.model_validate(page)
@@ -134,7 +174,7 @@ async def list_resource_templates() -> list[types.ResourceTemplate]:
 @server.read_resource()
 async def read_resource(uri: AnyUrl) -> list[ReadResourceContents]:
     try:
-        contents = types.ReadResourceResult.model_validate({"contents": [offer.read(str(uri))]}).contents[0]
+        contents = types.ReadResourceResult.model_validate({"contents": [offer().read(str(uri))]}).contents[0]
     except Unknown as error:
         raise unknown(error, -32002) from error
     if isinstance(contents, types.TextResourceContents):
@@ -144,43 +184,58 @@ async def read_resource(uri: AnyUrl) -> list[ReadResourceContents]:
 
 @server.subscribe_resource()
 async def subscribe_resource(uri: AnyUrl) -> None:
-    offer.subscribed.add(str(uri))
+    offer().subscribed.add(str(uri))
 
 
 @server.unsubscribe_resource()
 async def unsubscribe_resource(uri: AnyUrl) -> None:
-    offer.subscribed.discard(str(uri))
+    offer().subscribed.discard(str(uri))
 
 
 @server.list_prompts()
 async def list_prompts() -> list[types.Prompt]:
-    return [types.Prompt.model_validate(prompt) for prompt in offer.prompts()]
+    return [types.Prompt.model_validate(prompt) for prompt in offer().prompts()]
 
 
 @server.get_prompt()
 async def get_prompt(name: str, arguments: dict[str, str] | None) -> types.GetPromptResult:
     try:
-        return types.GetPromptResult.model_validate(offer.prompt(name, arguments or {}))
+        return types.GetPromptResult.model_validate(offer().prompt(name, arguments or {}))
     except Unknown as error:
         raise unknown(error) from error
 
 
 @server.completion()
 async def complete(_ref: object, argument: types.CompletionArgument, _context: object) -> types.Completion:
-    return types.Completion.model_validate(offer.complete(argument.name, argument.value))
+    return types.Completion.model_validate(offer().complete(argument.name, argument.value))
 
 
 @server.set_logging_level()
 async def set_logging_level(level: types.LoggingLevel) -> None:
-    offer.level = level
+    offer().level = level
 
 
-async def main() -> None:
-    options = server.create_initialization_options(NotificationOptions(True, True, True))
-    options.capabilities.resources.subscribe = True  # the SDK always says no
+async def over_http(port: int) -> None:
+    from python_http import serve
+
+    sse = SseServerTransport("/messages/")
+
+    async def handle_sse(request: Request) -> Response:
+        async with sse.connect_sse(request.scope, request.receive, request._send) as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+        return Response()
+
+    routes = [Route("/sse", endpoint=handle_sse, methods=["GET"]), Mount("/messages/", app=sse.handle_post_message)]
+    await serve(server, port, *routes)
+
+
+async def over_stdio() -> None:
     async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, options)
+        await server.run(reader, writer, server.create_initialization_options())
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    if sys.argv[1:2] == ["--http"]:
+        anyio.run(over_http, int(sys.argv[2]))
+    else:
+        anyio.run(over_stdio)

@@ -1,8 +1,10 @@
-"""The offer on the PyPI package `mcp` 2.x, over stdio, in both eras."""
+"""The offer on the PyPI package `mcp` 2.x, in both eras: over stdio, or with `--http PORT` over Streamable HTTP."""
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -23,8 +25,13 @@ from offer import COUNTER, DATA, Json, Offer, Unknown, text
 
 warnings.simplefilter("ignore")  # sampling, roots and logging are deprecated, and meant to be tried
 MODERN = "2026-07-28"
-offer = Offer()
+offers: defaultdict[str | None, Offer] = defaultdict(Offer)
 bus = InMemorySubscriptionBus()
+
+
+def offer_of(ctx: Any) -> Offer:
+    """The session's; 2026-07-28 has none over HTTP, and one offer for all."""
+    return offers[ctx.request.headers.get("mcp-session-id") if ctx.request else None]
 
 
 def unknown(error: Unknown, code: int = types.INVALID_PARAMS) -> MCPError:
@@ -99,14 +106,14 @@ async def slow(ctx: Any, params: types.CallToolRequestParams) -> Json:
             await anyio.sleep(params.arguments["ms"] / 1000)
             await ctx.session.report_progress(step, steps, f"step {step}")
     except anyio.get_cancelled_exc_class():
-        offer.cancelled += 1
+        offer_of(ctx).cancelled += 1
         raise
     return text("done")
 
 
 async def log(ctx: Any, params: types.CallToolRequestParams) -> Json:
     level, said = params.arguments["level"], params.arguments["text"]
-    if ctx.protocol_version != MODERN and not offer.wants_log(level):
+    if ctx.protocol_version != MODERN and not offer_of(ctx).wants_log(level):
         return text("withheld")
     await ctx.session.send_log_message(level, said, "offer", related_request_id=ctx.request_id)
     return text("sent")  # or withheld by the SDK, which knows the request's level
@@ -114,7 +121,7 @@ async def log(ctx: Any, params: types.CallToolRequestParams) -> Json:
 
 async def change(ctx: Any, params: types.CallToolRequestParams) -> Json:
     what = params.arguments["what"]
-    offer.change(what)
+    offer_of(ctx).change(what)
     if ctx.protocol_version == MODERN:
         events = {"tools": ToolsListChanged, "resources": ResourcesListChanged, "prompts": PromptsListChanged}
         await bus.publish(ResourceUpdated(COUNTER) if what == "counter" else events[what]())
@@ -124,9 +131,19 @@ async def change(ctx: Any, params: types.CallToolRequestParams) -> Json:
         await ctx.session.send_resource_list_changed()
     elif what == "prompts":
         await ctx.session.send_prompt_list_changed()
-    elif COUNTER in offer.subscribed:
+    elif COUNTER in offer_of(ctx).subscribed:
         await ctx.session.send_resource_updated(COUNTER)
     return text("changed")
+
+
+async def hang_up(ctx: Any, _params: types.CallToolRequestParams) -> Json:
+    await ctx.session.report_progress(1, 2)
+    await anyio.sleep(0.05)  # the SDK would drop what has not been written yet
+    if ctx.close_sse_stream:
+        await ctx.close_sse_stream()
+    await anyio.sleep(0.05)
+    await ctx.session.report_progress(2, 2)
+    return text("done")
 
 
 async def ping(ctx: Any, _params: types.CallToolRequestParams) -> Json:
@@ -134,20 +151,20 @@ async def ping(ctx: Any, _params: types.CallToolRequestParams) -> Json:
     return text("pong")
 
 
-TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, ping)}
+TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, ping)}
 
 
 # ---- handlers ----
 
 
-async def list_tools(_ctx: Any, _params: Any) -> types.ListToolsResult:
-    return types.ListToolsResult.model_validate({"tools": offer.tools()})
+async def list_tools(ctx: Any, _params: Any) -> types.ListToolsResult:
+    return types.ListToolsResult.model_validate({"tools": offer_of(ctx).tools()})
 
 
 async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
     try:
         tool = TOOLS.get(params.name)
-        result = await tool(ctx, params) if tool else offer.call(params.name, params.arguments or {})
+        result = await tool(ctx, params) if tool else offer_of(ctx).call(params.name, params.arguments or {})
     except Unknown as error:
         raise unknown(error) from error
     except KeyError as error:
@@ -155,9 +172,9 @@ async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> Any:
     return types.CallToolResult.model_validate(result) if isinstance(result, dict) else result
 
 
-async def list_resources(_ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+async def list_resources(ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
     try:
-        return types.ListResourcesResult.model_validate(offer.resource_page(params.cursor if params else None))
+        return types.ListResourcesResult.model_validate(offer_of(ctx).resource_page(params.cursor if params else None))
     except Unknown as error:
         raise unknown(error) from error
 
@@ -168,43 +185,48 @@ async def list_resource_templates(_ctx: Any, _params: Any) -> types.ListResource
 
 async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
     try:
-        return types.ReadResourceResult.model_validate({"contents": [offer.read(str(params.uri))]})
+        return types.ReadResourceResult.model_validate({"contents": [offer_of(ctx).read(str(params.uri))]})
     except Unknown as error:
         raise unknown(error, types.INVALID_PARAMS if ctx.protocol_version == MODERN else -32002) from error
 
 
-async def subscribe_resource(_ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
-    offer.subscribed.add(str(params.uri))
+async def subscribe_resource(ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
+    offer_of(ctx).subscribed.add(str(params.uri))
     return types.EmptyResult()
 
 
-async def unsubscribe_resource(_ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-    offer.subscribed.discard(str(params.uri))
+async def unsubscribe_resource(ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    offer_of(ctx).subscribed.discard(str(params.uri))
     return types.EmptyResult()
 
 
-async def list_prompts(_ctx: Any, _params: Any) -> types.ListPromptsResult:
-    return types.ListPromptsResult.model_validate({"prompts": offer.prompts()})
+async def list_prompts(ctx: Any, _params: Any) -> types.ListPromptsResult:
+    return types.ListPromptsResult.model_validate({"prompts": offer_of(ctx).prompts()})
 
 
-async def get_prompt(_ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+async def get_prompt(ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     try:
-        return types.GetPromptResult.model_validate(offer.prompt(params.name, params.arguments or {}))
+        return types.GetPromptResult.model_validate(offer_of(ctx).prompt(params.name, params.arguments or {}))
     except Unknown as error:
         raise unknown(error) from error
 
 
-async def complete(_ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
-    completion = offer.complete(params.argument.name, params.argument.value)
+async def complete(ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+    completion = offer_of(ctx).complete(params.argument.name, params.argument.value)
     return types.CompleteResult.model_validate({"completion": completion})
 
 
-async def set_logging_level(_ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
-    offer.level = params.level
+async def set_logging_level(ctx: Any, params: types.SetLevelRequestParams) -> types.EmptyResult:
+    offer_of(ctx).level = params.level
     return types.EmptyResult()
 
 
-server = Server(
+class Reference(Server):
+    def create_initialization_options(self, *_options: Any, **_named: Any) -> Any:
+        return super().create_initialization_options(NotificationOptions(True, True, True))
+
+
+server = Reference(
     DATA["serverInfo"]["name"],
     version=DATA["serverInfo"]["version"],
     instructions=DATA["instructions"],
@@ -223,10 +245,19 @@ server = Server(
 )
 
 
-async def main() -> None:
+async def over_http(port: int) -> None:
+    from python_http import serve
+
+    await serve(server, port)
+
+
+async def over_stdio() -> None:
     async with stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options(NotificationOptions(True, True, True)))
+        await server.run(reader, writer, server.create_initialization_options())
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    if sys.argv[1:2] == ["--http"]:
+        anyio.run(over_http, int(sys.argv[2]))
+    else:
+        anyio.run(over_stdio)

@@ -1,7 +1,13 @@
-// The offer on the npm package `@modelcontextprotocol/server` 2.x, over stdio, in both eras.
-import { inputRequired, ProtocolError, Server } from '@modelcontextprotocol/server';
+// The offer on the npm package `@modelcontextprotocol/server` 2.x, in both eras: over stdio, or with `--http PORT` over Streamable HTTP.
+import { randomUUID } from 'node:crypto';
+
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import {
+    createMcpHandler, inputRequired, isLegacyRequest, ProtocolError, Server, WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
+import { Events, listen, RETRY_MS, wantedPort } from './http.mjs';
 import { COUNTER, DATA, Offer, text, Unknown } from './offer.mjs';
 
 const INVALID_PARAMS = -32602;
@@ -32,13 +38,16 @@ const askUrl = asked(
     ({ action }) => action,
 );
 
-function toolsOf(server, offer) {
+const reportTo = (mcpReq) => async (progress) => {
+    if (mcpReq._meta?.progressToken === undefined) return;
+    const params = { progressToken: mcpReq._meta.progressToken, ...progress };
+    await mcpReq.notify({ method: 'notifications/progress', params });
+};
+
+function toolsOf(server, offer, notify) {
     return {
-        slow: (args, { mcpReq }) => offer.slow(args, mcpReq.signal, async (progress) => {
-            if (mcpReq._meta?.progressToken === undefined) return;
-            const params = { progressToken: mcpReq._meta.progressToken, ...progress };
-            await mcpReq.notify({ method: 'notifications/progress', params });
-        }),
+        slow: (args, { mcpReq }) => offer.slow(args, mcpReq.signal, reportTo(mcpReq)),
+        hang_up: (_args, { mcpReq, http }) => offer.hangUp(http?.closeSSE, reportTo(mcpReq)),
         async log({ level, text: data }, { mcpReq }) {
             await mcpReq.log(level, data, 'offer');
             return text('sent'); // or withheld by the SDK, which knows the session's or the request's level
@@ -66,6 +75,11 @@ function toolsOf(server, offer) {
         async change({ what }, { mcpReq }) {
             offer.change(what);
             const modern = mcpReq.envelope !== undefined;
+            if (modern && notify) {
+                if (what === 'counter') notify().resourceUpdated(COUNTER);
+                else notify()[`${what}Changed`]();
+                return text('changed');
+            }
             if (what === 'tools') await server.sendToolListChanged();
             if (what === 'resources') await server.sendResourceListChanged();
             if (what === 'prompts') await server.sendPromptListChanged();
@@ -80,8 +94,8 @@ function toolsOf(server, offer) {
     };
 }
 
-serveStdio(() => {
-    const offer = new Offer();
+/** Over HTTP in 2026-07-28 each request has a server of its own, and changes are published with `notify`. */
+function serverOf(offer, notify) {
     const server = new Server(DATA.serverInfo, {
         instructions: DATA.instructions,
         capabilities: {
@@ -92,7 +106,7 @@ serveStdio(() => {
             logging: {},
         },
     });
-    const tools = toolsOf(server, offer);
+    const tools = toolsOf(server, offer, notify);
     server.setRequestHandler('tools/list', () => ({ tools: offer.tools() }));
     server.setRequestHandler('tools/call', ({ params: { name, arguments: args = {} } }, context) =>
         known(() => (Object.hasOwn(tools, name) ? tools[name](args, context) : offer.call(name, args))));
@@ -106,4 +120,40 @@ serveStdio(() => {
     server.setRequestHandler('prompts/get', ({ params }) => known(() => offer.prompt(params.name, params.arguments)));
     server.setRequestHandler('completion/complete', ({ params }) => ({ completion: offer.complete(params.argument) }));
     return server;
-});
+}
+
+/** Streamable HTTP at /mcp: a server and an offer for each session, and one offer for all requests that have none. */
+function serveHttp(port) {
+    const sessions = new Map();
+    const shared = new Offer();
+    const modern = createMcpHandler(() => serverOf(shared, () => modern.notify), { legacy: 'reject' });
+
+    async function opened() {
+        const transport = new WebStandardStreamableHTTPServerTransport({
+            sessionIdGenerator: randomUUID,
+            eventStore: new Events(),
+            retryInterval: RETRY_MS,
+            onsessioninitialized: (id) => sessions.set(id, transport),
+            onsessionclosed: (id) => sessions.delete(id),
+        });
+        await serverOf(new Offer()).connect(transport);
+        return transport;
+    }
+
+    const handle = toNodeHandler({
+        async fetch(request, options) {
+            if (!(await isLegacyRequest(request))) return modern.fetch(request, options);
+            const id = request.headers.get('mcp-session-id');
+            if (id !== null && !sessions.has(id)) return new Response(null, { status: 404 });
+            return (id === null ? await opened() : sessions.get(id)).handleRequest(request, options);
+        },
+    });
+    listen(port, async (request, response, { pathname }) => {
+        if (pathname === '/mcp') await handle(request, response);
+        else response.writeHead(404).end();
+    });
+}
+
+const port = wantedPort();
+if (port === undefined) serveStdio(() => serverOf(new Offer()));
+else serveHttp(port);

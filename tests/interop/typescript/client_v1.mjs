@@ -1,14 +1,17 @@
 // Drives a server with the npm package `@modelcontextprotocol/sdk` 1.x.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
     CreateMessageRequestSchema, ElicitRequestSchema, ErrorCode, ListRootsRequestSchema, McpError, ResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
+import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
-import { main, RpcError, TimedOut } from './harness.mjs';
+import { main, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/sdk'].version;
@@ -26,8 +29,8 @@ async function translated(call) {
 class Session {
     notifications = [];
 
-    constructor(client) {
-        this.client = client;
+    constructor(client, transport) {
+        Object.assign(this, { client, transport });
         client.fallbackNotificationHandler = async (notification) => {
             this.notifications.push(notification);
         };
@@ -105,8 +108,21 @@ class Session {
         return translated(() => this.client.request({ method, params }, ResultSchema));
     }
 
+    /** Over HTTP, where closing alone leaves the session to the server. */
+    endSession() {
+        return this.transport.terminateSession();
+    }
+
     close() {
         return this.client.close();
+    }
+}
+
+function serverAt([command, ...args]) {
+    switch (transportTo([command])) {
+        case 'http': return new StreamableHTTPClientTransport(new URL(command));
+        case 'http+sse': return new SSEClientTransport(new URL(command));
+        default: return new StdioClientTransport({ command, args });
     }
 }
 
@@ -126,14 +142,16 @@ async function connect(_mode, [command, ...args], handlers) {
     if (handlers.sampling) client.setRequestHandler(CreateMessageRequestSchema, answering(handlers.sampling));
     if (handlers.elicitation) client.setRequestHandler(ElicitRequestSchema, answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler(ListRootsRequestSchema, answering(handlers.roots));
-    const transport = new StdioClientTransport({ command, args });
-    const session = new Session(client);
+    const transport = serverAt([command, ...args]);
+    const session = new Session(client, transport);
     // The client tells its transport the negotiated version, and keeps no other record of it.
+    const told = transport.setProtocolVersion;
     transport.setProtocolVersion = (version) => {
         session.protocolVersion = version;
+        told?.call(transport, version);
     };
     await translated(() => client.connect(transport));
     return session;
 }
 
-await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy]);
+await main({ LABEL: `typescript sdk ${VERSION}`, SLUG: 'typescript-v1', MODES: ['legacy'], connect }, [common, legacy, http]);

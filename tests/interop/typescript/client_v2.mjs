@@ -1,12 +1,15 @@
 // Drives a server with the npm package `@modelcontextprotocol/client` 2.x.
-import { Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import {
+    Client, LOG_LEVEL_META_KEY, ProtocolError, SdkError, SdkErrorCode, SdkHttpError, SSEClientTransport, StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { readFileSync } from 'node:fs';
 
 import { SUITE as common } from './cases_common.mjs';
+import { SUITE as http } from './cases_http.mjs';
 import { SUITE as legacy } from './cases_legacy.mjs';
 import { SUITE as modern } from './cases_modern.mjs';
-import { main, NotOffered, RpcError, TimedOut } from './harness.mjs';
+import { main, NotOffered, RpcError, TimedOut, transportTo } from './harness.mjs';
 
 const lock = JSON.parse(readFileSync(new URL('package-lock.json', import.meta.url), 'utf8'));
 const VERSION = lock.packages['node_modules/@modelcontextprotocol/client'].version;
@@ -14,11 +17,22 @@ const VERSION = lock.packages['node_modules/@modelcontextprotocol/client'].versi
 /** A schema that takes anything: what came is judged by the cases. */
 const anything = { '~standard': { version: 1, vendor: 'interop', validate: (value) => ({ value }) } };
 
+/** An error of JSON-RPC that came with a status of its own: this SDK takes only those with 400 for answers. */
+function answered(error) {
+    try {
+        const { id, error: refusal } = JSON.parse(error.data.text);
+        return id === undefined ? error : new RpcError(refusal.code, refusal.message, refusal.data);
+    } catch {
+        return error;
+    }
+}
+
 async function translated(call) {
     try {
         return await call();
     } catch (error) {
         if (error instanceof ProtocolError) throw new RpcError(error.code, error.message, error.data);
+        if (error instanceof SdkHttpError) throw answered(error);
         if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) throw new TimedOut(error.message);
         if (error instanceof SdkError && error.code === SdkErrorCode.MethodNotSupportedByProtocolVersion) {
             throw new NotOffered(error.message);
@@ -114,8 +128,21 @@ class Session {
         return translated(() => this.client.listen(filter));
     }
 
+    /** Over HTTP, where closing alone leaves the session to the server. */
+    endSession() {
+        return this.transport.terminateSession();
+    }
+
     close() {
         return this.client.close();
+    }
+}
+
+function serverAt([command, ...args]) {
+    switch (transportTo([command])) {
+        case 'http': return new StreamableHTTPClientTransport(new URL(command));
+        case 'http+sse': return new SSEClientTransport(new URL(command));
+        default: return new StdioClientTransport({ command, args });
     }
 }
 
@@ -139,7 +166,7 @@ async function connect(mode, [command, ...args], handlers) {
     if (handlers.sampling) client.setRequestHandler('sampling/createMessage', answering(handlers.sampling));
     if (handlers.elicitation) client.setRequestHandler('elicitation/create', answering(handlers.elicitation));
     if (handlers.roots) client.setRequestHandler('roots/list', answering(handlers.roots));
-    const transport = new StdioClientTransport({ command, args });
+    const transport = serverAt([command, ...args]);
     const session = new Session(client, transport);
     await translated(() => client.connect(transport));
     return session;
@@ -147,5 +174,5 @@ async function connect(mode, [command, ...args], handlers) {
 
 await main(
     { LABEL: `typescript client ${VERSION}`, SLUG: 'typescript-v2', MODES: ['legacy', 'auto', 'pin'], connect },
-    [common, legacy, modern],
+    [common, legacy, modern, http],
 );

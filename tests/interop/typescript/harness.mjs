@@ -1,4 +1,6 @@
 // Case runner shared by the TypeScript clients: one session per case, one printed line per case.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,6 +54,15 @@ export class Wire {
         return this.processes().flat().filter((record) => record.dir === direction).map((record) => JSON.parse(record.line));
     }
 
+    /** Of all requests or all responses, over HTTP: `{ start, status, fields }`. */
+    heads(direction) {
+        return this.processes().flat().filter((record) => record.dir === direction).map(({ line }) => {
+            const [start, ...lines] = line.trim().split('\r\n');
+            const pairs = lines.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 1).trim()]);
+            return { start, status: Number(start.split(' ')[1]), fields: Object.fromEntries(pairs) };
+        });
+    }
+
     sent() {
         return this.#messages('c2s');
     }
@@ -75,10 +86,33 @@ class Env {
         Object.assign(this, { sdk, mode, era, command, wire });
     }
 
+    get overHttp() {
+        return transportTo(this.command) !== 'stdio';
+    }
+
     /** Connects, runs `body`, closes whatever happened. */
     async open(body, handlers = {}, { tapped = true } = {}) {
+        if (tapped && this.overHttp) return this.#openTapped(body, handlers);
         const tap = ['python3', path.join(HERE, 'wiretap.py'), this.wire.directory];
-        const session = await this.sdk.connect(this.mode, tapped ? [...tap, ...this.command] : this.command, handlers);
+        return this.#openAt(tapped ? [...tap, ...this.command] : this.command, body, handlers);
+    }
+
+    async #openTapped(body, handlers) {
+        const tap = spawn('python3', [path.join(HERE, 'httptap.py'), this.wire.directory, ...this.command], {
+            stdio: ['pipe', 'pipe', 'inherit'],
+        });
+        const ended = once(tap, 'exit');
+        try {
+            const [url] = await once(tap.stdout, 'data');
+            return await this.#openAt([String(url).trim()], body, handlers);
+        } finally {
+            tap.stdin.end();
+            await ended;
+        }
+    }
+
+    async #openAt(command, body, handlers) {
+        const session = await this.sdk.connect(this.mode, command, handlers);
         try {
             return await body(session);
         } finally {
@@ -87,16 +121,16 @@ class Env {
     }
 }
 
-/** The cases of one file, by the era they belong to. */
+/** The cases of one file, by the era and the transports they belong to; without any, they are for all. */
 export class Suite {
     cases = [];
 
-    constructor(era) {
-        this.era = era;
+    constructor(era, transports = ['stdio', 'http', 'http+sse']) {
+        Object.assign(this, { era, transports });
     }
 
-    add(name, run) {
-        this.cases.push({ name, era: this.era, run });
+    add(name, run, era = this.era, transport = undefined) {
+        this.cases.push({ name, era, transports: transport ? [transport] : this.transports, run });
     }
 }
 
@@ -112,16 +146,24 @@ async function withTimeout(promise) {
     }
 }
 
+export function transportTo([command]) {
+    if (!command.startsWith('http://')) return 'stdio';
+    return command.endsWith('/sse') ? 'http+sse' : 'http';
+}
+
 async function runMode(sdk, mode, command, suites) {
     const era = mode === 'legacy' ? 'legacy' : 'modern';
-    const label = `${sdk.LABEL} ${mode}`;
+    const transport = transportTo(command);
+    const shown = transport === 'stdio' ? [] : [transport];
+    const label = [sdk.LABEL, mode, ...shown].join(' ');
     const only = process.env.INTEROP_CASE ?? '';
     const cases = suites.flatMap((suite) => suite.cases);
-    const wanted = cases.filter((c) => (c.era === undefined || c.era === era) && c.name.includes(only));
+    const fits = (c) => (c.era === undefined || c.era === era) && c.transports.includes(transport);
+    const wanted = cases.filter((c) => fits(c) && c.name.includes(only));
     let failed = 0;
     for (const [index, { name, run }] of wanted.entries()) {
         const number = String(index).padStart(3, '0');
-        const directory = path.join(process.env.INTEROP_LOGS, `${sdk.SLUG}-${mode}`, number);
+        const directory = path.join(process.env.INTEROP_LOGS, [sdk.SLUG, mode, ...shown].join('-'), number);
         mkdirSync(directory, { recursive: true });
         try {
             await withTimeout(run(new Env(sdk, mode, era, command, new Wire(directory))));
@@ -141,12 +183,14 @@ async function runMode(sdk, mode, command, suites) {
     return failed;
 }
 
-/** `node client_vN.mjs COMMAND [ARGUMENT...]` */
+/** `node client_vN.mjs COMMAND [ARGUMENT...]`, or `node client_vN.mjs URL`; an URL that ends with `/sse` is one of 2024-11-05's transport. */
 export async function main(sdk, suites) {
+    const command = process.argv.slice(2);
+    const modes = transportTo(command) === 'http+sse' ? ['legacy'] : sdk.MODES;
     let failed = 0;
     if (sdk.MODES.length === 1) {
         console.log(`N/A  ${sdk.LABEL}: every case of 2026-07-28 -- ${new NotOffered('it speaks the handshake era only').message}`);
     }
-    for (const mode of sdk.MODES) failed += await runMode(sdk, mode, process.argv.slice(2), suites);
+    for (const mode of modes) failed += await runMode(sdk, mode, command, suites);
     process.exit(failed ? 1 : 0);
 }

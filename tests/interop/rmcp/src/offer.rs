@@ -19,8 +19,8 @@ pub struct Offer {
     pub subscribed: BTreeSet<String>,
 }
 
-impl Offer {
-    pub fn new() -> Self {
+impl Default for Offer {
+    fn default() -> Self {
         Self {
             data: serde_json::from_str(include_str!("../../servers/offer.json")).expect("offer.json is JSON"),
             extra: BTreeSet::new(),
@@ -30,7 +30,9 @@ impl Offer {
             subscribed: BTreeSet::new(),
         }
     }
+}
 
+impl Offer {
     /// One of `tools`, `resources` and `prompts`, with what `change` has added.
     pub fn list(&self, kind: &str) -> Vec<Value> {
         let mut list = self.data[kind].as_array().cloned().unwrap_or_default();

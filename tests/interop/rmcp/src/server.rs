@@ -1,4 +1,4 @@
-//! The offer on the official Rust SDK, over stdio, in both eras.
+//! The offer on the official Rust SDK, in both eras: over stdio, or with `--http PORT` over Streamable HTTP.
 
 #![expect(deprecated, reason = "sampling, roots, logging and legacy subscriptions are meant to be tried")]
 
@@ -6,20 +6,34 @@ mod offer;
 
 use std::error::Error;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use offer::{COUNTER, Offer, complete, str_of, text, typed, unknown};
 use rmcp::model::*;
 use rmcp::service::{RequestContext, ServiceError, SubscriptionContext, SubscriptionSink};
 use rmcp::transport::stdio;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 type Context = RequestContext<RoleServer>;
 
+const RETRY: Duration = Duration::from_millis(100);
+
+/// One for each session.
 struct Reference {
-    offer: Mutex<Offer>,
+    offer: Arc<Mutex<Offer>>,
+    modern: Arc<Modern>,
+    sessions: Arc<LocalSessionManager>,
+}
+
+/// What 2026-07-28 works on, which has no sessions over HTTP. Over stdio its offer is the connection's.
+#[derive(Default)]
+struct Modern {
+    offer: Arc<Mutex<Offer>>,
     /// Open `subscriptions/listen` streams; closed ones refuse what is sent to them.
     sinks: Mutex<Vec<SubscriptionSink>>,
     /// Streams that are acknowledged, or soon will be, but have not reached `listen` yet.
@@ -28,8 +42,32 @@ struct Reference {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let server = Reference { offer: Mutex::new(Offer::new()), sinks: Mutex::default(), opening: AtomicUsize::new(0) };
-    server.serve(stdio()).await?.waiting().await?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let modern = Arc::new(Modern::default());
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--http", port] => serve_http(modern, port.parse()?).await,
+        _ => {
+            let offer = Arc::clone(&modern.offer);
+            Reference { offer, modern, sessions: Arc::default() }.serve(stdio()).await?.waiting().await?;
+            Ok(())
+        }
+    }
+}
+
+async fn serve_http(modern: Arc<Modern>, port: u16) -> Result<(), Box<dyn Error>> {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.sse_retry = Some(RETRY);
+    let sessions = Arc::new(sessions);
+    let for_handlers = Arc::clone(&sessions);
+    let one = move || {
+        let (modern, sessions) = (Arc::clone(&modern), Arc::clone(&for_handlers));
+        Ok(Reference { offer: Arc::default(), modern, sessions })
+    };
+    let config = StreamableHttpServerConfig::default().with_sse_retry(Some(RETRY));
+    let service = StreamableHttpService::new(one, sessions, config);
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    println!("http://{}/mcp", listener.local_addr()?);
+    axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
     Ok(())
 }
 
@@ -66,12 +104,13 @@ fn shown(tool: &str, answer: &Value) -> String {
 }
 
 impl Reference {
-    fn offer(&self) -> MutexGuard<'_, Offer> {
-        self.offer.lock().unwrap_or_else(PoisonError::into_inner)
+    fn offer(&self, context: &Context) -> MutexGuard<'_, Offer> {
+        let offer = if is_modern(context) { &self.modern.offer } else { &self.offer };
+        offer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sinks(&self) -> MutexGuard<'_, Vec<SubscriptionSink>> {
-        self.sinks.lock().unwrap_or_else(PoisonError::into_inner)
+        self.modern.sinks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The tools that ask the client: an input-required result since 2026-07-28, a request before.
@@ -82,7 +121,7 @@ impl Reference {
         context: &Context,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = params.name.as_ref();
-        let wanted = self.question(tool, arguments, is_modern(context))?;
+        let wanted = self.question(tool, arguments, context)?;
         if !is_modern(context) {
             let peer = &context.peer;
             let answer = match tool {
@@ -111,8 +150,8 @@ impl Reference {
         complete::<CallToolResult>(text(&shown(tool, answer))).map(Into::into)
     }
 
-    fn question(&self, tool: &str, arguments: &Value, modern: bool) -> Result<Value, ErrorData> {
-        let data = &self.offer().data;
+    fn question(&self, tool: &str, arguments: &Value, context: &Context) -> Result<Value, ErrorData> {
+        let data = &self.offer(context).data;
         Ok(match tool {
             "ask_model" => {
                 let question = json!({ "role": "user", "content": { "type": "text", "text": str_of(arguments, "prompt")? } });
@@ -123,7 +162,7 @@ impl Reference {
             _ => {
                 let mut params = data[if tool == "ask_user" { "askUser" } else { "askUrl" }].clone();
                 params["mode"] = json!(if tool == "ask_user" { "form" } else { "url" });
-                if modern && let Some(params) = params.as_object_mut() {
+                if is_modern(context) && let Some(params) = params.as_object_mut() {
                     params.remove("elicitationId");
                 }
                 json!({ "method": "elicitation/create", "params": params })
@@ -137,18 +176,40 @@ impl Reference {
         for step in 1..=steps {
             tokio::select! {
                 () = context.ct.cancelled() => {
-                    self.offer().cancelled += 1;
+                    self.offer(context).cancelled += 1;
                     break;
                 }
                 () = tokio::time::sleep(pause) => {}
             }
-            if let Some(token) = context.meta.get_progress_token() {
-                let progress = ProgressNotificationParam::new(token, step as f64)
-                    .with_total(steps as f64)
-                    .with_message(format!("step {step}"));
-                context.peer.notify_progress(progress).await.map_err(failed)?;
+            self.progress(context, step, steps, Some(format!("step {step}"))).await?;
+        }
+        Ok(text("done"))
+    }
+
+    async fn progress(&self, context: &Context, step: u64, steps: u64, message: Option<String>) -> Result<(), ErrorData> {
+        let Some(token) = context.meta.get_progress_token() else { return Ok(()) };
+        let mut progress = ProgressNotificationParam::new(token, step as f64).with_total(steps as f64);
+        progress.message = message;
+        context.peer.notify_progress(progress).await.map_err(failed)
+    }
+
+    /// The SDK does not say which stream a call came on: all that the session has answers on are closed, and may be resumed.
+    async fn hang_up(&self, context: &Context) -> Result<Value, ErrorData> {
+        self.progress(context, 1, 2, None).await?;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let id = context.extensions.get::<Parts>().and_then(|head| head.headers.get("mcp-session-id")?.to_str().ok());
+        let session = match id {
+            Some(id) => self.sessions.sessions.read().await.get(id).cloned(),
+            None => None,
+        };
+        if let Some(session) = session {
+            for stream in 0..1000 {
+                let _ = session.close_sse_stream(stream, None).await;
             }
         }
+        // An answer that is sent while nobody is on the stream would be forgotten.
+        tokio::time::sleep(4 * RETRY).await;
+        self.progress(context, 2, 2, None).await?;
         Ok(text("done"))
     }
 
@@ -158,9 +219,9 @@ impl Reference {
         let least = match context.meta.log_level() {
             Some(asked) => json!(asked).as_str().map(str::to_owned),
             None if is_modern(context) => None,
-            None => Some(self.offer().level.clone()),
+            None => Some(self.offer(context).level.clone()),
         };
-        if !least.is_some_and(|least| self.offer().passes(level, &least)) {
+        if !least.is_some_and(|least| self.offer(context).passes(level, &least)) {
             return Ok(text("withheld"));
         }
         let message = json!({ "level": level, "logger": "offer", "data": arguments["text"] });
@@ -170,11 +231,11 @@ impl Reference {
 
     async fn change(&self, arguments: &Value, context: &Context) -> Result<Value, ErrorData> {
         let what = str_of(arguments, "what")?;
-        self.offer().change(what);
+        self.offer(context).change(what);
         if is_modern(context) {
             // The SDK acknowledges a subscription before it hands it over: what comes in between must not be lost.
             for _ in 0..100 {
-                if self.opening.load(Ordering::SeqCst) == 0 {
+                if self.modern.opening.load(Ordering::SeqCst) == 0 {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(2)).await;
@@ -191,7 +252,7 @@ impl Reference {
             }
             return Ok(text("changed"));
         }
-        let subscribed = self.offer().subscribed.contains(COUNTER);
+        let subscribed = self.offer(context).subscribed.contains(COUNTER);
         let peer = &context.peer;
         match what {
             "tools" => peer.notify_tool_list_changed().await,
@@ -224,15 +285,15 @@ impl ServerHandler for Reference {
             .enable_tools()
             .enable_tool_list_changed()
             .build();
-        let data = &self.offer().data;
+        let data = Offer::default().data;
         let mut info = ServerConfig::new(capabilities);
         info.server_info = typed(data["serverInfo"].clone()).expect("offer.json has a serverInfo");
         info.instructions = data["instructions"].as_str().map(str::to_owned);
         info
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: Context) -> Result<ListToolsResult, ErrorData> {
-        complete(json!({ "tools": self.offer().list("tools") }))
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: Context) -> Result<ListToolsResult, ErrorData> {
+        complete(json!({ "tools": self.offer(&context).list("tools") }))
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
@@ -243,66 +304,67 @@ impl ServerHandler for Reference {
             "log" => self.log(&arguments, &context).await?,
             "change" => self.change(&arguments, &context).await?,
             "ping" => self.ping_client(&context).await?,
-            name => self.offer().call(name, &arguments)?,
+            "hang_up" => self.hang_up(&context).await?,
+            name => self.offer(&context).call(name, &arguments)?,
         };
         complete::<CallToolResult>(result).map(Into::into)
     }
 
-    async fn list_resources(&self, params: Option<PaginatedRequestParams>, _: Context) -> Result<ListResourcesResult, ErrorData> {
-        complete(self.offer().resource_page(params.and_then(|params| params.cursor).as_deref())?)
+    async fn list_resources(&self, params: Option<PaginatedRequestParams>, context: Context) -> Result<ListResourcesResult, ErrorData> {
+        complete(self.offer(&context).resource_page(params.and_then(|params| params.cursor).as_deref())?)
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        complete(json!({ "resourceTemplates": self.offer().list("templates") }))
+        complete(json!({ "resourceTemplates": self.offer(&context).list("templates") }))
     }
 
-    async fn read_resource(&self, params: ReadResourceRequestParams, _: Context) -> Result<ReadResourceResponse, ErrorData> {
-        let contents = self.offer().read(&params.uri)?;
+    async fn read_resource(&self, params: ReadResourceRequestParams, context: Context) -> Result<ReadResourceResponse, ErrorData> {
+        let contents = self.offer(&context).read(&params.uri)?;
         complete::<ReadResourceResult>(json!({ "contents": [contents] })).map(Into::into)
     }
 
-    async fn subscribe(&self, params: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.offer().subscribed.insert(params.uri);
+    async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.offer(&context).subscribed.insert(params.uri);
         Ok(())
     }
 
-    async fn unsubscribe(&self, params: UnsubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.offer().subscribed.remove(&params.uri);
+    async fn unsubscribe(&self, params: UnsubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.offer(&context).subscribed.remove(&params.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        self.opening.fetch_add(1, Ordering::SeqCst);
+        self.modern.opening.fetch_add(1, Ordering::SeqCst);
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.sinks().push(context.sink().clone());
-        self.opening.fetch_sub(1, Ordering::SeqCst);
+        self.modern.opening.fetch_sub(1, Ordering::SeqCst);
         context.cancelled().await;
         self.sinks().retain(|sink| sink.id() != context.sink().id());
         Ok(())
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, _: Context) -> Result<ListPromptsResult, ErrorData> {
-        complete(json!({ "prompts": self.offer().list("prompts") }))
+    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, context: Context) -> Result<ListPromptsResult, ErrorData> {
+        complete(json!({ "prompts": self.offer(&context).list("prompts") }))
     }
 
-    async fn get_prompt(&self, params: GetPromptRequestParams, _: Context) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(&self, params: GetPromptRequestParams, context: Context) -> Result<GetPromptResponse, ErrorData> {
         let arguments = json!(params.arguments.unwrap_or_default());
-        complete::<GetPromptResult>(self.offer().prompt(&params.name, &arguments)?).map(Into::into)
+        complete::<GetPromptResult>(self.offer(&context).prompt(&params.name, &arguments)?).map(Into::into)
     }
 
-    async fn complete(&self, params: CompleteRequestParams, _: Context) -> Result<CompleteResult, ErrorData> {
-        complete(self.offer().complete(&params.argument.name, &params.argument.value))
+    async fn complete(&self, params: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+        complete(self.offer(&context).complete(&params.argument.name, &params.argument.value))
     }
 
-    async fn set_level(&self, params: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
-        self.offer().level = json!(params.level).as_str().unwrap_or_default().to_owned();
+    async fn set_level(&self, params: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.offer(&context).level = json!(params.level).as_str().unwrap_or_default().to_owned();
         Ok(())
     }
 }
