@@ -34,7 +34,7 @@ async fn begin_and_drop(client: mcp_sansio_adapters::smol::client::Client) -> St
 }
 
 #[test]
-fn canc_16_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_nothing_else() {
+fn time_02_canc_14_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_nothing_else() {
     for (chunk, with_head) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, true), (chunk, false)]) {
         let played = play(&MODERN, chunk, slow(modern, with_head), begin_and_drop);
         assert_eq!(played.result, "called");

@@ -221,6 +221,7 @@ async fn serve(mut pipe: Pipe, world: World) {
                 assert_eq!(seen.field("host"), Some("server"));
                 if !body.is_empty() {
                     seen.body = serde_json::from_slice(&body).expect("a body is a message");
+                    assert!(seen.body.is_object(), "one message, and no batch");
                 }
                 let line = seen.line();
                 {
