@@ -15,8 +15,8 @@ use crate::storage::Storage;
 /// replay.record(&mut recording, b"ta: {}\n\n");
 /// let mut cursor = replay.after("3-0".parse().unwrap());
 /// let mut seen = Vec::new();
-/// while let Ok(Some((one, other))) = replay.next(&mut cursor) {
-///     seen.extend([one, other].concat());
+/// while let Ok(Some(parts)) = replay.next(&mut cursor) {
+///     seen.extend(parts.concat());
 /// }
 /// assert_eq!(seen, b"id: 3-1\ndata: {}\n\n");
 /// ```
@@ -107,7 +107,7 @@ impl<S: Storage> Replay<S> {
     ///
     /// # Errors
     /// Where an event has been overwritten while it was replayed.
-    pub fn next(&self, cursor: &mut Cursor) -> Result<Option<(&[u8], &[u8])>, Lost> {
+    pub fn next(&self, cursor: &mut Cursor) -> Result<Option<[&[u8]; 2]>, Lost> {
         if cursor.at < self.oldest {
             if cursor.is_inside {
                 return Err(Lost);
@@ -154,17 +154,17 @@ impl<S: Storage> Replay<S> {
 
     fn head(&self, at: u64) -> PartHead {
         let mut bytes = [0; HEAD];
-        let (one, other) = self.slices(at, HEAD);
+        let [one, other] = self.slices(at, HEAD);
         for (to, from) in bytes.iter_mut().zip(one.iter().chain(other)) {
             *to = *from;
         }
         PartHead::from_bytes(bytes)
     }
 
-    fn slices(&self, at: u64, len: usize) -> (&[u8], &[u8]) {
+    fn slices(&self, at: u64, len: usize) -> [&[u8]; 2] {
         let (bytes, at) = (self.storage.bytes(), self.place(at));
         let one = bytes.get(at..bytes.len().min(at + len)).unwrap_or_default();
-        (one, bytes.get(..len - one.len()).unwrap_or_default())
+        [one, bytes.get(..len - one.len()).unwrap_or_default()]
     }
 
     fn place(&self, at: u64) -> usize {
@@ -204,7 +204,7 @@ impl PartHead {
             *word = bytes.try_into().map_or(0, u32::from_le_bytes);
         }
         let [stream, number, marked] = words;
-        let len = (marked & (1 << 30) - 1) as usize;
+        let len = (marked & 0x3fff_ffff) as usize;
         Self { event: EventId { stream, number }, len, is_first: marked >> 31 != 0, is_last: marked >> 30 & 1 != 0 }
     }
 }
@@ -232,7 +232,7 @@ mod tests {
 
     fn read<S: Storage>(replay: &Replay<S>, cursor: &mut Cursor) -> String {
         let mut all = Vec::new();
-        while let Some((one, other)) = replay.next(cursor).unwrap() {
+        while let Some([one, other]) = replay.next(cursor).unwrap() {
             all.extend_from_slice(one);
             all.extend_from_slice(other);
         }

@@ -72,10 +72,10 @@ where
                     return Poll::Ready(Ok(()));
                 }
             }
-            if wire.poll_gone(cx) {
+            if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            moved |= poll_timer(&mut timer, cx, peer, wire.wrote_at + options.keep_alive);
+            moved |= poll_timer(&mut timer, cx, peer, wire.silent_until(options.keep_alive, options.read_timeout));
             if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {
                 let mut state = peer.link.lock();
                 if !state.outlets.own().tx.is_mid_frame() {

@@ -100,7 +100,7 @@ impl Options {
         Self { keep_alive: interval, ..self }
     }
 
-    /// How long a client may take to send a request, and to begin the next one. Default: 30 s.
+    /// How long a client may take to send a request, to begin the next one, and to go on reading what there is for it. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
         Self { read_timeout: timeout, ..self }

@@ -61,10 +61,10 @@ where
                     return Poll::Ready(Ok(()));
                 }
             }
-            if wire.poll_gone(cx) {
+            if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.wrote_at + options.keep_alive);
+            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
             if Pin::new(&mut timer).poll(cx).is_ready() && sender.is_open() && wire.out.is_empty() && attached.is_between_events()
             {
                 sender.chunk(COMMENT, &mut wire.out);

@@ -42,6 +42,8 @@ where
         }
         (stream, cursor, streams.holder)
     };
+    // It is not known any more when the session has ended.
+    let revision = session.peer.link.lock().server.legacy_revision();
     sender.begin_events(&mut wire.out);
     let mut timer = Timer::never();
     let served = poll_fn(|cx| {
@@ -52,7 +54,6 @@ where
                 let is_early = (stream == 0 && streams.holder != holder || hub.is_shutting_down()) && !cursor.is_inside();
                 if is_early || streams.is_over {
                     drop(streams);
-                    let revision = session.peer.link.lock().server.legacy_revision();
                     let mut piece = [0; 32];
                     let retry = Piece::Retry(u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX)).write(&mut piece);
                     if let (true, Some(len), Some(Revision::V2025_11_25)) = (is_early, retry, revision) {
@@ -63,7 +64,7 @@ where
                 } else {
                     while wire.out.len() < MOST {
                         match streams.replay.next(&mut cursor) {
-                            Ok(Some((one, other))) => {
+                            Ok(Some([one, other])) => {
                                 sender.chunk(one, &mut wire.out);
                                 sender.chunk(other, &mut wire.out);
                                 moved = true;
@@ -94,10 +95,10 @@ where
                     return Poll::Ready(Ok(()));
                 }
             }
-            if wire.poll_gone(cx) {
+            if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.wrote_at + options.keep_alive);
+            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
             if Pin::new(&mut timer).poll(cx).is_ready() && wire.out.is_empty() && !cursor.is_inside() {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;

@@ -23,6 +23,8 @@ pub(super) struct Wire<T> {
     is_flushed: bool,
     /// When something was written last.
     pub(super) wrote_at: Instant,
+    /// Since when the client has not taken what there is for it.
+    stuck_since: Option<Instant>,
 }
 
 /// What a connection says next.
@@ -43,6 +45,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             written: 0,
             is_flushed: true,
             wrote_at: Instant::now(),
+            stuck_since: None,
         }
     }
 
@@ -146,9 +149,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.out.get(self.written..) {
             match Pin::new(&mut self.stream).poll_write(cx, rest) {
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    self.stuck_since.get_or_insert_with(Instant::now);
+                    return Poll::Pending;
+                }
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 Poll::Ready(Ok(written)) => {
+                    self.stuck_since = None;
                     self.written += written;
                     self.is_flushed = false;
                     self.wrote_at = Instant::now();
@@ -166,6 +173,16 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    /// When there is something to do about silence: `keep_alive` after the last byte, and `patience` after the client has stopped to read.
+    pub(super) fn silent_until(&self, keep_alive: Duration, patience: Duration) -> Instant {
+        self.stuck_since.map_or(self.wrote_at + keep_alive, |since| since + patience)
+    }
+
+    /// Whether the client takes nothing any more, although there is something.
+    pub(super) fn is_stuck(&self, patience: Duration) -> bool {
+        self.stuck_since.is_some_and(|since| since.elapsed() >= patience)
     }
 
     pub(super) async fn flush(&mut self) -> io::Result<()> {

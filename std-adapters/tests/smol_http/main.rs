@@ -1,0 +1,8 @@
+//! The smol adapter's server over HTTP, on real sockets: what the core alone cannot show. Clients are blocking sockets, and say every byte themselves.
+
+mod access;
+mod connections;
+mod lost;
+mod old;
+mod sessions;
+mod site;

@@ -1,0 +1,491 @@
+//! A server behind an endpoint, as an adapter without sockets would be.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use mcp_sansio::http::codec::{Part, RequestReader};
+use mcp_sansio::http::server::{Body, Cursor, Endpoint, Recording, Refused, Replay, Reply, Route, SessionId};
+use mcp_sansio::http::{Fields, RequestHead};
+use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
+use mcp_sansio::{
+    Catalog, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages, Progress, RawJson, Request,
+    RequestHandle, Revision, Revisions, RpcError, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
+    TxBuffer, types::LoggingLevel,
+};
+
+pub(crate) const NOW: Instant = Instant::from_millis(0);
+const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+
+pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
+)
+.name_in_results(false);
+
+pub(crate) static CATALOG: Catalog<'static> = Catalog::new().tools(&[
+    Tool::new("echo", OBJECT),
+    Tool::new("progress", OBJECT),
+    Tool::new("slow", OBJECT),
+    Tool::new("ask", OBJECT),
+    Tool::new("needs", OBJECT),
+    Tool::new("fails", OBJECT),
+    Tool::new("long", OBJECT),
+    Tool::new("broken", OBJECT),
+    Tool::new(
+        "region",
+        RawJson::from_static(
+            r#"{"type":"object","properties":{
+                "region":{"type":"string","x-mcp-header":"Region"},
+                "count":{"type":"integer","x-mcp-header":"Count"},
+                "dry":{"type":"boolean","x-mcp-header":"Dry-Run"},
+                "inner":{"type":"object","properties":{"zone":{"type":"string","x-mcp-header":"Zone"}}}}}"#,
+        ),
+    ),
+]);
+
+pub(crate) struct Host {
+    pub(crate) endpoint: Endpoint<'static>,
+    pub(crate) config: &'static ServerConfig<'static>,
+    pub(crate) sessions: BTreeMap<String, Session>,
+    /// How many bytes of a request are read at once.
+    pub(crate) chunk: usize,
+    /// How large the buffers are that answers go through.
+    pub(crate) room: usize,
+    /// A request that stands alone and has not been answered.
+    pub(crate) waiting: Option<(Server<'static, 1, 4>, TxBuffer<Vec<u8>>, RequestHandle)>,
+}
+
+pub(crate) struct Session {
+    pub(crate) server: Server<'static, 4, 4>,
+    pub(crate) own: TxBuffer<Vec<u8>>,
+    own_recording: Recording,
+    pub(crate) own_cursor: Cursor,
+    exchanges: BTreeMap<u32, (TxBuffer<Vec<u8>>, Recording)>,
+    pub(crate) replay: Replay<Vec<u8>>,
+    made: u32,
+    /// Requests that have not been answered.
+    pub(crate) open: Vec<RequestHandle>,
+    asked: Vec<(mcp_sansio::Call, RequestHandle)>,
+}
+
+/// What answers a request.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All of it, as one text.
+    pub(crate) fn trace(&self) -> String {
+        let mut trace = format!("{}\n", self.status);
+        for (name, value) in &self.fields {
+            let _ = writeln!(trace, "{name}: {value}");
+        }
+        format!("{trace}\n{}", self.body)
+    }
+
+    /// The status, and the code of the error in the body.
+    pub(crate) fn error(&self) -> (u16, i64) {
+        let json: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        (self.status, json["error"]["code"].as_i64().unwrap_or(0))
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// A POST with these fields.
+pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
+    let mut request = "POST /mcp HTTP/1.1\r\n".to_owned();
+    let usual = [("Host", "localhost"), ("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json")];
+    for (name, value) in
+        usual.iter().filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))).chain(fields)
+    {
+        let _ = write!(request, "{name}: {value}\r\n");
+    }
+    format!("{request}Content-Length: {}\r\n\r\n{body}", body.len())
+}
+
+/// A request without a body.
+pub(crate) fn bare(method: &str, fields: &[(&str, &str)]) -> String {
+    let mut request = format!("{method} /mcp HTTP/1.1\r\n");
+    let usual = [("Host", "localhost"), ("Accept", "text/event-stream")];
+    for (name, value) in
+        usual.iter().filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))).chain(fields)
+    {
+        let _ = write!(request, "{name}: {value}\r\n");
+    }
+    request + "\r\n"
+}
+
+/// A modern request: its body, and a head that repeats of it what it must.
+pub(crate) fn modern(method: &str, params: &str, more: &[(&str, &str)]) -> String {
+    modern_of("2026-07-28", method, params, more)
+}
+
+pub(crate) fn modern_of(version: &str, method: &str, params: &str, more: &[(&str, &str)]) -> String {
+    let params = params.trim_start_matches('{');
+    let comma = if params == "}" { "" } else { "," };
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p","io.modelcontextprotocol/logLevel":"info"}}{comma}{params}}}"#
+    );
+    let fields = [("MCP-Protocol-Version", version), ("Mcp-Method", method)];
+    let fields: Vec<_> =
+        fields.into_iter().filter(|(name, _)| !more.iter().any(|(other, _)| other == name)).chain(more.iter().copied()).collect();
+    post(&fields.iter().copied().filter(|(_, value)| *value != "(none)").collect::<Vec<_>>(), &body)
+}
+
+pub(crate) fn initialize(version: &str) -> String {
+    post(
+        &[],
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        ),
+    )
+}
+
+impl Host {
+    pub(crate) fn new() -> Self {
+        Self::of(&CONFIG, |endpoint| endpoint)
+    }
+
+    pub(crate) fn of(config: &'static ServerConfig<'static>, with: impl Fn(Endpoint<'static>) -> Endpoint<'static>) -> Self {
+        let endpoint = with(Endpoint::new(config.revisions));
+        Self { endpoint, config, sessions: BTreeMap::new(), chunk: usize::MAX, room: 1 << 16, waiting: None }
+    }
+
+    pub(crate) fn modern_only() -> Self {
+        static MODERN: ServerConfig<'static> =
+            ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS).revisions(Revisions::MODERN);
+        Self::of(&MODERN, |endpoint| endpoint)
+    }
+
+    /// Opens a session, and says its id.
+    pub(crate) fn open(&mut self, version: &str) -> String {
+        let answer = self.send(&initialize(version));
+        let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
+        let ready = self.send(&post(&[("Mcp-Session-Id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        assert_eq!(ready.trace(), "202\n\n");
+        id
+    }
+
+    /// A request of a session.
+    pub(crate) fn call(&mut self, session: &str, body: &str) -> Answer {
+        self.send(&post(&[("Mcp-Session-Id", session)], body))
+    }
+
+    pub(crate) fn tool(&mut self, session: &str, id: u32, name: &str) -> Answer {
+        self.call(session, &format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}","_meta":{{"progressToken":"p"}}}}}}"#
+        ))
+    }
+
+    /// Reads a request, chunk by chunk, and answers it.
+    pub(crate) fn send(&mut self, request: &str) -> Answer {
+        let mut reader = RequestReader::with_limit(Vec::new(), 1 << 14);
+        let mut rest = request.as_bytes();
+        let mut head: Option<(String, String, Owned)> = None;
+        let mut body = Vec::new();
+        loop {
+            match reader.next_part() {
+                Ok(Some(Part::Head(request))) => {
+                    let fields = request.fields.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+                    head = Some((request.method.to_owned(), request.target.to_owned(), Owned(fields)));
+                }
+                Ok(Some(Part::Body(piece))) => body.extend_from_slice(piece),
+                Ok(Some(Part::End)) => break,
+                Ok(None) => {
+                    let n = rest.len().min(self.chunk).min(reader.spare().len());
+                    assert!(n > 0, "the request is not complete");
+                    reader.spare()[..n].copy_from_slice(&rest[..n]);
+                    reader.commit(n);
+                    rest = &rest[n..];
+                }
+                Err(fault) => panic!("{fault}"),
+            }
+        }
+        let (method, target, fields) = head.unwrap();
+        self.answer(&RequestHead::new(&method, &target, &fields), &body)
+    }
+
+    fn answer(&mut self, head: &RequestHead<'_>, body: &[u8]) -> Answer {
+        let messages = Messages::over_http(Frame::Complete(body), head, NonZeroU32::MIN);
+        match self.endpoint.route(head, &messages) {
+            Route::Alone => self.alone(messages, None),
+            Route::AloneAs(revision) => self.alone(messages, Some(revision)),
+            Route::NewSession => {
+                let mut session = Session::new(self.config, self.room);
+                let mut answer = session.take_in(head, body, self.room);
+                if session.server.legacy_revision().is_some() {
+                    let number = u8::try_from(self.sessions.len()).unwrap();
+                    let id = SessionId::from_random([number; 16]).as_str().to_owned();
+                    answer.fields.push(("mcp-session-id".into(), id.clone()));
+                    self.sessions.insert(id, session);
+                }
+                answer
+            }
+            Route::Session(id) => match self.sessions.get_mut(id) {
+                Some(session) => session.take_in(head, body, self.room),
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::Stream { session, after } => match self.sessions.get_mut(session) {
+                Some(session) => {
+                    session.record();
+                    let mut cursor = after.map_or(session.own_cursor, |after| session.replay.after(after));
+                    let body = session.read(&mut cursor);
+                    if after.is_none() {
+                        session.own_cursor = cursor;
+                    }
+                    answer_of(Reply::EVENTS, body)
+                }
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::End(id) => match self.sessions.remove(id) {
+                Some(_) => answer_of(Reply::empty(204), String::new()),
+                None => self.refuse(&Refused::no_such_session()),
+            },
+            Route::Options => {
+                let mut answer = answer_of(Reply::empty(204), String::new());
+                answer.fields.push(("allow".into(), self.endpoint.allow().into()));
+                answer
+            }
+            Route::Refused(refused) => self.refuse(&refused),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refuse(&self, refused: &Refused<'_>) -> Answer {
+        let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+        refused.write(&mut tx).unwrap();
+        let mut answer = answer_of(tx.reply().unwrap(), String::from_utf8(tx.pending().to_vec()).unwrap());
+        if refused.status() == 405 {
+            answer.fields.push(("allow".into(), self.endpoint.allow().into()));
+        }
+        answer
+    }
+
+    fn alone(&mut self, mut messages: Messages<'_>, assumed: Option<Revision>) -> Answer {
+        let mut server: Server<'static, 1, 4> = Server::with_capacity(self.config);
+        if let Some(revision) = assumed {
+            server.assume_legacy(revision);
+        }
+        let mut tx = TxBuffer::for_exchange(Vec::new(), self.room);
+        let mut body = Vec::new();
+        let mut open = None;
+        let mut is_faulty = false;
+        while let Some(event) = send(&mut tx, &mut body, |tx| server.next_event(NOW, &mut messages, tx)).unwrap() {
+            match event {
+                ServerEvent::Request(request) => open = handle(&mut server, &request, &mut tx, &mut body),
+                ServerEvent::Listening { request } => {
+                    let mut change = Change::tools();
+                    while send(&mut tx, &mut body, |tx| server.publish(&mut change, tx)).unwrap() {}
+                    while send(&mut tx, &mut body, |tx| server.end_listen(request, tx)).unwrap() {}
+                }
+                ServerEvent::Violation(_) => is_faulty = true,
+                _ => {}
+            }
+        }
+        drain(&mut tx, &mut body);
+        let reply = tx.reply().unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
+        let is_cut = tx.is_cut();
+        if let Some(open) = open {
+            self.waiting = Some((server, tx, open));
+        }
+        let mut answer = answer_of(reply, String::from_utf8(body).unwrap());
+        if is_cut {
+            answer.body.push_str("(cut)");
+        }
+        answer
+    }
+}
+
+impl Session {
+    fn new(config: &'static ServerConfig<'static>, room: usize) -> Self {
+        let replay = Replay::new(vec![0; 1 << 14]);
+        Self {
+            server: Server::with_capacity(config),
+            own: TxBuffer::for_exchange(Vec::new(), room).numbered(0),
+            own_recording: Recording::new(0),
+            own_cursor: replay.of_stream(0),
+            exchanges: BTreeMap::new(),
+            replay,
+            made: 0,
+            open: Vec::new(),
+            asked: Vec::new(),
+        }
+    }
+
+    /// Takes the messages of a POST in. What is still to come of its answer comes later: see [`Session::finish`].
+    fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
+        self.made += 1;
+        let exchange = NonZeroU32::new(self.made).unwrap();
+        let tx = TxBuffer::for_exchange(Vec::new(), room);
+        let tx = match self.server.legacy_revision() {
+            Some(Revision::V2025_11_25) => tx.primed(self.made, Duration::from_millis(500)),
+            _ => tx.numbered(self.made),
+        };
+        self.exchanges.insert(self.made, (tx, Recording::new(self.made)));
+        let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
+        let mut out = Vec::new();
+        let mut is_faulty = false;
+        loop {
+            let (tx, _) = self.exchanges.get_mut(&exchange.get()).unwrap();
+            let event = send(tx, &mut out, |tx| self.server.next_event(NOW, &mut messages, tx)).unwrap();
+            match event {
+                None => break,
+                Some(ServerEvent::Request(request)) if request.name().is_some_and(|name| name == "ask") => {
+                    let schema = RequestedSchema::new(&[]);
+                    let question = ElicitParams::form("Who?", schema);
+                    let asking = ClientRequest::elicitation(&question).on_behalf_of(request.handle);
+                    let call = send(tx, &mut out, |tx| self.server.request(NOW, &asking, tx)).unwrap();
+                    self.asked.push((call, request.handle));
+                }
+                Some(ServerEvent::Request(request)) => {
+                    self.open.extend(handle(&mut self.server, &request, tx, &mut out));
+                }
+                Some(ServerEvent::Answer { call, .. }) => {
+                    let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
+                    // The answer belongs to the exchange of the request, not to the one that brought this.
+                    let (tx, _) = self.exchanges.get_mut(&self.server.exchange(parent)).unwrap();
+                    let _ = self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
+                }
+                Some(ServerEvent::Violation(_)) => is_faulty = true,
+                Some(_) => {}
+            }
+        }
+        let (tx, recording) = self.exchanges.get_mut(&exchange.get()).unwrap();
+        drain(tx, &mut out);
+        let reply = tx.reply();
+        if reply == Some(Reply::EVENTS) {
+            self.replay.record(recording, &out);
+        }
+        let is_open = self.server.in_flight_of(exchange.get()) > 0;
+        let reply = reply.unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
+        let mut answer = answer_of(reply, String::from_utf8(out).unwrap());
+        if is_open {
+            answer.body.push_str("(open)");
+        }
+        answer
+    }
+
+    /// Answers a request that was left open; what its exchange has to say now.
+    pub(crate) fn finish(&mut self, request: RequestHandle) -> Answer {
+        let exchange = self.server.exchange(request);
+        let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
+        let _ = self.server.respond(request, &TextResult::new("done"), tx).unwrap();
+        self.rest(exchange)
+    }
+
+    /// What an exchange has to say now.
+    pub(crate) fn rest(&mut self, exchange: u32) -> Answer {
+        let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
+        let mut out = Vec::new();
+        drain(tx, &mut out);
+        if tx.reply() == Some(Reply::EVENTS) {
+            self.replay.record(recording, &out);
+        }
+        answer_of(tx.reply().unwrap(), String::from_utf8(out).unwrap())
+    }
+
+    pub(crate) fn tx(&mut self, exchange: u32) -> (&mut Server<'static, 4, 4>, &mut TxBuffer<Vec<u8>>) {
+        (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
+    }
+
+    /// Records what the session has said to nobody in particular.
+    pub(crate) fn record(&mut self) {
+        self.replay.record(&mut self.own_recording, self.own.pending());
+        self.own.advance(usize::MAX);
+    }
+
+    fn read(&self, cursor: &mut Cursor) -> String {
+        let mut body = Vec::new();
+        while let Some(parts) = self.replay.next(cursor).unwrap() {
+            body.extend(parts.concat());
+        }
+        String::from_utf8(body).unwrap()
+    }
+}
+
+/// What the tools do. One that is left open is returned.
+fn handle<const N: usize, const S: usize>(
+    server: &mut Server<'static, N, S>,
+    request: &Request<'_>,
+    tx: &mut TxBuffer<Vec<u8>>,
+    out: &mut Vec<u8>,
+) -> Option<RequestHandle> {
+    let target = send(tx, out, |tx| CATALOG.answer(server, request, tx)).unwrap()?;
+    let handle = request.handle;
+    let Target::Tool(tool) = target else { panic!("{target:?}") };
+    let done = TextResult::new("done");
+    let answered = match tool.name.as_plain().unwrap() {
+        "slow" => return Some(handle),
+        "progress" => {
+            let _ = server.progress(NOW, handle, &Progress::of(1), tx).unwrap();
+            let _ = server.log(handle, &LogMessage::new(LoggingLevel::Info, "half"), tx).unwrap();
+            send(tx, out, |tx| server.respond(handle, &done, tx))
+        }
+        "needs" => {
+            let error = RpcError::missing_capability(ClientCapability::SAMPLING);
+            send(tx, out, |tx| server.respond_error(handle, &error, tx))
+        }
+        "fails" => send(tx, out, |tx| server.respond_error(handle, &RpcError::internal("no"), tx)),
+        "long" => {
+            let text = "0123456789\n".repeat(1000);
+            send(tx, out, |tx| server.respond(handle, &TextResult::new(&text), tx))
+        }
+        "broken" => {
+            let _ = send(tx, out, |tx| server.begin_answer(handle, tx)).unwrap();
+            let _ = send(tx, out, |tx| server.feed(handle, br#""content":["#, tx)).unwrap();
+            match server.abandon(handle, &RpcError::internal("the source failed"), tx) {
+                // A body that has begun cannot be taken back.
+                Err(SendError::NotAllowed) if tx.is_cut() => return None,
+                answered => answered,
+            }
+        }
+        _ => send(tx, out, |tx| server.respond(handle, &done, tx)),
+    };
+    let _ = answered.unwrap();
+    None
+}
+
+/// What is full is drained, and the call repeated.
+fn send<R>(
+    tx: &mut TxBuffer<Vec<u8>>,
+    out: &mut Vec<u8>,
+    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+) -> Result<R, SendError> {
+    loop {
+        match call(tx) {
+            Err(error) if error.is_full() => drain(tx, out),
+            other => return other,
+        }
+    }
+}
+
+fn drain(tx: &mut TxBuffer<Vec<u8>>, out: &mut Vec<u8>) {
+    out.extend_from_slice(tx.pending());
+    tx.advance(usize::MAX);
+}
+
+fn answer_of(reply: Reply, body: String) -> Answer {
+    assert!(reply.body != Body::Empty || body.is_empty());
+    let fields = reply.fields().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    Answer { status: reply.status, fields, body }
+}
+
+struct Owned(Vec<(String, Vec<u8>)>);
+
+impl Fields for Owned {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| value.as_slice())
+    }
+}
