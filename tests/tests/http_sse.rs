@@ -218,3 +218,14 @@ fn sse_11_noise_never_panics_and_means_the_same_in_any_chunking() {
         }
     }
 }
+
+#[test]
+fn sse_11_what_grows_to_its_limit_still_has_room() {
+    for (limit, len) in [(1024, 5000), (10_000, 50_000), (3000, 3000)] {
+        for chunk in [1, 100, 4096] {
+            let stream = format!("data: {}\n\ndata: next\n\n", "x".repeat(len));
+            let told = read(&mut EventReader::with_limit(Vec::new(), limit), stream.as_bytes(), &[chunk]);
+            assert_eq!(told.events, [Seen::Oversized, Seen::Whole(EventKind::Message, "next".into())], "{limit} {chunk}");
+        }
+    }
+}

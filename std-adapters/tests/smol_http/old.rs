@@ -55,7 +55,7 @@ fn old_01_old_02_old_04_old_08_a_stream_begins_with_where_to_send_and_answers_co
 }
 
 #[test]
-fn streams_are_apart_from_each_other() {
+fn old_05_old_06_bc_05_streams_are_apart_from_each_other_and_there_only_where_they_are_wanted() {
     let site = old();
     let (mut first, to_first) = open(&site);
     let (mut second, to_second) = open(&site);

@@ -15,7 +15,7 @@ fn sess_09_ids_are_different_each_time() {
 }
 
 #[test]
-fn http_16_questions_and_their_answers_travel_on_different_connections() {
+fn http_16_http_19_questions_and_their_answers_travel_on_different_connections() {
     let site = Site::new();
     for version in ["2025-06-18", "2025-11-25"] {
         let session = site.open(version);
@@ -32,6 +32,21 @@ fn http_16_questions_and_their_answers_travel_on_different_connections() {
         assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
         assert!(asking.chunk().is_none());
     }
+}
+
+#[test]
+fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
+    let site = Site::new();
+    let body =
+        modern("ask").split_once("\r\n\r\n").unwrap().1.replace("Capabilities\":{}", "Capabilities\":{\"elicitation\":{}}");
+    let fields = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "ask")];
+    let answer = site.send(&post(&fields, &body));
+    assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
+    assert!(answer.body.contains("\"resultType\":\"input_required\"") && answer.body.contains("\"who\""), "{answer:?}");
+    // Who cannot be asked is told so before anything else.
+    let answer = site.send(&modern("ask"));
+    assert_eq!(answer.status, 400);
+    assert!(answer.body.contains("-32021"), "{answer:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use mcp_sansio::types::TextResult;
 use mcp_sansio::{Answered, Progress};
 
 #[test]
-fn http_14_http_35_http_18_http_20_the_first_frame_decides_what_the_answer_is() {
+fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_the_answer_is() {
     let mut host = Host::new();
     let answer = host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
     assert_eq!(
@@ -95,7 +95,7 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
 }
 
 #[test]
-fn a_subscription_is_a_stream_that_ends_with_its_result() {
+fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
     let mut host = Host::new();
     let answer = host.send(&modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]));
     let id = "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":7}";

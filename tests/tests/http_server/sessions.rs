@@ -152,7 +152,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
 }
 
 #[test]
-fn bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted() {
+fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted() {
     let mut host = Host::new();
     let id = host.open("2025-03-26");
     let call = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo"}}}}"#);

@@ -246,7 +246,7 @@ impl Session {
     pub fn received(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
         exchange.in_vain = 0;
         let mut messages = Messages::new(data);
-        loop {
+        while !messages.is_done() {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { return };
             let id = match item {
