@@ -203,12 +203,13 @@ impl Tx<'_> {
         broken
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, body: &mut dyn Body) -> Result<(), SendError> {
         let around = self.framing.around(key.is_response())?;
         self.write_around(around, key, revision, piece, body)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(all(feature = "http", not(target_pointer_width = "64")), inline(never))]
     fn write_around(
         &mut self,
         around: Around,
@@ -217,13 +218,6 @@ impl Tx<'_> {
         piece: Piece,
         body: &mut dyn Body,
     ) -> Result<(), SendError> {
-        let mut write = |writer: &mut Writer<'_>| {
-            if piece != Piece::End {
-                around.open(writer)?;
-            }
-            body.write(writer)?;
-            if piece == Piece::Begin { Ok(()) } else { around.close(writer) }
-        };
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
             Some(open) if open.way == piece.way() => open.sent,
@@ -236,7 +230,9 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let result = write(&mut writer);
+            let begun = if piece == Piece::End { Ok(()) } else { around.open(&mut writer) };
+            let result = begun.and_then(|()| body.write(&mut writer));
+            let result = result.and_then(|()| if piece == Piece::Begin { Ok(()) } else { around.close(&mut writer) });
             let (total, status) = (writer.position(), writer.status());
             match result {
                 // What has begun cannot be taken back: its line ends here, or nobody could write any more.
@@ -269,7 +265,7 @@ impl Tx<'_> {
             }
             // Whether the value can be written to its end is known before its beginning leaves.
             let value_fails = |result| matches!(result, Err(WriteError::Value));
-            if self.open.is_none() && value_fails(write(&mut Writer::new(&mut [], 0, revision, true))) {
+            if self.open.is_none() && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true))) {
                 return Err(SendError::Value);
             }
             self.tail = len;

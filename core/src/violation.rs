@@ -47,8 +47,6 @@ pub enum Violation {
     InvalidParams,
     /// The table of requests in flight is full.
     TooManyRequests,
-    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
-    HeaderMismatch,
     /// A response to nothing: never asked, answered twice, or not allowed in this revision.
     UnexpectedResponse,
     /// A result that is no object, or lacks what it must have.
@@ -61,6 +59,8 @@ pub enum Violation {
     TooManyRounds,
     /// A request from a modern server, which may make none.
     UnexpectedRequest,
+    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
+    HeaderMismatch,
 }
 
 impl Violation {
@@ -94,13 +94,14 @@ impl Violation {
     #[must_use]
     pub const fn message(self) -> &'static str {
         let place = self as usize;
-        // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
+        // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not. And what HTTP
+        // answers in words that say which field.
         if place < MESSAGES.len() { MESSAGES[place] } else { "Invalid request" }
     }
 }
 
 /// What is answered, in the order of the variants.
-const MESSAGES: [&str; 22] = [
+const MESSAGES: [&str; 21] = [
     "Parse error: the message is not UTF-8",
     "Parse error: the message is not JSON",
     "Arrays and objects are nested too deeply",
@@ -121,7 +122,6 @@ const MESSAGES: [&str; 22] = [
     "Method not found",
     "Invalid params",
     "Too many requests in flight",
-    "The header fields do not agree with the message",
     "A response to nothing",
 ];
 
@@ -133,6 +133,7 @@ impl core::fmt::Display for Violation {
             Self::InputNotAllowed => "The server asks for input that it may not ask for",
             Self::TooManyRounds => "The server asks for input too often",
             Self::UnexpectedRequest => "A modern server may make no requests",
+            Self::HeaderMismatch => "The header fields do not agree with the message",
             answered => answered.message(),
         })
     }

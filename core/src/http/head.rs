@@ -72,7 +72,7 @@ impl<const N: usize> Fields for [(&str, &str); N] {
     }
 }
 
-impl<T: Fields + ?Sized> Fields for &T {
+impl<F: Fields + ?Sized> Fields for &F {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
         (**self).nth(name, n)
     }
