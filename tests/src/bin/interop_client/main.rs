@@ -69,7 +69,7 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
             }),
         );
     }
-    let ends = !command.first().is_some_and(|word| word == "--http");
+    let ends = command.first().is_none_or(|word| word != "--http");
     if ends && report.is_offered(offered, "ends_at_eof", revision) {
         let fresh = Session::open(command, Revisions::only(revision), None);
         report.say("ends_at_eof", revision.as_str(), fresh.and_then(changes::ends_at_eof));
