@@ -83,11 +83,11 @@ impl Session {
         exchange
     }
 
-    /// Begins the stream on which a server says what belongs to no request, a GET: only in a session of 2025-03-26 to 2025-11-25, and of servers that
-    /// [offer](Reply::NoStream) it.
+    /// Begins the stream on which a server says what belongs to no request, a GET: only when `initialize` has been answered, and of servers that
+    /// [offer](Reply::NoStream) it. Some speak 2024-11-05 over Streamable HTTP, too.
     #[must_use]
     pub fn listen(&self) -> Option<Exchange> {
-        self.revision.filter(|revision| *revision > Revision::V2024_11_05)?;
+        self.revision?;
         Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::Listen) })
     }
 
