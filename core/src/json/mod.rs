@@ -26,7 +26,7 @@ pub(crate) use string::Chars;
 pub use string::JsonStr;
 
 pub(crate) use marker::{ABSENT, Blob};
-pub(crate) use number::{Decimal, integer};
+pub(crate) use number::{Decimal, divide_by_ten, integer};
 pub(crate) use payload::{write_list, write_payload};
 pub(crate) use pen::Pen;
 pub(crate) use scan::{
