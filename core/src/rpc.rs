@@ -1,8 +1,6 @@
 //! JSON-RPC errors, and the envelope of what is sent.
 
-use serde::Serialize;
-
-use crate::json::{JsonStr, Pen, RawJson, WriteError, Writer, write_value};
+use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision, Revisions};
 use crate::types::tell::{Object, Tell};
 use crate::types::{SupportedVersions, Text};
@@ -244,12 +242,12 @@ pub(crate) fn write_notification_head(writer: &mut Writer<'_>, method: &str) -> 
 }
 
 /// A notification.
-pub(crate) fn write_notification<P: Serialize + ?Sized>(
+pub(crate) fn write_notification<P: Payload + ?Sized>(
     writer: &mut Writer<'_>,
     method: &str,
     params: &P,
 ) -> Result<(), WriteError> {
     write_notification_head(writer, method)?;
-    write_value(writer, params)?;
+    write_payload(writer, params, None)?;
     writer.put(b"}")
 }

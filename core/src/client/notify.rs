@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Client;
 use crate::error::SendError;
+use crate::json::Json;
 use crate::lifecycle::ClientCapability;
 use crate::message::hash_str;
 use crate::rpc::write_notification;
@@ -34,7 +35,9 @@ impl<const N: usize> Client<'_, N> {
         if !self.is_open() || OF_THE_PROTOCOL.contains(&method) {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(FrameKey::sent(hash_str(method) as u32), self.speaks(), &mut |writer| write_notification(writer, method, params))
+        tx.frame(FrameKey::sent(hash_str(method) as u32), self.speaks(), &mut |writer| {
+            write_notification(writer, method, &Json(params))
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub use string::JsonStr;
 #[cfg(feature = "http")]
 pub(crate) use base64::encode as encode_base64;
 pub(crate) use marker::{ABSENT, Blob};
-pub(crate) use number::{Decimal, compare, integer};
+pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
 pub(crate) use payload::{write_list, write_payload};
 pub(crate) use pen::Pen;
 pub(crate) use scan::{

@@ -54,8 +54,9 @@ impl Decimal {
 }
 
 /// Quotient and remainder.
-#[inline]
-fn divide_by_ten(value: u64) -> (u64, u8) {
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     if cfg!(target_pointer_width = "64") {
         return (value / 10, (value % 10) as u8);
     }
@@ -170,6 +171,7 @@ pub(crate) trait Magnitude: Copy + Default + PartialEq {
 macro_rules! magnitudes {
     ($($type:ty),*) => {$(
         impl Magnitude for $type {
+            #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
             fn push(self, digit: u8) -> Option<Self> {
                 // Not `checked_mul`, which takes a small processor a long way round.
                 if self > <$type>::MAX / 10 { None } else { (self * 10).checked_add(<$type>::from(digit.wrapping_sub(b'0'))) }

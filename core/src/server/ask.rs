@@ -10,9 +10,10 @@ use crate::inflight::Slot;
 use crate::json::{Decimal, Payload, RawJson, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, hash_str};
-use crate::rpc::{write_notification_head, write_response_head};
+use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
+use crate::types::tell::Object;
 use crate::types::{CreateMessageParams, ElicitParams};
 
 /// A request to a legacy client.
@@ -200,10 +201,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
         tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
-            write_notification_head(writer, "notifications/cancelled")?;
-            writer.put(b"{\"requestId\":")?;
-            writer.unsigned(u64::from(number))?;
-            writer.put(b"}}")
+            write_notification(writer, "notifications/cancelled", &Object("requestId,", &[&u64::from(number)]))
         })
     }
 

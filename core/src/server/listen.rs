@@ -4,19 +4,20 @@ use super::Server;
 use super::admit::Refusal;
 use super::event::ServerEvent;
 use super::features::Session;
+use super::handshake::write_result;
 use super::pending::{Pending, Role};
 use super::receive::{answer_empty, refuse};
 use super::respond::{key, told};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
-use crate::json::{RawJson, WriteError, Writer};
+use crate::json::{Payload, RawJson};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
 use crate::progress::Reported;
-use crate::rpc::{write_notification_head, write_response_head};
+use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
-use crate::types::meta::SUBSCRIPTION_ID;
+use crate::types::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
@@ -34,26 +35,21 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 Ok(true)
             }
             Role::Listen(_) => {
+                let params = Object("requestId,", &[&RawJson::scanned(pending.id.as_str())]);
                 tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
-                    write_notification_head(writer, "notifications/cancelled")?;
-                    writer.put(b"{\"requestId\":")?;
-                    writer.put(pending.id.as_str().as_bytes())?;
-                    writer.put(b"}}")
+                    write_notification(writer, "notifications/cancelled", &params)
                 })?;
                 pending.role = Role::Ending;
                 Ok(true)
             }
             Role::Ending => {
                 let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
+                let id = RawJson::scanned(pending.id.as_str());
+                let meta = Object(SUBSCRIPTION, &[&id]);
                 tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
-                    let id = &pending.id;
-                    write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{\"resultType\":\"complete\",\"_meta\":{")?;
-                    write_subscription_id(writer, id)?;
-                    if self.config.name_in_results {
-                        writer.put(b",")?;
-                        self.write_named_info(writer)?;
-                    }
-                    writer.put(b"}}}")
+                    write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
+                    write_result::<dyn Payload>(self.config, writer, "complete", &Object("_meta,", &[&meta]))?;
+                    writer.put(b"}")
                 })?;
                 self.forget(request.0);
                 Ok(false)
@@ -83,33 +79,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 None => return refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
             },
         };
-        let subscriptions = &self.subscriptions;
+        let granted = Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
+        let meta = Object(SUBSCRIPTION, &[&RawJson::scanned(id.as_str())]);
+        let params = Object("notifications,_meta,", &[&granted, &meta]);
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
-            write_notification_head(writer, "notifications/subscriptions/acknowledged")?;
-            writer.put(b"{\"notifications\":{")?;
-            let mut first = true;
-            for (bit, key) in Wanted::FLAGS {
-                if wanted.contains(bit) {
-                    separate(writer, &mut first)?;
-                    writer.string(key)?;
-                    writer.put(b":true")?;
-                }
-            }
-            if wanted.contains(Wanted::UPDATES) {
-                separate(writer, &mut first)?;
-                writer.put(b"\"resourceSubscriptions\":[")?;
-                let mut first = true;
-                for uri in uris.elements().filter_map(RawJson::as_string) {
-                    if subscriptions.contains(slot.index, hash_text(uri)) {
-                        separate(writer, &mut first)?;
-                        writer.raw(uri.as_json())?;
-                    }
-                }
-                writer.put(b"]")?;
-            }
-            writer.put(b"},\"_meta\":{")?;
-            write_subscription_id_text(writer, id.as_str())?;
-            writer.put(b"}}}")
+            write_notification(writer, "notifications/subscriptions/acknowledged", &params)
         });
         match sent {
             Ok(()) => {
@@ -306,17 +280,41 @@ fn position(owners: &[u16], uris: &[u64], owner: u16, uri: u64) -> Option<usize>
 pub(super) const LEGACY: u16 = u16::MAX - 1;
 const NOBODY: u16 = u16::MAX;
 
-pub(super) fn write_subscription_id(writer: &mut Writer<'_>, id: &IdText) -> Result<(), WriteError> {
-    write_subscription_id_text(writer, id.as_str())
+/// What an acknowledgement grants: the part of a filter that was declared and found room.
+struct Granted<'x> {
+    wanted: Wanted,
+    uris: RawJson<'x>,
+    owner: u16,
+    subscribed: Subscribed<'x>,
 }
 
-fn write_subscription_id_text(writer: &mut Writer<'_>, id: &str) -> Result<(), WriteError> {
-    writer.put(b"\"")?;
-    writer.put(SUBSCRIPTION_ID.as_bytes())?;
-    writer.put(b"\":")?;
-    writer.put(id.as_bytes())
+impl Tell for Granted<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let on = |bit| self.wanted.contains(bit).then_some(true);
+        to.object(
+            "toolsListChanged,promptsListChanged,resourcesListChanged,resourceSubscriptions,",
+            &[&on(Wanted::TOOLS), &on(Wanted::PROMPTS), &on(Wanted::RESOURCES), &GrantedUris(self)],
+        );
+    }
 }
 
-fn separate(writer: &mut Writer<'_>, first: &mut bool) -> Result<(), WriteError> {
-    if core::mem::take(first) { Ok(()) } else { writer.put(b",") }
+struct GrantedUris<'x>(&'x Granted<'x>);
+
+impl Tell for GrantedUris<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let Granted { wanted, uris, owner, subscribed } = self.0;
+        if !wanted.contains(Wanted::UPDATES) {
+            return;
+        }
+        to.open(b'[');
+        for uri in uris.elements().filter_map(RawJson::as_string) {
+            if subscribed.contains(*owner, hash_text(uri)) {
+                to.item(&RawJson::from(uri));
+            }
+        }
+        to.close();
+    }
 }
+
+/// The member of `_meta` that names a subscription.
+pub(super) const SUBSCRIPTION: &str = concat!("io.modelcontextprotocol/subscriptionId", ",");

@@ -1,19 +1,20 @@
 //! What a server tells without being asked each time: progress, log messages, changes.
 
 use super::Server;
-use super::listen::{LEGACY, Wanted, write_subscription_id};
+use super::listen::{LEGACY, SUBSCRIPTION, Wanted};
 use super::pending::Role;
 use crate::error::SendError;
 use crate::handle::{Answered, RequestHandle};
 use crate::inflight::Slot;
-use crate::json::{Payload, write_payload};
+use crate::json::{Payload, RawJson, write_payload};
 use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
 use crate::message::{IdText, hash_str};
 use crate::progress::Progress;
-use crate::rpc::write_notification_head;
+use crate::rpc::{write_notification, write_notification_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
+use crate::types::tell::{Object, Tell};
 
 /// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the same without a client's help.
 #[derive(Debug)]
@@ -165,14 +166,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         tx.whole_frame(revision, &mut |writer| {
             write_notification_head(writer, "notifications/message")?;
-            writer.put(b"{\"level\":\"")?;
-            writer.put(message.level.as_str().as_bytes())?;
-            writer.put(b"\"")?;
+            writer.open(b'{')?;
+            writer.member("level")?;
+            writer.string(message.level.as_str())?;
             if let Some(logger) = message.logger {
-                writer.put(b",\"logger\":")?;
+                writer.member("logger")?;
                 writer.string(logger)?;
             }
-            writer.put(b",\"data\":")?;
+            writer.member("data")?;
             write_payload(writer, message.data, None)?;
             writer.put(b"}}")
         })?;
@@ -192,9 +193,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::NotAllowed);
         }
         tx.frame(FrameKey::sent(hash_str(method) as u32), scope.revision, &mut |writer| {
-            write_notification_head(writer, method)?;
-            write_payload(writer, params, None)?;
-            writer.put(b"}")
+            write_notification(writer, method, params)
         })
     }
 
@@ -247,20 +246,12 @@ fn write_change(
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
     let hash = change.hash as u32 ^ u32::from(change.kind.0) << 24 ^ to;
-    tx.frame(FrameKey::sent(hash), revision, &mut |writer| {
-        write_notification_head(writer, change.method())?;
-        writer.put(b"{")?;
-        if change.kind == Wanted::UPDATES {
-            writer.put(b"\"uri\":")?;
-            writer.string(change.uri)?;
-        }
-        if let Some(id) = subscription {
-            writer.put(if change.kind == Wanted::UPDATES { b",\"_meta\":{" } else { b"\"_meta\":{" })?;
-            write_subscription_id(writer, id)?;
-            writer.put(b"}")?;
-        }
-        writer.put(b"}}")
-    })
+    let uri = (change.kind == Wanted::UPDATES).then_some(change.uri);
+    let id = subscription.map(|id| RawJson::scanned(id.as_str()));
+    let meta: [&dyn Tell; 1] = [&id];
+    let meta = id.map(|_| Object(SUBSCRIPTION, &meta));
+    let params = Object("uri,_meta,", &[&uri, &meta]);
+    tx.frame(FrameKey::sent(hash), revision, &mut |writer| write_notification(writer, change.method(), &params))
 }
 
 /// Notifications that other methods than [`Server::notify`] send.

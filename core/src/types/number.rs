@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::macros::wrong;
 use super::tell::{Tell, Teller, payload_told};
-use crate::json::RawJson;
+use crate::json::{RawJson, divide_by_ten};
 
 /// A number: an integer or a decimal fraction of the application's, or the digits of a message.
 ///
@@ -82,9 +82,9 @@ impl<'a> Number<'a> {
                     let byte = if places > 0 && written == places {
                         b'.'
                     } else {
-                        let digit = (rest % 10) as u8;
-                        rest /= 10;
-                        b'0' + digit
+                        let digit;
+                        (rest, digit) = divide_by_ten(rest);
+                        b'0'.wrapping_add(digit)
                     };
                     start = start.saturating_sub(1);
                     if let Some(place) = out.get_mut(start) {
