@@ -42,7 +42,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 let meta = Object(SUBSCRIPTION, &[&id]);
                 tx.frame(frame, Revision::LATEST, &mut |writer| {
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-                    write_result::<dyn Payload>(self.config, writer, "complete", &Object("_meta,", &[&meta]))?;
+                    write_result::<dyn Payload>(
+                        self.config,
+                        writer,
+                        "complete",
+                        &Object("resultType,_meta,", &[&"complete", &meta]),
+                    )?;
                     writer.put(b"}")
                 })?;
                 self.forget(request.0);

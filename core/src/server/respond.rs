@@ -132,7 +132,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr). The client sends the request again, under
-    /// another id, with what was asked for.
+    /// another id, with what was asked for. A small program asks with [`ask_first`](Self::ask_first): here all kinds of questions are in it.
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a method other than `tools/call`, `prompts/get` and
