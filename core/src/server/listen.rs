@@ -31,7 +31,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         match pending.role {
             Role::Request => Err(SendError::NotAllowed),
             Role::Listen(_) => {
-                let params = Object("requestId,", &[&RawJson::scanned(pending.id.as_str())]);
+                let params = Object { names: "requestId,", members: &[&RawJson::scanned(pending.id.as_str())] };
                 tx.frame(frame, Revision::LATEST, &mut |writer| write_notification(writer, "notifications/cancelled", &params))?;
                 pending.role = Role::Ending;
                 Ok(true)
@@ -39,14 +39,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             Role::Ending => {
                 let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
                 let id = RawJson::scanned(pending.id.as_str());
-                let meta = Object(SUBSCRIPTION, &[&id]);
+                let meta = Object { names: SUBSCRIPTION, members: &[&id] };
                 tx.frame(frame, Revision::LATEST, &mut |writer| {
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
                     write_result::<dyn Payload>(
                         self.config,
                         writer,
                         "complete",
-                        &Object("resultType,_meta,", &[&"complete", &meta]),
+                        &Object { names: "resultType,_meta,", members: &[&"complete", &meta] },
                     )?;
                     writer.put(b"}")
                 })?;
@@ -78,8 +78,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             },
         };
         let granted = Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
-        let meta = Object(SUBSCRIPTION, &[&RawJson::scanned(id.as_str())]);
-        let params = Object("notifications,_meta,", &[&granted, &meta]);
+        let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
+        let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
         let sent = tx.frame(key(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params)
         });

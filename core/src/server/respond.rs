@@ -58,8 +58,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let block = Object("type,text,", &[&"text", &data.as_str()]);
-        let result = Object("content,structuredContent:CE,", &[&[block], &StructuredContent(&data)]);
+        let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
+        let result = Object { names: "content,structuredContent:CE,", members: &[&[block], &StructuredContent(&data)] };
         self.respond_with::<dyn Payload>(request, "complete", &result, tx)
     }
 
@@ -75,8 +75,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
-            let block = Object("type,text,", &[&"text", &Shown(why)]);
-            let result = Object("content,isError,", &[&[block], &true]);
+            let block = Object { names: "type,text,", members: &[&"text", &Shown(why)] };
+            let result = Object { names: "content,isError,", members: &[&[block], &true] };
             return self.respond_with::<dyn Payload>(request, "complete", &result, tx);
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
