@@ -142,7 +142,7 @@ impl<'e> RpcError<'e> {
         match self.data {
             Data::None => {}
             Data::Raw(raw) => self.write_data(writer, &raw)?,
-            Data::Uri(uri) => self.write_data(writer, &Object("uri,", &[&Text::from(uri)]))?,
+            Data::Uri(uri) => self.write_data(writer, &Object { names: "uri,", members: &[&Text::from(uri)] })?,
             Data::Required(required, write) => {
                 writer.put(b",\"data\":{\"requiredCapabilities\":")?;
                 write(required, writer)?;
@@ -150,7 +150,7 @@ impl<'e> RpcError<'e> {
             }
             Data::Supported { supported, requested } => {
                 let supported = SupportedVersions::new(supported);
-                self.write_data(writer, &Object("supported,requested,", &[&supported, &requested]))?;
+                self.write_data(writer, &Object { names: "supported,requested,", members: &[&supported, &requested] })?;
             }
         }
         writer.put(b"}")

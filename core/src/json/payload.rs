@@ -12,6 +12,10 @@ use crate::types::tell::Tell;
 /// What a server can put into a message: the [`types`](crate::types), JSON that is there already, text, and in a [`Json`] anything that serializes.
 ///
 /// These say what they are without serde, which makes its code anew for each type: a small program pays for that.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be put into a message as it is",
+    note = "a type of yours goes in a `Json`: `server.respond(request, &Json(&value), tx)`"
+)]
 pub trait Payload {
     #[doc(hidden)]
     fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError>;

@@ -201,7 +201,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
         tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
-            write_notification(writer, "notifications/cancelled", &Object("requestId,", &[&u64::from(number)]))
+            write_notification(writer, "notifications/cancelled", &Object { names: "requestId,", members: &[&u64::from(number)] })
         })
     }
 

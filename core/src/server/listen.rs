@@ -35,7 +35,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 Ok(true)
             }
             Role::Listen(_) => {
-                let params = Object("requestId,", &[&RawJson::scanned(pending.id.as_str())]);
+                let params = Object { names: "requestId,", members: &[&RawJson::scanned(pending.id.as_str())] };
                 tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
                     write_notification(writer, "notifications/cancelled", &params)
                 })?;
@@ -45,10 +45,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             Role::Ending => {
                 let Some(pending) = self.requests.get(request.0) else { return Ok(false) };
                 let id = RawJson::scanned(pending.id.as_str());
-                let meta = Object(SUBSCRIPTION, &[&id]);
+                let meta = Object { names: SUBSCRIPTION, members: &[&id] };
                 tx.frame(key(request.0), Revision::LATEST, &mut |writer| {
                     write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
-                    write_result::<dyn Payload>(self.config, writer, "complete", &Object("_meta,", &[&meta]))?;
+                    write_result::<dyn Payload>(
+                        self.config,
+                        writer,
+                        "complete",
+                        &Object { names: "resultType,_meta,", members: &[&"complete", &meta] },
+                    )?;
                     writer.put(b"}")
                 })?;
                 self.forget(request.0);
@@ -80,8 +85,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             },
         };
         let granted = Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
-        let meta = Object(SUBSCRIPTION, &[&RawJson::scanned(id.as_str())]);
-        let params = Object("notifications,_meta,", &[&granted, &meta]);
+        let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
+        let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
             write_notification(writer, "notifications/subscriptions/acknowledged", &params)
         });

@@ -249,8 +249,8 @@ fn write_change(
     let uri = (change.kind == Wanted::UPDATES).then_some(change.uri);
     let id = subscription.map(|id| RawJson::scanned(id.as_str()));
     let meta: [&dyn Tell; 1] = [&id];
-    let meta = id.map(|_| Object(SUBSCRIPTION, &meta));
-    let params = Object("uri,_meta,", &[&uri, &meta]);
+    let meta = id.map(|_| Object { names: SUBSCRIPTION, members: &meta });
+    let params = Object { names: "uri,_meta,", members: &[&uri, &meta] };
     tx.frame(FrameKey::sent(hash), revision, &mut |writer| write_notification(writer, change.method(), &params))
 }
 

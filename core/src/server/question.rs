@@ -55,7 +55,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::Value);
         }
         let questions = (!questions.is_empty()).then_some(Questions(questions));
-        let result = Object("resultType,inputRequests,requestState,", &[&"input_required", &questions, &state]);
+        let result =
+            Object { names: "resultType,inputRequests,requestState,", members: &[&"input_required", &questions, &state] };
         self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
     }
 
@@ -90,8 +91,8 @@ impl Tell for Questions<'_> {
             to.item(key);
             let asked = question.asked();
             match asked.params {
-                Some(params) => to.item(&Object("method,params,", &[&asked.method, &params])),
-                None => to.item(&Object("method,", &[&asked.method])),
+                Some(params) => to.item(&Object { names: "method,params,", members: &[&asked.method, &params] }),
+                None => to.item(&Object { names: "method,", members: &[&asked.method] }),
             }
         }
         to.close();

@@ -58,8 +58,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        let block = Object("type,text,", &[&"text", &data.as_str()]);
-        let result = Object("content,structuredContent:CE,", &[&[block], &StructuredContent(&data)]);
+        let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
+        let result = Object { names: "content,structuredContent:CE,", members: &[&[block], &StructuredContent(&data)] };
         self.respond_with::<dyn Payload>(request, "complete", &result, tx)
     }
 
@@ -75,8 +75,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
-            let block = Object("type,text,", &[&"text", &Shown(why)]);
-            let result = Object("content,isError,", &[&[block], &true]);
+            let block = Object { names: "type,text,", members: &[&"text", &Shown(why)] };
+            let result = Object { names: "content,isError,", members: &[&[block], &true] };
             return self.respond_with::<dyn Payload>(request, "complete", &result, tx);
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
@@ -132,7 +132,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr). The client sends the request again, under
-    /// another id, with what was asked for.
+    /// another id, with what was asked for. A small program asks with [`ask_first`](Self::ask_first): here all kinds of questions are in it.
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a method other than `tools/call`, `prompts/get` and

@@ -1,7 +1,7 @@
 //! How a payload type is written down: its fields once, with their names on the wire and the revisions that know them.
 //!
-//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named like the field) for all else, and both
-//! directions of serde. A field's kind says what it holds and what the constructor takes:
+//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named like the field) for all else, both
+//! directions of serde, and how it [tells](super::tell) what it is where serde's code for each type is too much. A field's kind says what it holds and what the constructor takes:
 //!
 //! | kind | field | argument |
 //! | --- | --- | --- |

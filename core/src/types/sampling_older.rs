@@ -44,13 +44,13 @@ impl Tell for OneBlockEach<'_, '_> {
         to.open(b'[');
         for message in self.0.own() {
             for block in Block::all(&message.content) {
-                to.item(&Object("role,content,", &[&message.role, &block]));
+                to.item(&Object { names: "role,content,", members: &[&message.role, &block] });
             }
         }
         for message in self.0.as_json().unwrap_or(RawJson::NULL).elements() {
             let role = message.get("role").unwrap_or(RawJson::NULL);
             for block in Block::all_json(message.get("content").unwrap_or(RawJson::NULL)) {
-                to.item(&Object("role,content,", &[&role, &block]));
+                to.item(&Object { names: "role,content,", members: &[&role, &block] });
             }
         }
         to.close();

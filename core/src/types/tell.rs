@@ -62,11 +62,14 @@ impl Tell for Shown<'_> {
 }
 
 /// An object that is made on the way.
-pub(crate) struct Object<'x>(pub(crate) &'static str, pub(crate) &'x [&'x dyn Tell]);
+pub(crate) struct Object<'x> {
+    pub(crate) names: &'static str,
+    pub(crate) members: &'x [&'x dyn Tell],
+}
 
 impl Tell for Object<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        to.object(self.0, self.1);
+        to.object(self.names, self.members);
     }
 }
 

@@ -244,7 +244,7 @@ impl Serialize for TextResult<'_> {
 
 impl Tell for TextResult<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        let block = Object("type,text,", &[&"text", &self.text]);
+        let block = Object { names: "type,text,", members: &[&"text", &self.text] };
         to.object("content,isError,", &[&[block], &self.is_error.then_some(true)]);
     }
 }
