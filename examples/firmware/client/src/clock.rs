@@ -5,14 +5,16 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m_rt::exception;
 use mcp_sansio::Instant;
 
-use crate::registers::registers;
+use registers::registers;
 
-registers! { 0xE000_E010: CONTROL = 0x0, RELOAD = 0x4, VALUE = 0x8 }
+registers! { u32, 0xE000_E010: CONTROL = 0x0, RELOAD = 0x4, VALUE = 0x8 }
 
 static MILLISECONDS: AtomicU32 = AtomicU32::new(0);
 
 /// Starts at zero. After a reset the processor runs at 12.5 MHz.
 pub(crate) fn start() {
+    // First whose clock it counts: there is no other.
+    CONTROL.write(0b100);
     RELOAD.write(12_500 - 1);
     VALUE.write(0);
     CONTROL.write(0b111);

@@ -4,7 +4,7 @@
 
 mod board;
 mod fault;
-mod registers;
+#[path = "../../microbit/src/stack.rs"]
 mod stack;
 mod time;
 mod uart;

@@ -3,7 +3,6 @@
 #![no_main]
 
 mod board;
-mod registers;
 mod stack;
 mod time;
 mod uart;
