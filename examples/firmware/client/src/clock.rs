@@ -13,8 +13,6 @@ static MILLISECONDS: AtomicU32 = AtomicU32::new(0);
 
 /// Starts at zero. After a reset the processor runs at 12.5 MHz.
 pub(crate) fn start() {
-    // First whose clock it counts: there is no other.
-    CONTROL.write(0b100);
     RELOAD.write(12_500 - 1);
     VALUE.write(0);
     CONTROL.write(0b111);
