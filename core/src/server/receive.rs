@@ -35,7 +35,6 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         if messages.is_done() { Ok(None) } else { self.next_event_there(now, messages, tx) }
     }
 
-    // Nor on a small processor: what reading takes of the stack is given back before the application has the event.
     #[inline(never)]
     fn next_event_there<'f>(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::Server;
 use super::event::ServerEvent;
-use super::listen::LEGACY;
+use super::listen::Subscriptions;
 use super::pending::Purpose;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
@@ -40,7 +40,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                     return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
                 }
             }
-            self.subscriptions.drop_owner(LEGACY);
+            self.subscriptions = Subscriptions::new();
             self.scope = None;
         }
         Ok(None)
