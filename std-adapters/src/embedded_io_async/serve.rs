@@ -109,10 +109,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let mut messages = Messages::new(frame);
         loop {
             Self::until(|| self.desk.borrow().may_take().then_some(())).await;
-            let event = Self::until(|| match self.desk.borrow_mut().next_event(&mut messages) {
-                Err(_) => None,
-                Ok(event) => Some(event),
-            });
+            // An error means that there is no room now.
+            let event = Self::until(|| self.desk.borrow_mut().next_event(&mut messages).ok());
             let Some(event) = event.await else { return };
             self.event(&event);
             if let ServerEvent::Request(request) = event {
