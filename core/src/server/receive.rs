@@ -49,7 +49,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             let event = match item {
                 Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
+                    // In a batch nobody begins.
                     if self.config.peer_may_restart
+                        && !messages.in_batch()
                         && let Some(ended) = self.restart(id, method, envelope, tx)?
                     {
                         return Ok(Some(ended));

@@ -27,7 +27,7 @@ pub enum Turn {
     Done,
     /// There is nothing to do until bytes come, or until [`Link::wake`], or until the handler's own work is due.
     Idle,
-    /// The peer has closed the connection. A serial line never ends.
+    /// The peer has closed the connection: [`Link::close`], and the port may bring the next. A serial line never ends.
     Ended,
 }
 
@@ -51,6 +51,16 @@ impl<'c, P: Read + ReadReady + Write, const RX: usize, const TX: usize, const N:
     /// What the handler speaks through, for use between two turns.
     pub const fn session(&mut self) -> &mut Session<'c, P, TX, N, S> {
         &mut self.session
+    }
+
+    /// The connection is gone ([`Turn::Ended`], or an error of the port's): forgets all that was of it, so that the next peer finds a server that is as new.
+    pub fn close(&mut self) {
+        self.session.server.close();
+        self.session.tx = TxBuffer::new([0; TX]);
+        if self.rx.unfinished() > 0 {
+            self.put(b'\n');
+        }
+        while self.rx.next_frame().is_some() {}
     }
 
     /// When there is something to do though no bytes come.

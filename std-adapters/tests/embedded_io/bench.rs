@@ -62,6 +62,17 @@ impl Bench {
         self
     }
 
+    /// Another peer is connected to the same port, with nothing of the last one left in it.
+    pub(crate) fn reconnects(&mut self) -> &mut Self {
+        self.link.close();
+        let mut line = self.line.borrow_mut();
+        line.input.clear();
+        line.output.clear();
+        line.deaf = false;
+        drop(line);
+        self
+    }
+
     /// Everything that has arrived is dealt with, then so much time passes.
     pub(crate) fn waits(&mut self, ms: u64) -> &mut Self {
         let _ = self.turns().expect("no end");

@@ -176,6 +176,27 @@ fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
 }
 
 #[test]
+fn after_a_connection_s_end_the_next_begins_as_the_first() {
+    let hello = line(
+        r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
+    );
+    let long = line(&format!(r#""id":7,"method":"{}""#, "x".repeat(RX)));
+    let slow = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
+    for cut in [&slow[..30], &slow, &long[..RX + 10], "noise", &[PING, PING, &slow[..7]].concat()] {
+        let mut bench = Bench::new(1000).opened();
+        bench.notes.sleep();
+        bench.hears(cut).fails(ErrorKind::NotConnected);
+        assert_eq!(bench.turns(), Err(Error::Port(Fault(ErrorKind::NotConnected))));
+        let said = bench.reconnects().hears(&hello).said();
+        assert!(said.contains("\"id\":0,\"result\"") && said.matches('\n').count() == 1, "{cut}: {said}");
+    }
+    // In the middle of an answer.
+    let mut bench = Bench::new(1000).opened();
+    assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::Closed));
+    assert_eq!(bench.reconnects().hears(&hello).said().matches('\n').count(), 1);
+}
+
+#[test]
 fn a_port_that_takes_nothing_is_no_endless_loop() {
     let mut bench = Bench::new(1000).opened();
     assert_eq!(bench.goes_deaf().hears(PING).turns(), Err(Error::Closed));
