@@ -110,13 +110,21 @@ class Program:
         return result
 
 
+# By the name of the image; whatever else there is runs on the micro:bit.
+MACHINES = {
+    "mps2-an386": ["qemu-system-arm", "-M", "mps2-an386"],
+    "virt": ["qemu-system-riscv32", "-M", "virt", "-bios", "none"],
+}
+
+
 class Board(Program):
-    """A micro:bit in the emulator."""
+    """A board in the emulator."""
 
     def __init__(self, image: str, *options: str):
         self.directory = tempfile.TemporaryDirectory()
         self.socket = Path(self.directory.name) / "monitor"
-        machine = ["qemu-system-arm", "-M", "microbit", "-display", "none", "-kernel", image]
+        emulator = MACHINES.get(Path(image).name, ["qemu-system-arm", "-M", "microbit"])
+        machine = [*emulator, "-display", "none", "-kernel", image]
         lines = ["-serial", "stdio", "-monitor", f"unix:{self.socket},server=on,wait=off"]
         super().__init__([*machine, *lines, *options])
 

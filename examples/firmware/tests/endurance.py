@@ -7,7 +7,7 @@ import time
 
 from emulated import Board, Failure, Program, holds, legacy, modern, same
 
-CALLS = 10_000
+CALLS = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000
 WINDOW = 8
 # What an interrupt takes of the stack, in bytes. Whether one comes at the deepest place is chance, everything else is not.
 INTERRUPT = 128

@@ -182,4 +182,8 @@ def last_words(image: str) -> int:
 
 if __name__ == "__main__":
     cases = [noise, overlong, pieces, halves, burst, system_reset, reset_while_it_writes, clients_come_and_go, changes_reach_both_eras]
-    sys.exit(1 if run(sys.argv[1], cases) + last_words(sys.argv[1].removesuffix("microbit") + "last-words") else 0)
+    failed = run(sys.argv[1], cases)
+    # The other boards have no such program.
+    if sys.argv[1].endswith("microbit"):
+        failed += last_words(sys.argv[1].removesuffix("microbit") + "last-words")
+    sys.exit(1 if failed else 0)

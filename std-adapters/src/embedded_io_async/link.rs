@@ -7,7 +7,7 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, SendError, Server, ServerConfig,
+    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer, SendError, Server, ServerConfig,
     ServerEvent, Tx, TxBuffer,
 };
 
@@ -22,6 +22,8 @@ pub struct Link<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N:
     pub(super) catalog: Option<&'c Catalog<'c>>,
     pub(super) line_timeout: Option<Duration>,
     config: &'c ServerConfig<'c>,
+    /// Borrowed as long as a port is served. Not in the future that serves, which is moved to where it stays.
+    pub(super) rx: RefCell<RxBuffer<[u8; RX]>>,
     /// Borrowed for the length of a call of the core, never while the application is called.
     pub(super) desk: RefCell<Desk<'c, H::Job, TX, N, S>>,
 }
@@ -76,9 +78,11 @@ pub(super) enum Place<J> {
 
 impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'c, H, RX, TX, N, S> {
     /// A server with this configuration, and this application.
+    #[inline(always)]
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
-        Self { handler, catalog: None, line_timeout: None, config, desk: RefCell::new(Desk::new(config)) }
+        let rx = RefCell::new(RxBuffer::new([0; RX]));
+        Self { handler, catalog: None, line_timeout: None, config, rx, desk: RefCell::new(Desk::new(config)) }
     }
 
     /// Answers lists and unknown names from this catalog. Without one, the handler gets everything.
@@ -132,14 +136,18 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         })
     }
 
-    /// For a new connection: nothing of the last one is left.
+    /// For a new connection: nothing of the last one is left. What it takes of the stack is given back.
+    #[inline(never)]
     pub(super) fn reset(&self) {
+        *self.rx.borrow_mut() = RxBuffer::new([0; RX]);
         let mut desk = self.desk.borrow_mut();
         *desk = Desk::new(self.config);
     }
 }
 
 impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, S> {
+    // Into its place, and not by way of the stack.
+    #[inline(always)]
     const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self {
             server: Server::with_capacity(config),
@@ -229,6 +237,10 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         if let Some(sleeper) = &self.sleeper {
             sleeper.wake_by_ref();
         }
+    }
+
+    pub(super) fn begin_round(&mut self, now: Instant) {
+        (self.now, self.is_touched) = (now, false);
     }
 
     pub(super) fn is_polled_by(&mut self, waker: &Waker) {

@@ -7,9 +7,9 @@ use core::pin::pin;
 use core::task::Poll;
 
 use ::embassy_futures::join::join_array;
-use ::embassy_futures::select::{Either, Either6, select, select6};
+use ::embassy_futures::select::{Either, select};
 use ::embedded_io_async::{Read, Write};
-use mcp_sansio::{Frame, Instant, Messages, Request, RequestHandle, RpcError, RxBuffer, ServerEvent, Spare, Target};
+use mcp_sansio::{Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target};
 
 use super::error::Error;
 use super::handler::{Answer as _, Begun, Clock, Context, Handler};
@@ -41,33 +41,33 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             return Err(Error::InUse);
         }
         let _serving = Serving(self);
-        let mut parts = pin!(select6(
-            self.read(reader),
-            self.write(writer),
-            self.take_lines(),
-            self.watch(clock),
-            self.tell(),
-            join_array::<_, N>(array::from_fn(|place| self.work(place))),
-        ));
+        // One by one, and not in a future that has them all: they are large, and would be moved.
+        let mut read = pin!(self.read(reader));
+        let mut write = pin!(self.write(writer));
+        let mut lines = pin!(self.take_lines());
+        let mut clockwork = pin!(self.watch(clock));
+        let mut news = pin!(self.tell());
+        let mut places = pin!(join_array::<_, N>(array::from_fn(|place| self.work(place))));
         poll_fn(|cx| {
             self.desk.borrow_mut().is_polled_by(cx.waker());
             for _ in 0..ROUNDS {
-                {
-                    let desk = &mut *self.desk.borrow_mut();
-                    desk.now = clock.now();
-                    desk.is_touched = false;
-                    if desk.is_unresponsive {
-                        return Poll::Ready(Ok(End::Unresponsive));
-                    }
+                self.desk.borrow_mut().begin_round(clock.now());
+                if let Poll::Ready(ended) = read.as_mut().poll(cx) {
+                    return Poll::Ready(ended.map(|()| End::Closed).map_err(Error::Read));
                 }
-                match parts.as_mut().poll(cx) {
-                    Poll::Ready(Either6::First(Ok(()))) => return Poll::Ready(Ok(End::Closed)),
-                    Poll::Ready(Either6::First(Err(error))) => return Poll::Ready(Err(Error::Read(error))),
-                    Poll::Ready(Either6::Second(Err(error))) => return Poll::Ready(Err(error)),
-                    Poll::Ready(_) | Poll::Pending => {}
+                if let Poll::Ready(Err(error)) = write.as_mut().poll(cx) {
+                    return Poll::Ready(Err(error));
+                }
+                let _: Poll<Infallible> = lines.as_mut().poll(cx);
+                let _: Poll<Infallible> = clockwork.as_mut().poll(cx);
+                let _: Poll<Infallible> = news.as_mut().poll(cx);
+                let _: Poll<[Infallible; N]> = places.as_mut().poll(cx);
+                let desk = self.desk.borrow();
+                if desk.is_unresponsive {
+                    return Poll::Ready(Ok(End::Unresponsive));
                 }
                 // One part does what another waits for.
-                if !self.desk.borrow().is_touched {
+                if !desk.is_touched {
                     return Poll::Pending;
                 }
             }
@@ -79,8 +79,9 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 
     /// Takes lines in, one after the other. Reading goes on meanwhile, as far as there is room behind the line.
+    #[expect(clippy::await_holding_refcell_ref, reason = "nobody else borrows it: a link serves one port at a time")]
     async fn take_lines(&self) -> Infallible {
-        let mut rx = RxBuffer::new([0; RX]);
+        let rx = &mut *self.rx.borrow_mut();
         loop {
             match rx.next_frame_and_spare() {
                 Some((frame, mut spare)) => {
@@ -109,10 +110,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let mut messages = Messages::new(frame);
         loop {
             Self::until(|| self.desk.borrow().may_take().then_some(())).await;
-            let event = Self::until(|| match self.desk.borrow_mut().next_event(&mut messages) {
-                Err(_) => None,
-                Ok(event) => Some(event),
-            });
+            // An error means that there is no room now.
+            let event = Self::until(|| self.desk.borrow_mut().next_event(&mut messages).ok());
             let Some(event) = event.await else { return };
             self.event(&event);
             if let ServerEvent::Request(request) = event {
@@ -138,7 +137,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             },
         };
         match self.handler.begin(request, target) {
-            Begun::Answer(answer) => self.answer(Turn::Lines, request.handle, answer).await,
+            Begun::Answer(mut answer) => self.answer(Turn::Lines, request.handle, &mut answer).await,
             Begun::Job(job) => {
                 let desk = &mut *self.desk.borrow_mut();
                 if let Some(place) = desk.places.iter_mut().find(|place| place.is_idle()) {
@@ -150,7 +149,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 
     /// Sends an answer, or that there is none.
-    async fn answer(&self, turn: Turn, request: RequestHandle, mut answer: H::Answer<'_>) {
+    async fn answer(&self, turn: Turn, request: RequestHandle, answer: &mut H::Answer<'_>) {
         if let Err(error) = self.send(turn, |server, _, tx| answer.send(server, request, tx)).await {
             self.handler.refused(error);
             let error = RpcError::internal("The answer cannot be sent");
@@ -203,9 +202,9 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             let work = self.handler.work(job, Context { link: self, request, place });
             let is_over = Self::until(|| self.desk.borrow().is_over(place).then_some(()));
             let ended = select(is_over, work).await;
-            if let Either::Second(answer) = ended {
+            if let Either::Second(mut answer) = ended {
                 self.put(place, Place::Answering(request));
-                self.answer(Turn::Place(place), request, answer).await;
+                self.answer(Turn::Place(place), request, &mut answer).await;
             }
             self.put(place, Place::Idle);
         }

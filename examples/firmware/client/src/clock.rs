@@ -5,9 +5,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use cortex_m_rt::exception;
 use mcp_sansio::Instant;
 
-use crate::registers::registers;
+use registers::registers;
 
-registers! { 0xE000_E010: CONTROL = 0x0, RELOAD = 0x4, VALUE = 0x8 }
+registers! { u32, 0xE000_E010: CONTROL = 0x0, RELOAD = 0x4, VALUE = 0x8 }
 
 static MILLISECONDS: AtomicU32 = AtomicU32::new(0);
 

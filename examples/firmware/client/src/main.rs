@@ -3,7 +3,6 @@
 #![no_main]
 
 mod clock;
-mod registers;
 mod report;
 #[path = "../../microbit/src/ring.rs"]
 mod ring;

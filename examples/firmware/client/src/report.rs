@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-use crate::registers::registers;
+use registers::registers;
 
-registers! { 0x4000_D000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030 }
+registers! { u32, 0x4000_D000: DATA = 0x000, FLAGS = 0x018, LINE = 0x02C, CONTROL = 0x030 }
 
 /// The line, switched on.
 pub(crate) struct Report(());

@@ -8,4 +8,4 @@ mod serve;
 
 pub use clock::{Alarm, Embassy, Ticks};
 pub use port::{Chip, LineError, Port, Receiver, Sender};
-pub use serve::{RX_BYTES, TX_BYTES, serve};
+pub use serve::{Firmware, RX_BYTES, TX_BYTES, build, serve};

@@ -6,20 +6,28 @@ use embassy_futures::join::join;
 use embedded_io_async::{Read, Write};
 use firmware_app::{AsyncApp, Board, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
 use mcp_sansio_adapters::embedded_io_async::Link;
+use static_cell::StaticCell;
 
 use crate::Embassy;
 
+/// The server with its application, on a board. For a `static`.
+pub type Firmware<B> = Link<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
+
+/// Builds it where it stays. A function of its own: what building takes of the stack is given back.
+#[inline(never)]
+pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'static Firmware<B> {
+    place.init_with(|| Link::new(&CONFIG, AsyncApp::new(board, Embassy)).line_timeout(Duration::from_secs(2)))
+}
+
 /// Serves the port for ever.
-pub async fn serve<B: Board>(board: B, mut reader: impl Read, mut writer: impl Write) {
-    let link: Link<'_, _, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
-        Link::new(&CONFIG, AsyncApp::new(board, Embassy)).line_timeout(Duration::from_secs(2));
+pub async fn serve<B: Board>(firmware: &Firmware<B>, mut reader: impl Read, mut writer: impl Write) {
     let serving = async {
         loop {
             // A serial line has no end, and a port that fails is tried again.
-            let _ = link.serve(&mut reader, &mut writer, &Embassy).await;
+            let _ = firmware.serve(&mut reader, &mut writer, &Embassy).await;
         }
     };
-    join(serving, link.handler().housekeeping()).await;
+    join(serving, firmware.handler().housekeeping()).await;
 }
 
 /// The longest line that is accepted, in bytes.

@@ -4,12 +4,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use firmware_app::{Board, MAX_REGISTERS, Quantity};
 
-use crate::registers::{Register, registers};
 use crate::stack;
+use registers::{Register, registers};
 
-registers! { 0x4002_8000: LAMPS = 0x000, BUTTONS = 0x008, CLOCK_1_HZ = 0x010, CLOCK_100_HZ = 0x014, COUNTER = 0x018, PRESCALE = 0x01C, MISC = 0x04C }
-registers! { 0x4000_4000: UART_CONTROL = 0x8, UART_BAUD_DIVIDER = 0x10 }
-registers! { 0xE000_ED00: PROCESSOR = 0x0 }
+registers! { u32, 0x4002_8000: LAMPS = 0x000, BUTTONS = 0x008, CLOCK_1_HZ = 0x010, CLOCK_100_HZ = 0x014, COUNTER = 0x018, PRESCALE = 0x01C, MISC = 0x04C }
+registers! { u32, 0x4000_4000: UART_CONTROL = 0x8, UART_BAUD_DIVIDER = 0x10 }
+registers! { u32, 0xE000_ED00: PROCESSOR = 0x0 }
 
 /// The board.
 pub(crate) struct Mps2;
@@ -47,7 +47,7 @@ impl Board for Mps2 {
     }
 }
 
-const SHOWN: [(&str, Register); MAX_REGISTERS] = [
+const SHOWN: [(&str, Register<u32>); MAX_REGISTERS] = [
     ("FPGAIO.LED0", LAMPS),
     ("FPGAIO.BUTTON", BUTTONS),
     ("FPGAIO.CLK1HZ", CLOCK_1_HZ),

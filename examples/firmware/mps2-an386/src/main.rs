@@ -4,7 +4,7 @@
 
 mod board;
 mod fault;
-mod registers;
+#[path = "../../microbit/src/stack.rs"]
 mod stack;
 mod time;
 mod uart;
@@ -13,9 +13,13 @@ use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 use cortex_m_rt::exception;
 use embassy_executor::Spawner;
+use firmware_embassy::Firmware;
+use static_cell::StaticCell;
 
 use board::Mps2;
 use uart::PORT;
+
+static FIRMWARE: StaticCell<Firmware<Mps2>> = StaticCell::new();
 
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {
@@ -26,7 +30,7 @@ async fn main(_spawner: Spawner) {
         unsafe { NVIC::unmask(interrupt) }
     }
     let (receiver, sender) = PORT.split();
-    firmware_embassy::serve::<Mps2>(Mps2, receiver, sender).await;
+    firmware_embassy::serve(firmware_embassy::build(&FIRMWARE, Mps2), receiver, sender).await;
 }
 
 #[derive(Clone, Copy)]

@@ -4,10 +4,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use firmware_embassy::{Alarm, Ticks};
 
-use crate::registers::registers;
+use registers::registers;
 
-registers! { 0x4000_0000: CONTROL_0 = 0x0, VALUE_0 = 0x4, RELOAD_0 = 0x8, INTERRUPT_0 = 0xC }
-registers! { 0x4000_1000: CONTROL_1 = 0x0, VALUE_1 = 0x4, RELOAD_1 = 0x8, INTERRUPT_1 = 0xC }
+registers! { u32, 0x4000_0000: CONTROL_0 = 0x0, VALUE_0 = 0x4, RELOAD_0 = 0x8, INTERRUPT_0 = 0xC }
+registers! { u32, 0x4000_1000: CONTROL_1 = 0x0, VALUE_1 = 0x4, RELOAD_1 = 0x8, INTERRUPT_1 = 0xC }
 
 pub(crate) struct Timers {
     /// How often timer 0 has begun anew: every 171 seconds.

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use firmware_app::{Board, MAX_REGISTERS, Quantity};
 
-use crate::registers::{Register, registers};
 use crate::stack;
+use registers::{Register, registers};
 
 registers! { u32, 0x0010_0000: POWER = 0 }
 registers! { u32, 0x0010_1000: CALENDAR = 0x0, CALENDAR_HIGH = 0x4 }

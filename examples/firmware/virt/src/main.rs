@@ -3,7 +3,6 @@
 #![no_main]
 
 mod board;
-mod registers;
 mod stack;
 mod time;
 mod uart;
@@ -11,12 +10,16 @@ mod uart;
 use core::panic::PanicInfo;
 
 use embassy_executor::Spawner;
+use firmware_embassy::Firmware;
 use riscv::interrupt::Interrupt;
 use riscv::register::{mie, mstatus};
 use riscv_rt::core_interrupt;
+use static_cell::StaticCell;
 
 use board::Virt;
 use uart::PORT;
+
+static FIRMWARE: StaticCell<Firmware<Virt>> = StaticCell::new();
 
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {
@@ -30,7 +33,7 @@ async fn main(_spawner: Spawner) {
         mstatus::set_mie();
     }
     let (receiver, sender) = PORT.split();
-    firmware_embassy::serve(Virt, receiver, sender).await;
+    firmware_embassy::serve(firmware_embassy::build(&FIRMWARE, Virt), receiver, sender).await;
 }
 
 #[core_interrupt(Interrupt::MachineTimer)]

@@ -2,7 +2,7 @@
 
 use firmware_embassy::{Alarm, Ticks};
 
-use crate::registers::registers;
+use registers::registers;
 
 registers! { u32, 0x0200_0000: COMPARED = 0x4000, COMPARED_HIGH = 0x4004, TIME = 0xBFF8, TIME_HIGH = 0xBFFC }
 

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use firmware_embassy::{Chip, Port};
 
-use crate::registers::registers;
+use registers::registers;
 
 registers! { u8, 0x1000_0000: DATA = 0, INTERRUPTS = 1, LINE = 3, STATE = 5 }
 registers! { u32, 0x0C00_0000: PRIORITY = 0x28, ENABLED = 0x2000, THRESHOLD = 0x20_0000, CLAIM = 0x20_0004 }
