@@ -79,5 +79,5 @@ mod tasks;
 
 pub use server::{
     Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, Pair,
-    Reply, SUBSCRIPTIONS, Seal, accept, serve,
+    Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
 };

@@ -2,7 +2,7 @@
 //! basic/transports).
 
 use super::exchange::EventId;
-use crate::storage::Storage;
+use crate::storage::{self, Storage};
 
 /// A ring of events. It is fed with what leaves the buffers of a session, and never holds more than its storage; the oldest go first.
 ///
@@ -22,9 +22,11 @@ use crate::storage::Storage;
 /// ```
 #[derive(Debug)]
 pub struct Replay<S: Storage> {
-    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie at these places modulo the length of the storage.
+    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie as far behind `base` modulo the length of the storage.
     oldest: u64,
     end: u64,
+    base: u64,
+    limit: usize,
     storage: S,
 }
 
@@ -66,7 +68,13 @@ impl<S: Storage> Replay<S> {
     /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each further part of one.
     #[must_use]
     pub const fn new(storage: S) -> Self {
-        Self { oldest: 0, end: 0, storage }
+        Self::with_limit(storage, 0)
+    }
+
+    /// A ring whose storage grows up to `limit` bytes before anything is thrown out of it.
+    #[must_use]
+    pub const fn with_limit(storage: S, limit: usize) -> Self {
+        Self { oldest: 0, end: 0, base: 0, limit, storage }
     }
 
     /// Takes in what a stream has sent.
@@ -128,11 +136,11 @@ impl<S: Storage> Replay<S> {
     }
 
     fn push(&mut self, head: PartHead, part: &[u8]) {
-        let capacity = self.storage.bytes().len();
         let needed = HEAD + part.len();
+        let capacity = self.grow(needed);
         if needed > capacity {
             // All that was there is useless: it ends in the middle of something.
-            self.oldest = self.end;
+            (self.oldest, self.base) = (self.end, self.end);
             return;
         }
         while self.end - self.oldest > (capacity - needed) as u64 {
@@ -140,6 +148,19 @@ impl<S: Storage> Replay<S> {
         }
         self.put(&head.to_bytes());
         self.put(part);
+    }
+
+    /// Makes room for that many bytes more, as far as the storage grows; how large it is then.
+    fn grow(&mut self, needed: usize) -> usize {
+        let used = (self.end - self.base) as usize;
+        // Nothing lies around the end before anything has been thrown out.
+        if used <= self.storage.bytes().len() {
+            let whole = used.saturating_add(needed);
+            if whole > self.storage.bytes().len() && !storage::grow(&mut self.storage, whole, self.limit) {
+                storage::grow(&mut self.storage, self.limit, self.limit);
+            }
+        }
+        self.storage.bytes().len()
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -168,7 +189,7 @@ impl<S: Storage> Replay<S> {
     }
 
     fn place(&self, at: u64) -> usize {
-        (at % self.storage.bytes().len().max(1) as u64) as usize
+        ((at - self.base) % self.storage.bytes().len().max(1) as u64) as usize
     }
 }
 
@@ -288,6 +309,23 @@ mod tests {
             assert!(events(1, 0..12).ends_with(&left));
             assert!(size < 200 || !left.is_empty());
         }
+    }
+
+    #[test]
+    fn a_ring_that_grows_keeps_as_much_as_one_that_was_large_from_the_start() {
+        for limit in (1..3000).step_by(13) {
+            let mut growing = Replay::with_limit(Vec::new(), limit);
+            let mut large = Replay::new(vec![0; limit]);
+            let (mut one, mut other) = (Recording::new(1), Recording::new(1));
+            for chunk in events(1, 0..40).as_bytes().chunks(700) {
+                growing.record(&mut one, chunk);
+                large.record(&mut other, chunk);
+                assert_eq!(read(&growing, &mut growing.of_stream(1)), read(&large, &mut large.of_stream(1)), "{limit}");
+            }
+        }
+        let mut small = Replay::with_limit(Vec::new(), 1 << 20);
+        small.record(&mut Recording::new(1), b"data: 1\n\n");
+        assert!(small.storage.len() <= 1024);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::app::App;
 use super::connection::Connection;
 use super::context::Context;
 use super::reply::{Failure, Reply};
+use super::socket::Socket;
 use super::tasks::Tasks;
 
 /// Where connections come from.
@@ -40,24 +41,24 @@ impl<L: Listener> Listener for &L {
 }
 
 impl Listener for Async<TcpListener> {
-    type Stream = Async<std::net::TcpStream>;
+    type Stream = Socket<std::net::TcpStream>;
 
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
         poll_accept(self, cx, |listener| {
             let (stream, _) = listener.accept()?;
             // Answers are small and waited for. One that has gone away already is noticed soon enough.
             let _ = stream.set_nodelay(true);
-            Async::new(stream)
+            Async::new(stream).map(Socket::new)
         })
     }
 }
 
 #[cfg(unix)]
 impl Listener for Async<UnixListener> {
-    type Stream = Async<std::os::unix::net::UnixStream>;
+    type Stream = Socket<std::os::unix::net::UnixStream>;
 
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
-        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0))
+        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0).map(Socket::new))
     }
 }
 

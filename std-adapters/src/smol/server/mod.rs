@@ -16,6 +16,7 @@ mod outlet;
 mod pair;
 mod reply;
 mod rounds;
+mod socket;
 mod work;
 
 use super::tasks;
@@ -29,3 +30,4 @@ pub use listener::{Listener, accept, serve};
 pub use pair::Pair;
 pub use reply::{Failure, Reply};
 pub use rounds::Seal;
+pub use socket::Socket;

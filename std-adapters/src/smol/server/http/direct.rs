@@ -2,11 +2,9 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
 use std::task::{self, Poll};
 use std::time::Instant;
 
-use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Messages;
 
@@ -14,6 +12,7 @@ use super::super::app::App;
 use super::super::context::Context;
 use super::super::reply::{Failure, Reply};
 use super::options::Options;
+use super::patience::Patience;
 use super::peer::{Peer, Taken};
 use super::sender::Sender;
 use super::wire::Wire;
@@ -36,7 +35,6 @@ where
 {
     let mut taken = Taken { is_all: messages.is_none(), has_fault: false };
     let is_endless = messages.is_none();
-    let mut timer = Timer::never();
     let served = poll_fn(|cx| {
         peer.link.alarm.rise();
         loop {
@@ -75,7 +73,8 @@ where
             if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            moved |= poll_timer(&mut timer, cx, peer, wire.silent_until(options.keep_alive, options.read_timeout));
+            let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
+            moved |= poll_timer(&mut wire.timer, cx, peer, silent_until);
             if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {
                 let mut state = peer.link.lock();
                 if !state.outlets.own().tx.is_mid_frame() {
@@ -93,7 +92,7 @@ where
 
 /// Sets the timer to what is due next; whether it is.
 pub(super) fn poll_timer<F, const N: usize, const S: usize>(
-    timer: &mut Timer,
+    timer: &mut Patience,
     cx: &mut task::Context<'_>,
     peer: &Peer<F, N, S>,
     also: Instant,
@@ -102,8 +101,7 @@ pub(super) fn poll_timer<F, const N: usize, const S: usize>(
     let due = peer.link.lock().server.poll_timeout().and_then(|at| peer.link.real_time(at));
     // What has passed waits for room, not for time.
     let Some(due) = [due, Some(also)].into_iter().flatten().filter(|at| *at > now).min() else { return false };
-    timer.set_at(due);
-    Pin::new(timer).poll(cx).is_ready()
+    timer.poll(cx, due)
 }
 
 /// Says nothing.

@@ -6,6 +6,7 @@ mod direct;
 mod head;
 mod old;
 mod options;
+mod patience;
 mod peer;
 mod post;
 mod sender;

@@ -2,10 +2,8 @@
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
 use std::task::Poll;
 
-use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::Refused;
@@ -44,7 +42,6 @@ where
     let mut taken = Taken::default();
     session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
     opened(sender);
-    let mut timer = Timer::never();
     let served = poll_fn(|cx| {
         loop {
             session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
@@ -64,9 +61,8 @@ where
             if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
-            if Pin::new(&mut timer).poll(cx).is_ready() && sender.is_open() && wire.out.is_empty() && attached.is_between_events()
-            {
+            let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
+            if wire.timer.poll(cx, silent_until) && sender.is_open() && wire.out.is_empty() && attached.is_between_events() {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;
             }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use async_io::Timer;
 use mcp_sansio::http::server::{Body, Cursor, EventId, Recording, Replay, SessionId};
 use mcp_sansio::{Revision, TxBuffer};
 
@@ -16,6 +15,7 @@ use super::super::context::Context;
 use super::super::reply::{Failure, Reply};
 use super::direct::poll_timer;
 use super::options::Options;
+use super::patience::Patience;
 use super::peer::Peer;
 
 pub(super) struct Session<F, const N: usize, const S: usize> {
@@ -54,7 +54,7 @@ pub(super) struct Line {
 
 impl<F, const N: usize, const S: usize> Session<F, N, S> {
     pub(super) fn new<H>(app: &App<H, N, S>, options: &Options, id: SessionId, principal: Option<Arc<str>>) -> Self {
-        let replay = Replay::new(vec![0; options.replay]);
+        let replay = Replay::with_limit(Vec::new(), options.replay);
         let streams = Streams {
             own_cursor: replay.of_stream(0),
             replay,
@@ -193,7 +193,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     where
         H: Fn(Context<N, S>) -> F,
     {
-        let mut timer = Timer::never();
+        let mut timer = Patience::new();
         poll_fn(|cx| {
             self.peer.link.alarm.rise();
             loop {

@@ -1,11 +1,9 @@
 //! A GET: a session's own stream, or one that was lost.
 
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::task::Poll;
 
-use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Revision;
 use mcp_sansio::http::server::EventId;
@@ -45,7 +43,6 @@ where
     // It is not known any more when the session has ended.
     let revision = session.peer.link.lock().server.legacy_revision();
     sender.begin_events(&mut wire.out);
-    let mut timer = Timer::never();
     let served = poll_fn(|cx| {
         loop {
             let mut moved = false;
@@ -98,8 +95,8 @@ where
             if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
-            timer.set_at(wire.silent_until(options.keep_alive, options.read_timeout));
-            if Pin::new(&mut timer).poll(cx).is_ready() && wire.out.is_empty() && !cursor.is_inside() {
+            let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
+            if wire.timer.poll(cx, silent_until) && wire.out.is_empty() && !cursor.is_inside() {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;
             }

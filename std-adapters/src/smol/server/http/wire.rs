@@ -11,6 +11,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, Fault, Part, RequestReader};
 
 use super::head::Head;
+use super::patience::Patience;
 
 pub(super) struct Wire<T> {
     stream: T,
@@ -25,6 +26,8 @@ pub(super) struct Wire<T> {
     pub(super) wrote_at: Instant,
     /// Since when the client has not taken what there is for it.
     stuck_since: Option<Instant>,
+    /// For whatever is waited for here.
+    pub(super) timer: Patience,
 }
 
 /// What a connection says next.
@@ -46,6 +49,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             is_flushed: true,
             wrote_at: Instant::now(),
             stuck_since: None,
+            timer: Patience::new(),
         }
     }
 
@@ -55,7 +59,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         timeout: Duration,
         mut stop: impl FnMut(&mut Context<'_>) -> bool,
     ) -> io::Result<Next<Head>> {
-        let mut timer = Timer::after(timeout);
+        let due = Instant::now() + timeout;
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
@@ -70,7 +74,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 if stop(cx) && self.reader.is_between_requests() {
                     return Poll::Ready(Ok(0));
                 }
-                self.poll_read(cx, &mut timer)
+                self.poll_read(cx, due)
             });
             if read.await? == 0 {
                 return Ok(Next::End);
@@ -81,7 +85,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// The body that belongs to a head.
     pub(super) async fn body(&mut self, head: &Head, timeout: Duration) -> io::Result<Next<Vec<u8>>> {
         let mut body = Vec::new();
-        let mut timer = Timer::after(timeout);
+        let due = Instant::now() + timeout;
         if head.expects_continue {
             self.out.extend_from_slice(CONTINUE);
             self.flush().await?;
@@ -99,7 +103,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 Ok(_) => {}
                 Err(fault) => return Ok(Next::Fault(fault)),
             }
-            if poll_fn(|cx| self.poll_read(cx, &mut timer)).await? == 0 {
+            if poll_fn(|cx| self.poll_read(cx, due)).await? == 0 {
                 return Ok(Next::End);
             }
         }
@@ -113,10 +117,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         self.is_read
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>, timer: &mut Timer) -> Poll<io::Result<usize>> {
-        if Pin::new(timer).poll(cx).is_ready() {
-            return Poll::Ready(Ok(0));
-        }
+    fn poll_read(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
         loop {
             match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
                 Poll::Ready(Ok(read)) => {
@@ -124,6 +125,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     return Poll::Ready(Ok(read));
                 }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Pending if self.timer.poll(cx, due) => return Poll::Ready(Ok(0)),
                 other => return other,
             }
         }
