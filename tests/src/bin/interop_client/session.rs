@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions};
-use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, Process, Question, Way};
+use mcp_sansio_adapters::smol::client::http::Http;
+use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way};
 use serde_json::{Value, json};
 
 /// Why a feature does not work.
@@ -19,6 +20,8 @@ pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong
 
 pub(crate) struct Session {
     pub(crate) client: Client<'static>,
+    /// Over HTTP.
+    pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<Mutex<Vec<Value>>>,
 }
@@ -27,7 +30,8 @@ pub(crate) struct Session {
 pub(crate) type Seen = (&'static str, Value);
 
 impl Session {
-    pub(crate) fn open(command: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
+    /// `server` is a command, or the one word that is an URL.
+    pub(crate) fn open(server: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
         let all = ClientCapability::ROOTS_LIST_CHANGED
             .and(ClientCapability::SAMPLING)
             .and(ClientCapability::ELICITATION_FORM)
@@ -45,7 +49,16 @@ impl Session {
         if let Some(era) = era {
             connector = connector.era(era);
         }
-        Ok(Self { client: connector.connect(Process::new(super::command(command)))?, seen, sent })
+        let client = match server {
+            [url] if url.starts_with("http://") => {
+                let http = Http::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
+                let notices = Arc::clone(&seen);
+                let http = http.on_notice(move |notice| notices.lock().expect("no panic").push(("notice", notice.to_string().into())));
+                connector.connect(HttpServer::new(http))?
+            }
+            words => connector.connect(Process::new(super::command(words)))?,
+        };
+        Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
     }
 
     pub(crate) fn is_modern(&self) -> bool {
