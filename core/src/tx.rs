@@ -179,12 +179,13 @@ impl Tx<'_> {
         broken
     }
 
+    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, write: Body<'_>) -> Result<(), SendError> {
         let around = self.framing.around(key.is_response())?;
         self.write_around(around, key, revision, piece, write)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(all(feature = "http", not(target_pointer_width = "64")), inline(never))]
     fn write_around(
         &mut self,
         around: Around,
@@ -193,13 +194,6 @@ impl Tx<'_> {
         piece: Piece,
         write: Body<'_>,
     ) -> Result<(), SendError> {
-        let mut write = |writer: &mut Writer<'_>| {
-            if piece != Piece::End {
-                around.open(writer)?;
-            }
-            write(writer)?;
-            if piece == Piece::Begin { Ok(()) } else { around.close(writer) }
-        };
         let sent = match self.open {
             Some(open) if open.key != key => return Err(SendError::Full),
             Some(open) if open.way == piece.way() => open.sent,
@@ -212,7 +206,9 @@ impl Tx<'_> {
             let tail = self.tail;
             let out = self.storage.bytes_mut().get_mut(tail..).unwrap_or_default();
             let mut writer = Writer::new(out, sent, revision, !fixed);
-            let result = write(&mut writer);
+            let begun = if piece == Piece::End { Ok(()) } else { around.open(&mut writer) };
+            let result = begun.and_then(|()| write(&mut writer));
+            let result = result.and_then(|()| if piece == Piece::Begin { Ok(()) } else { around.close(&mut writer) });
             let (total, status) = (writer.position(), writer.status());
             match result {
                 // What has begun cannot be taken back: its line ends here, or nobody could write any more.

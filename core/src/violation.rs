@@ -118,14 +118,15 @@ impl Violation {
             Self::UnknownMethod => "Method not found",
             Self::InvalidParams => "Invalid params",
             Self::TooManyRequests => "Too many requests in flight",
-            Self::HeaderMismatch => "The header fields do not agree with the message",
             Self::UnexpectedResponse => "A response to nothing",
             // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not.
             Self::InvalidResult
             | Self::UnknownResultType
             | Self::InputNotAllowed
             | Self::TooManyRounds
-            | Self::UnexpectedRequest => "Invalid request",
+            | Self::UnexpectedRequest
+            // Answered in words that say which field.
+            | Self::HeaderMismatch => "Invalid request",
         }
     }
 }
@@ -138,6 +139,7 @@ impl core::fmt::Display for Violation {
             Self::InputNotAllowed => "The server asks for input that it may not ask for",
             Self::TooManyRounds => "The server asks for input too often",
             Self::UnexpectedRequest => "A modern server may make no requests",
+            Self::HeaderMismatch => "The header fields do not agree with the message",
             answered => answered.message(),
         })
     }

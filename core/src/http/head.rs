@@ -72,6 +72,12 @@ impl<const N: usize> Fields for [(&str, &str); N] {
     }
 }
 
+impl<F: Fields + ?Sized> Fields for &F {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        (**self).nth(name, n)
+    }
+}
+
 /// The head of a request.
 #[derive(Clone, Copy)]
 pub struct RequestHead<'h> {

@@ -181,11 +181,14 @@ pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
     only
 }
 
+/// What a test writes down.
+type Answering = dyn FnMut(&Seen) -> Reply + Send;
+
 #[derive(Clone)]
 pub(crate) struct World {
     executor: Arc<Executor<'static>>,
     log: Arc<Mutex<(Vec<Seen>, Vec<String>)>>,
-    answer: Arc<Mutex<dyn FnMut(&Seen) -> Reply + Send>>,
+    answer: Arc<Mutex<Answering>>,
     dials: Arc<AtomicUsize>,
     chunk: usize,
 }
