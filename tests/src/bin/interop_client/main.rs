@@ -1,7 +1,5 @@
 //! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER COMMAND…`, or `… SERVER URL`
 //!
-//! With `--http` in front of the command, it says on a line of its standard output at which URL it serves.
-//!
 //! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give. Exit status 1 on any failure.
 
 mod changes;

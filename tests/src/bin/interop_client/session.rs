@@ -1,8 +1,6 @@
 //! A conversation with a reference server, and all that came on the way.
 
 use std::fmt::Debug;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -26,28 +24,6 @@ pub(crate) struct Session {
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<Mutex<Vec<Value>>>,
-    /// Dropped behind the client, which has ended its session by then.
-    _server: Option<Server>,
-}
-
-/// A process that serves HTTP.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts it, and reads the line in which it says at which URL.
-fn start(command: &[String]) -> Result<(Server, String), Wrong> {
-    let failed = |error: std::io::Error| Wrong(format!("the server does not start: {error}"));
-    let mut child = Server(super::command(command).stdout(Stdio::piped()).spawn().map_err(failed)?);
-    let mut url = String::new();
-    let stdout = child.0.stdout.take().ok_or(Wrong("there is no pipe".into()))?;
-    BufReader::new(stdout).read_line(&mut url).map_err(failed)?;
-    Ok((child, url.trim().to_owned()))
 }
 
 /// Something that came and was no answer: what kind, and what was in it.
