@@ -83,11 +83,11 @@ impl Session {
         exchange
     }
 
-    /// Begins the stream on which a server says what belongs to no request, a GET: only in a session of 2025-03-26 to 2025-11-25, and of servers that
-    /// [offer](Reply::NoStream) it.
+    /// Begins the stream on which a server says what belongs to no request, a GET: only when `initialize` has been answered, and of servers that
+    /// [offer](Reply::NoStream) it. Some speak 2024-11-05 over Streamable HTTP, too.
     #[must_use]
     pub fn listen(&self) -> Option<Exchange> {
-        self.revision.filter(|revision| *revision > Revision::V2024_11_05)?;
+        self.revision?;
         Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::Listen) })
     }
 
@@ -167,7 +167,7 @@ impl Session {
     pub fn reply(&mut self, exchange: &mut Exchange, head: &ResponseHead<'_>) -> Reply {
         let kind = head.fields.get("content-type").map(|kind| kind.split(';').next().unwrap_or_default().trim());
         let is = |wanted: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
-        exchange.is_stream = false;
+        (exchange.is_stream, exchange.in_vain) = (false, 0);
         match (head.status, exchange.purpose) {
             (401 | 403, _) => Reply::Unauthorized(head.status),
             (404, _) if exchange.in_session => Reply::SessionEnded,
@@ -244,9 +244,8 @@ impl Session {
 
     /// Looks at a message of an exchange's before the client does: whether it is the answer, and what was agreed upon.
     pub fn received(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
-        exchange.in_vain = 0;
         let mut messages = Messages::new(data);
-        loop {
+        while !messages.is_done() {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { return };
             let id = match item {

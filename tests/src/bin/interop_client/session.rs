@@ -1,12 +1,15 @@
 //! A conversation with a reference server, and all that came on the way.
 
 use std::fmt::Debug;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions};
-use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, Process, Question, Way};
+use mcp_sansio_adapters::smol::client::http::Http;
+use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way};
 use serde_json::{Value, json};
 
 /// Why a feature does not work.
@@ -21,6 +24,28 @@ pub(crate) struct Session {
     pub(crate) client: Client<'static>,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<Mutex<Vec<Value>>>,
+    /// Dropped behind the client, which has ended its session by then.
+    _server: Option<Server>,
+}
+
+/// A process that serves HTTP.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts it, and reads the line in which it says at which URL.
+fn start(command: &[String]) -> Result<(Server, String), Wrong> {
+    let failed = |error: std::io::Error| Wrong(format!("the server does not start: {error}"));
+    let mut child = Server(super::command(command).stdout(Stdio::piped()).spawn().map_err(failed)?);
+    let mut url = String::new();
+    let stdout = child.0.stdout.take().ok_or(Wrong("there is no pipe".into()))?;
+    BufReader::new(stdout).read_line(&mut url).map_err(failed)?;
+    Ok((child, url.trim().to_owned()))
 }
 
 /// Something that came and was no answer: what kind, and what was in it.
@@ -45,7 +70,17 @@ impl Session {
         if let Some(era) = era {
             connector = connector.era(era);
         }
-        Ok(Self { client: connector.connect(Process::new(super::command(command)))?, seen, sent })
+        let mut server = None;
+        let client = match command {
+            [over_http, command @ ..] if over_http == "--http" => {
+                let (child, url) = start(command)?;
+                server = Some(child);
+                let http = Http::new(&url).map_err(|error| Wrong(format!("{url}: {error}")))?;
+                connector.connect(HttpServer::new(http))?
+            }
+            command => connector.connect(Process::new(super::command(command)))?,
+        };
+        Ok(Self { client, seen, sent, _server: server })
     }
 
     pub(crate) fn is_modern(&self) -> bool {

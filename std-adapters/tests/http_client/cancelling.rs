@@ -1,0 +1,96 @@
+//! Calls that nobody waits for any more.
+
+use std::time::Duration;
+
+use futures_lite::future::poll_once;
+use mcp_sansio::types::SubscriptionFilter;
+use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio_adapters::smol::client::CallError;
+use serde_json::json;
+
+use crate::scene::{Reply, Seen, call, event, legacy, modern, only, play};
+use crate::{CHUNKS, LEGACY, MODERN};
+
+/// Answers a slow call with a stream on which nothing comes, or not at all.
+fn slow(otherwise: fn(&Seen) -> Reply, with_head: bool) -> impl FnMut(&Seen) -> Reply {
+    move |seen| match (seen.method.as_str(), seen.body["params"]["name"].as_str()) {
+        (_, Some("slow")) if with_head => Reply::events(": begun\n\n").hold(),
+        (_, Some("slow")) => Reply::silence(),
+        _ => otherwise(seen),
+    }
+}
+
+/// Begins a slow call, drops it when the server has it, and calls something else.
+async fn begin_and_drop(client: mcp_sansio_adapters::smol::client::Client) -> String {
+    client.opened().await.unwrap();
+    let arguments = json!({});
+    let mut slow = Box::pin(call(&client, "slow", &arguments));
+    for _ in 0..20 {
+        assert!(poll_once(&mut slow).await.is_none());
+        async_io::Timer::after(Duration::from_millis(1)).await;
+    }
+    drop(slow);
+    call(&client, "fast", &json!({})).await.unwrap()
+}
+
+#[test]
+fn time_02_canc_14_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_nothing_else() {
+    for (chunk, with_head) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, true), (chunk, false)]) {
+        let played = play(&MODERN, chunk, slow(modern, with_head), begin_and_drop);
+        assert_eq!(played.result, "called");
+        assert!(played.trace.contains(&"closed: POST /mcp tools/call 2026-07-28 -".to_owned()), "{:?}", played.trace);
+        assert!(!played.trace.iter().any(|line| line.contains("cancelled")), "{:?}", played.trace);
+    }
+}
+
+#[test]
+fn canc_13_before_that_it_is_cancelled_by_a_notification() {
+    for chunk in CHUNKS {
+        let played = play(&LEGACY, chunk, slow(legacy, true), begin_and_drop);
+        assert_eq!(played.result, "called");
+        let slow = played.seen.iter().find(|seen| seen.body["params"]["name"] == "slow").unwrap();
+        let cancelled = only(&played.seen, "notifications/cancelled");
+        assert_eq!(cancelled.body["params"]["requestId"], slow.body["id"]);
+        assert_eq!(cancelled.field("mcp-session-id"), Some("s-1"));
+    }
+}
+
+#[test]
+fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
+    for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Reply), (&LEGACY, legacy)] {
+        let played = play(config, 64, slow(otherwise, true), async |client| {
+            let options = CallOptions::new().timeout(Duration::from_millis(50));
+            let slow = client.request("tools/call", &json!({"name": "slow"}), options).await.map(|_| ());
+            (slow, call(&client, "fast", &json!({})).await.unwrap())
+        });
+        assert!(matches!(played.result.0, Err(CallError::TimedOut)));
+        let is_modern = std::ptr::eq(config, &MODERN);
+        assert_eq!(played.trace.iter().any(|line| line.contains("notifications/cancelled")), !is_modern, "{:?}", played.trace);
+        assert!(played.trace.iter().any(|line| line.starts_with("closed: POST /mcp tools/call")), "{:?}", played.trace);
+    }
+}
+
+#[test]
+fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed() {
+    for chunk in CHUNKS {
+        let answer = |seen: &Seen| match seen.message() {
+            "subscriptions/listen" => {
+                let meta = json!({"io.modelcontextprotocol/subscriptionId": seen.body["id"]});
+                let acknowledged = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {"_meta": meta, "notifications": {"toolsListChanged": true}}});
+                let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": meta}});
+                Reply::events(&[event(&acknowledged), event(&changed), ":\n\n".to_owned()].concat()).hold()
+            }
+            _ => modern(seen),
+        };
+        let played = play(&MODERN, chunk, answer, async |client| {
+            let filter = SubscriptionFilter::new().tools_list_changed(true);
+            let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
+            let change = futures_lite::StreamExt::next(&mut listening).await;
+            drop(listening);
+            client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await.unwrap();
+            change
+        });
+        assert_eq!(played.result, Some(mcp_sansio_adapters::smol::client::Change::Tools));
+        assert!(played.trace.contains(&"closed: POST /mcp subscriptions/listen 2026-07-28 -".to_owned()), "{:?}", played.trace);
+    }
+}

@@ -1,0 +1,116 @@
+//! What the heads of requests say.
+
+use mcp_sansio::types::{GetPromptParams, ResourceParams};
+use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio_adapters::smol::client::Connector;
+use serde_json::json;
+
+use crate::scene::{Reply, call, legacy, modern, only, play, play_with};
+use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
+
+#[test]
+fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_body() {
+    for chunk in CHUNKS {
+        let played = play(&MODERN, chunk, modern, async |client| {
+            call(&client, "get weather \u{2600}", &json!({})).await?;
+            client.request("resources/read", &ResourceParams::new("file:///a b"), CallOptions::new()).await?;
+            client.request("prompts/get", &GetPromptParams::new("=?base64?x?="), CallOptions::new()).await?;
+            client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await
+        });
+        played.result.unwrap();
+        for seen in &played.seen {
+            assert_eq!(seen.field("accept"), Some("application/json, text/event-stream"));
+            assert_eq!(seen.field("content-type"), Some("application/json"));
+            assert_eq!(seen.field("mcp-method"), Some(seen.message()));
+            let version = seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+            assert_eq!(seen.field("mcp-protocol-version"), version);
+            assert_eq!(seen.field("content-length").unwrap().parse::<usize>().unwrap(), seen.body.to_string().len());
+        }
+        let name = |message: &str| only(&played.seen, message).field("mcp-name").map(str::to_owned);
+        assert_eq!(name("tools/call").as_deref(), Some("=?base64?Z2V0IHdlYXRoZXIg4piA?="));
+        assert_eq!(name("resources/read").as_deref(), Some("file:///a b"));
+        assert_eq!(name("prompts/get").as_deref(), Some("=?base64?PT9iYXNlNjQ/eD89?="));
+        assert_eq!(name("tools/list"), None);
+        assert_eq!(name("server/discover"), None);
+    }
+}
+
+#[test]
+fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_named_in_every_request_behind_initialize() {
+    for (chunk, field) in CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"]) {
+        let answer = move |seen: &crate::scene::Seen| match (seen.method.as_str(), seen.message()) {
+            ("GET", _) => Reply::events("").hold(),
+            (_, "initialize") => Reply::result(seen, &crate::scene::initialized("2025-11-25")).field(field, "s~!1"),
+            _ => legacy(seen),
+        };
+        let played = play(&LEGACY, chunk, answer, async |client| {
+            // One after the other, so that the GET has been sent.
+            call(&client, "a", &json!({})).await?;
+            call(&client, "b", &json!({})).await
+        });
+        played.result.unwrap();
+        let mut trace = played.trace;
+        trace.retain(|line| !line.contains("tools/call"));
+        let get = trace.iter().position(|line| line.starts_with("GET")).expect("a GET");
+        trace[2..].sort();
+        assert!(get >= 2, "{trace:?}");
+        assert_eq!(
+            trace,
+            [
+                "POST /mcp initialize - -",
+                "POST /mcp notifications/initialized 2025-11-25 s~!1",
+                "DELETE /mcp - 2025-11-25 s~!1",
+                "GET /mcp - 2025-11-25 s~!1",
+                "closed: GET /mcp - 2025-11-25 s~!1",
+            ]
+        );
+        for seen in played.seen.iter().filter(|seen| seen.message() == "tools/call") {
+            assert_eq!((seen.field("mcp-protocol-version"), seen.field("mcp-session-id")), (Some("2025-11-25"), Some("s~!1")));
+            assert_eq!(seen.field("mcp-method"), None);
+        }
+        let get = played.seen.iter().find(|seen| seen.method == "GET").unwrap();
+        assert_eq!(
+            (get.field("accept"), get.field("content-length"), get.field("last-event-id")),
+            (Some("text/event-stream"), None, None)
+        );
+    }
+}
+
+#[test]
+fn sess_08_the_sessions_name_and_the_token_are_not_shown() {
+    let session = format!("{:?}", mcp_sansio::http::client::Session::new());
+    assert!(session.contains("has_id: false"), "{session}");
+    let http = mcp_sansio_adapters::smol::client::http::Http::new("http://server/mcp").unwrap().bearer("secret");
+    assert!(!format!("{http:?} {:?}", http.clone().connect()).contains("secret"));
+}
+
+#[test]
+fn tokens_and_fields_of_the_applications_are_in_every_head() {
+    let played = play_with(
+        Connector::new(&LEGACY),
+        |http| http.bearer("t-1").field("X-Api-Key", "k"),
+        7,
+        |seen| if seen.method == "GET" { Reply::events("").hold() } else { legacy(seen) },
+        async |client| {
+            call(&client, "a", &json!({})).await?;
+            call(&client, "b", &json!({})).await
+        },
+    );
+    played.result.unwrap();
+    assert!(played.seen.iter().any(|seen| seen.method == "GET") && played.seen.iter().any(|seen| seen.method == "DELETE"));
+    for seen in &played.seen {
+        assert_eq!((seen.field("authorization"), seen.field("x-api-key")), (Some("Bearer t-1"), Some("k")), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_connection_serves_one_request_after_the_other() {
+    for answer in [modern as fn(&crate::scene::Seen) -> Reply, legacy] {
+        let played = play(&CLIENT, 1 << 16, answer, async |client| {
+            for _ in 0..20 {
+                call(&client, "a", &json!({})).await.unwrap();
+            }
+        });
+        assert!(played.dials <= 2, "{}", played.dials);
+    }
+}

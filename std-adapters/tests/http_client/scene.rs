@@ -1,0 +1,362 @@
+//! A server whose answers a test writes down, and what runs a client against it.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
+use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, Part, RequestReader};
+use mcp_sansio::types::CallToolParams;
+use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
+use mcp_sansio_adapters::smol::client::http::{Address, Dial, Http};
+use mcp_sansio_adapters::smol::client::{CallError, Client, Connector, End};
+use serde_json::{Value, json};
+use smol::Executor;
+
+use crate::pipe::{Pipe, pipe};
+
+/// A request as the server has seen it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) method: String,
+    pub(crate) target: String,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+impl Seen {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let mut all = self.fields.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
+        let value = all.next().map(|(_, value)| value.as_str());
+        assert!(all.next().is_none(), "{name} is there twice: {self:?}");
+        value
+    }
+
+    /// The method of the message; `answer` for an answer.
+    pub(crate) fn message(&self) -> &str {
+        if self.body.is_null() { "-" } else { self.body["method"].as_str().unwrap_or("answer") }
+    }
+
+    /// The whole in a line: what was asked for, the revision and the session that the head names.
+    fn line(&self) -> String {
+        let (version, session) = (self.field("mcp-protocol-version").unwrap_or("-"), self.field("mcp-session-id").unwrap_or("-"));
+        format!("{} {} {} {version} {session}", self.method, self.target, self.message())
+    }
+}
+
+/// What is answered, and what becomes of the connection then.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    status: u16,
+    fields: Vec<(&'static str, String)>,
+    body: String,
+    is_chunked: bool,
+    end: Then,
+}
+
+#[derive(Debug)]
+enum Then {
+    /// The next request.
+    Next,
+    /// It is cut off before the body has ended.
+    Cut,
+    /// The body goes on, and nothing comes.
+    Hold,
+}
+
+impl Reply {
+    pub(crate) fn status(status: u16) -> Self {
+        Self { status, fields: Vec::new(), body: String::new(), is_chunked: false, end: Then::Next }
+    }
+
+    /// Nothing comes, not even a head.
+    pub(crate) fn silence() -> Self {
+        Self::status(0).hold()
+    }
+
+    pub(crate) fn json(body: &Value) -> Self {
+        Self::status(200).field("Content-Type", "application/json").body(&body.to_string())
+    }
+
+    /// The result of the request that was seen.
+    pub(crate) fn result(seen: &Seen, result: &Value) -> Self {
+        Self::json(&answer(seen, result))
+    }
+
+    /// An error of the protocol's.
+    pub(crate) fn error(seen: &Seen, status: u16, error: &Value) -> Self {
+        let reply = Self::json(&json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": error}));
+        Self { status, ..reply }
+    }
+
+    pub(crate) fn events(body: &str) -> Self {
+        let reply = Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);
+        Self { is_chunked: true, ..reply }
+    }
+
+    pub(crate) fn field(mut self, name: &'static str, value: &str) -> Self {
+        self.fields.push((name, value.to_owned()));
+        self
+    }
+
+    pub(crate) fn body(self, body: &str) -> Self {
+        Self { body: body.to_owned(), ..self }
+    }
+
+    pub(crate) fn cut(self) -> Self {
+        Self { end: Then::Cut, is_chunked: true, ..self }
+    }
+
+    pub(crate) fn hold(self) -> Self {
+        Self { end: Then::Hold, is_chunked: true, ..self }
+    }
+}
+
+pub(crate) fn answer(seen: &Seen, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
+}
+
+/// An event with this message.
+pub(crate) fn event(message: &Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+/// What any modern server answers.
+pub(crate) fn modern(seen: &Seen) -> Reply {
+    match seen.message() {
+        "server/discover" => Reply::result(
+            seen,
+            &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "resources": {}, "prompts": {}}}),
+        ),
+        "tools/call" => Reply::result(seen, &text("called")),
+        "tools/list" => Reply::result(seen, &json!({"resultType": "complete", "tools": []})),
+        _ => Reply::result(seen, &json!({"resultType": "complete"})),
+    }
+}
+
+/// What any server of 2025-11-25 answers that has sessions and no stream for what belongs to no request.
+pub(crate) fn legacy(seen: &Seen) -> Reply {
+    match (seen.method.as_str(), seen.message()) {
+        ("GET", _) => Reply::status(405),
+        ("DELETE", _) => Reply::status(200),
+        (_, "server/discover") => Reply::status(400).body("no session"),
+        (_, "initialize") => Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1"),
+        (_, "tools/call") => Reply::result(seen, &text("called")),
+        (_, "tools/list") => Reply::result(seen, &json!({"tools": []})),
+        (_, "answer") => Reply::status(202),
+        (_, notification) if notification.starts_with("notifications/") => Reply::status(202),
+        _ => Reply::result(seen, &json!({})),
+    }
+}
+
+pub(crate) fn initialized(revision: &str) -> Value {
+    json!({"protocolVersion": revision, "capabilities": {"tools": {}, "resources": {}, "prompts": {}}, "serverInfo": {"name": "s", "version": "1"}})
+}
+
+/// What a tool says.
+pub(crate) fn text(text: &str) -> Value {
+    json!({"resultType": "complete", "content": [{"type": "text", "text": text}]})
+}
+
+/// What became of it.
+pub(crate) struct Played<R> {
+    pub(crate) result: R,
+    /// How the connection ended.
+    pub(crate) end: std::io::Result<End>,
+    pub(crate) seen: Vec<Seen>,
+    /// All requests in lines, and the connections that were closed while a body went on.
+    pub(crate) trace: Vec<String>,
+    pub(crate) notices: Vec<String>,
+    /// How many connections were made.
+    pub(crate) dials: usize,
+}
+
+/// The only request with this message.
+pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
+    let mut all = seen.iter().filter(|seen| seen.message() == message);
+    let only = all.next().unwrap_or_else(|| panic!("no {message}: {seen:#?}"));
+    assert!(all.next().is_none(), "{message} came twice: {seen:#?}");
+    only
+}
+
+/// What a test writes down.
+type Answering = dyn FnMut(&Seen) -> Reply + Send;
+
+#[derive(Clone)]
+pub(crate) struct World {
+    executor: Arc<Executor<'static>>,
+    log: Arc<Mutex<(Vec<Seen>, Vec<String>)>>,
+    answer: Arc<Mutex<Answering>>,
+    dials: Arc<AtomicUsize>,
+    chunk: usize,
+}
+
+impl Dial for World {
+    type Stream = Pipe;
+
+    async fn dial(&self, address: Address) -> std::io::Result<Pipe> {
+        assert_eq!((address.host.as_str(), address.port), ("server", 80));
+        self.dials.fetch_add(1, Ordering::Relaxed);
+        let (ours, theirs) = pipe(1 << 16, self.chunk);
+        self.executor.spawn(serve(theirs, self.clone())).detach();
+        Ok(ours)
+    }
+}
+
+async fn serve(mut pipe: Pipe, world: World) {
+    let mut reader = RequestReader::with_limit(Vec::new(), 1 << 16);
+    let mut seen = None;
+    let mut body = Vec::new();
+    loop {
+        match reader.next_part().expect("the client speaks HTTP") {
+            Some(Part::Head(head)) => {
+                let fields =
+                    head.fields.iter().map(|(name, value)| (name.to_owned(), String::from_utf8(value.to_vec()).unwrap()));
+                let (method, target) = (head.method.to_owned(), head.target.to_owned());
+                seen = Some(Seen { method, target, fields: fields.collect(), body: Value::Null });
+                body.clear();
+            }
+            Some(Part::Body(piece)) => body.extend_from_slice(piece),
+            Some(Part::End) => {
+                let mut seen = seen.take().unwrap();
+                assert_eq!(seen.field("host"), Some("server"));
+                if !body.is_empty() {
+                    seen.body = serde_json::from_slice(&body).expect("a body is a message");
+                    assert!(seen.body.is_object(), "one message, and no batch");
+                }
+                let line = seen.line();
+                {
+                    let mut log = world.log.lock().unwrap();
+                    log.1.push(line.clone());
+                    log.0.push(seen.clone());
+                }
+                let reply = (world.answer.lock().unwrap())(&seen);
+                if !say(&mut pipe, reply).await {
+                    let mut rest = Vec::new();
+                    let _ = pipe.read_to_end(&mut rest).await;
+                    world.log.lock().unwrap().1.push(format!("closed: {line}"));
+                    return;
+                }
+                if !reader.next_request() {
+                    return;
+                }
+            }
+            None => {
+                let read = pipe.read(reader.spare()).await.unwrap();
+                if read == 0 {
+                    return;
+                }
+                reader.commit(read);
+            }
+        }
+    }
+}
+
+/// Says it. `false` when the body goes on.
+async fn say(pipe: &mut Pipe, reply: Reply) -> bool {
+    if reply.status == 0 {
+        return false;
+    }
+    let mut head = [0; 4096];
+    let mut writer = HeadWriter::response(&mut head, reply.status);
+    for (name, value) in &reply.fields {
+        writer = writer.field(name, value);
+    }
+    let length = if reply.is_chunked { BodyLength::Chunked } else { BodyLength::Known(reply.body.len() as u64) };
+    let len = writer.finish(length).unwrap();
+    let mut bytes = head[..len].to_vec();
+    if !reply.is_chunked {
+        bytes.extend(reply.body.as_bytes());
+    } else {
+        if !reply.body.is_empty() {
+            bytes.extend(Chunk::new(reply.body.len()).as_bytes());
+            bytes.extend(reply.body.as_bytes());
+            bytes.extend(Chunk::END);
+        }
+        if matches!(reply.end, Then::Next) {
+            bytes.extend(LAST_CHUNK);
+        }
+    }
+    let _ = pipe.write_all(&bytes).await;
+    if matches!(reply.end, Then::Cut) {
+        let _ = pipe.close().await;
+        return true;
+    }
+    matches!(reply.end, Then::Next)
+}
+
+/// Runs a client against a server that answers so.
+pub(crate) fn play<R>(
+    config: &'static ClientConfig<'static>,
+    chunk: usize,
+    answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> Played<R> {
+    play_with(Connector::new(config), |http| http, chunk, answer, work)
+}
+
+pub(crate) fn play_with<R>(
+    connector: Connector,
+    set: impl FnOnce(Http<World>) -> Http<World>,
+    chunk: usize,
+    answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> Played<R> {
+    let world = World {
+        executor: Arc::new(Executor::new()),
+        log: Arc::default(),
+        answer: Arc::new(Mutex::new(answer)),
+        dials: Arc::default(),
+        chunk,
+    };
+    let notices = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&notices);
+    let http = Http::with_dial("http://server/mcp", world.clone()).unwrap();
+    let http = http.on_notice(move |notice| kept.lock().unwrap().push(notice.to_string()));
+    let stream = set(http).connect();
+    let executor = Arc::clone(&world.executor);
+    let (client, connection) = connector.connect(stream);
+    let all = async {
+        let played = future::zip(work(client), connection).await;
+        // What the server has not seen yet.
+        while executor.try_tick() {}
+        future::yield_now().await;
+        while executor.try_tick() {}
+        played
+    };
+    let (result, end) = run(world.executor.run(all));
+    let (seen, trace) = world.log.lock().unwrap().clone();
+    let notices = notices.lock().unwrap().clone();
+    Played { result, end, seen, trace, notices, dials: world.dials.load(Ordering::Relaxed) }
+}
+
+/// What hangs fails.
+pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
+    smol::block_on(future::or(async { Some(work.await) }, async {
+        Timer::after(Duration::from_secs(20)).await;
+        None
+    }))
+    .expect("it hangs")
+}
+
+/// Calls a tool with these arguments, and says what the tool says.
+pub(crate) async fn call(client: &Client, tool: &str, arguments: &Value) -> Result<String, CallError> {
+    let arguments = arguments.to_string();
+    let params = CallToolParams::new(tool).arguments(RawJson::parse(&arguments).unwrap());
+    client.request("tools/call", &params, CallOptions::new()).await.map(|result| said(&result))
+}
+
+fn said(result: &OwnedJson) -> String {
+    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
+    content.and_then(|block| block.get("text")).and_then(RawJson::as_string).map(|text| text.to_string()).unwrap_or_default()
+}
+
+/// The server's error.
+pub(crate) fn error(result: Result<String, CallError>) -> (i64, String) {
+    match result {
+        Err(CallError::Server(error)) => (error.code, error.message),
+        other => panic!("{other:?}"),
+    }
+}

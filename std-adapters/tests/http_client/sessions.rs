@@ -1,0 +1,123 @@
+//! Sessions that end.
+
+use serde_json::json;
+
+use crate::scene::{Reply, Seen, call, error, initialized, legacy, play};
+use crate::{CHUNKS, LEGACY, MODERN};
+
+/// A server that forgets its first session after so many calls.
+fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Reply {
+    let (mut sessions, mut served) = (0, 0);
+    move |seen| {
+        let current = format!("s-{sessions}");
+        match (seen.message(), seen.field("mcp-session-id")) {
+            ("initialize", None) => {
+                sessions += 1;
+                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &format!("s-{sessions}"))
+            }
+            ("tools/call", Some(session)) if session == current => {
+                served += 1;
+                if sessions == 1 && served > calls { Reply::status(404) } else { legacy(seen) }
+            }
+            ("tools/call", _) => Reply::status(404),
+            _ => legacy(seen),
+        }
+    }
+}
+
+#[test]
+fn sess_06_tol_09_a_session_that_has_ended_is_begun_again_and_the_call_made_again() {
+    for chunk in CHUNKS {
+        let played = play(&LEGACY, chunk, forgetful(1), async |client| {
+            [call(&client, "a", &json!({})).await.unwrap(), call(&client, "b", &json!({})).await.unwrap()]
+        });
+        assert_eq!(played.result, ["called", "called"]);
+        let posts: Vec<_> = played.trace.iter().filter(|line| line.starts_with("POST")).collect();
+        assert_eq!(
+            posts,
+            [
+                "POST /mcp initialize - -",
+                "POST /mcp notifications/initialized 2025-11-25 s-1",
+                "POST /mcp tools/call 2025-11-25 s-1",
+                "POST /mcp tools/call 2025-11-25 s-1",
+                "POST /mcp initialize - -",
+                "POST /mcp notifications/initialized 2025-11-25 s-2",
+                "POST /mcp tools/call 2025-11-25 s-2",
+            ]
+        );
+        assert!(played.trace.contains(&"DELETE /mcp - 2025-11-25 s-2".to_owned()));
+        assert_eq!(played.notices, ["the server had ended the session; another one has been begun, without its subscriptions"]);
+    }
+}
+
+#[test]
+fn sess_06_calls_at_once_begin_one_session_together() {
+    let played = play(&LEGACY, 64, forgetful(1), async |client| {
+        call(&client, "a", &json!({})).await.unwrap();
+        let arguments = json!({});
+        let calls = (0..8).map(|_| call(&client, "b", &arguments));
+        let mut calls: Vec<_> = calls.map(Box::pin).collect();
+        for call in &mut calls {
+            assert!(futures_lite::future::poll_once(call).await.is_none());
+        }
+        for call in calls {
+            assert_eq!(call.await.unwrap(), "called");
+        }
+    });
+    let initializes = played.trace.iter().filter(|line| line.contains("initialize ")).count();
+    assert_eq!(initializes, 2, "{:#?}", played.trace);
+}
+
+#[test]
+fn a_server_that_forgets_every_session_at_once_is_given_up() {
+    let played = play(
+        &LEGACY,
+        64,
+        |seen| if seen.message() == "tools/call" { Reply::status(404) } else { legacy(seen) },
+        async |client| error(call(&client, "a", &json!({})).await),
+    );
+    assert_eq!(played.result, (-32000, "the server answered with the HTTP status 404".to_owned()));
+    assert_eq!(played.trace.iter().filter(|line| line.contains("tools/call")).count(), 2);
+}
+
+#[test]
+fn sess_06_without_a_session_404_is_an_answer_like_any_other() {
+    let answer = |seen: &Seen| match seen.message() {
+        "initialize" => Reply::result(seen, &initialized("2025-11-25")),
+        "tools/call" => Reply::status(404),
+        _ => legacy(seen),
+    };
+    let played = play(&LEGACY, 64, answer, async |client| error(call(&client, "a", &json!({})).await));
+    assert_eq!(played.result.1, "the server answered with the HTTP status 404");
+    assert!(played.notices.is_empty() && !played.trace.iter().any(|line| line.starts_with("DELETE")), "{:?}", played.trace);
+}
+
+#[test]
+fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
+    for status in [200, 204, 404, 405, 500] {
+        let answer = move |seen: &Seen| if seen.method == "DELETE" { Reply::status(status) } else { legacy(seen) };
+        let played = play(&LEGACY, 64, answer, async |client| call(&client, "a", &json!({})).await);
+        assert!(played.result.is_ok() && played.end.is_ok(), "{status}");
+    }
+}
+
+#[test]
+fn a_sessions_name_that_is_none_is_no_session() {
+    for name in ["a b", "\u{e9}", ""] {
+        let answer = move |seen: &Seen| match seen.message() {
+            "initialize" => Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name),
+            _ => legacy(seen),
+        };
+        let played = play(&LEGACY, 64, answer, async |client| client.opened().await.map(|_| ()));
+        let said = played.end.unwrap_err().to_string();
+        assert!(said.contains("the id of the session is none"), "{said}");
+    }
+}
+
+#[test]
+fn a_modern_server_has_no_session_whatever_it_says() {
+    let answer = |seen: &Seen| crate::scene::modern(seen).field("Mcp-Session-Id", "s-1");
+    let played = play(&MODERN, 64, answer, async |client| call(&client, "a", &json!({})).await);
+    assert!(played.result.is_ok());
+    assert!(played.seen.iter().all(|seen| seen.field("mcp-session-id").is_none()), "{:?}", played.trace);
+}

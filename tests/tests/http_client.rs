@@ -1,0 +1,238 @@
+//! The client over HTTP with nothing but the core: buffers of a fixed size, bytes in pieces of any size, and no allocation that the core would need.
+
+use mcp_sansio::http::client::{After, Exchange, Failure, Post, Reply, Session};
+use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
+use mcp_sansio::http::sse::{EventKind, EventReader};
+use mcp_sansio::types::{CallToolParams, Implementation};
+use mcp_sansio::{
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome, Revision,
+    SendError, TxBuffer,
+};
+
+static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+const NOW: Instant = Instant::from_millis(0);
+
+/// A device: one client, one session, one connection.
+struct Device {
+    client: Client<'static, 2>,
+    session: Session,
+    /// Bodies.
+    tx: TxBuffer<[u8; 512]>,
+    /// What the client answers while it reads: bodies of requests of their own.
+    answers: TxBuffer<[u8; 256]>,
+    said: Vec<String>,
+}
+
+impl Device {
+    fn new() -> Self {
+        let client = Client::with_capacity(&CONFIG);
+        let (tx, answers) = (TxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
+        Self { client, session: Session::new(), tx, answers, said: Vec::new() }
+    }
+
+    /// Posts what has been written, and returns the exchange and the head.
+    fn post(&mut self) -> (Exchange, String) {
+        let body = self.tx.pending();
+        let post = Post::read(body).expect("a message");
+        let exchange = self.session.begin(&post);
+        let mut out = [0; 512];
+        let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "server");
+        self.session.post_fields(&post, None, &mut |name, value| head.push(name, value)).expect("nothing is repeated");
+        let len = head.finish(BodyLength::Known(body.len() as u64)).expect("it fits");
+        self.tx.advance(usize::MAX);
+        (exchange, String::from_utf8(out[..len].to_vec()).expect("ASCII"))
+    }
+
+    /// Reads a response that comes in pieces of this size, and ends with the connection or without it. What follows then.
+    fn read(&mut self, exchange: &mut Exchange, response: &str, chunk: usize) -> Option<After> {
+        let mut reader = ResponseReader::new([0; 256]);
+        let mut events = EventReader::new([0; 512]);
+        let mut body = ([0; 512], 0);
+        let mut reply = None;
+        let mut rest = response.as_bytes();
+        assert!(reader.expect("POST"));
+        loop {
+            match reader.next_part() {
+                Ok(Some(Part::Head(head))) => reply = Some(self.session.reply(exchange, &head.as_head())),
+                Ok(Some(Part::Body(mut piece))) => match reply {
+                    Some(Reply::Events) => {
+                        while !piece.is_empty() {
+                            let spare = events.spare();
+                            let n = piece.len().min(spare.len());
+                            spare[..n].copy_from_slice(&piece[..n]);
+                            events.commit(n);
+                            piece = &piece[n..];
+                            while let Some(event) = events.next_event() {
+                                if event.kind == EventKind::Message {
+                                    self.session.received(exchange, event.data);
+                                    take(&mut self.client, &mut self.answers, &mut self.said, event.data);
+                                }
+                            }
+                        }
+                    }
+                    _ => {
+                        body.0[body.1..body.1 + piece.len()].copy_from_slice(piece);
+                        body.1 += piece.len();
+                    }
+                },
+                Ok(Some(Part::End)) => break,
+                Ok(None) if rest.is_empty() => {
+                    let _ = reader.end_of_input();
+                    break;
+                }
+                Ok(None) => {
+                    let spare = reader.spare();
+                    let n = chunk.min(spare.len()).min(rest.len());
+                    spare[..n].copy_from_slice(&rest[..n]);
+                    reader.commit(n);
+                    rest = &rest[n..];
+                }
+                Err(_) => break,
+            }
+        }
+        let body = &body.0[..body.1];
+        match reply? {
+            Reply::Message => {
+                self.session.received(exchange, Frame::Complete(body));
+                take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(body));
+            }
+            Reply::Refused(status) | Reply::Unauthorized(status) => {
+                let failure = self.session.refused(body).map_or(Failure::Status(status), Failure::Error);
+                let answer = failure.answer(exchange.id().expect("a request")).to_string();
+                take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(answer.as_bytes()));
+                return None;
+            }
+            _ => {}
+        }
+        Some(exchange.ended(events.last_event_id(), events.retry()))
+    }
+}
+
+fn take(client: &mut Client<'static, 2>, answers: &mut TxBuffer<[u8; 256]>, said: &mut Vec<String>, frame: Frame<'_>) {
+    let mut messages = Messages::new(frame);
+    while let Some(event) = client.next_event(NOW, &mut messages, answers).expect("there is room") {
+        said.push(match event {
+            ClientEvent::Opened(opened) => format!("opened {}", opened.revision.as_str()),
+            ClientEvent::OpenFailed(error) => format!("not opened: {error}"),
+            ClientEvent::Ended { outcome: Outcome::Result(result), .. } => format!("result {}", result.as_str()),
+            ClientEvent::Ended { outcome: Outcome::Error(error), .. } => format!("error {}", error.code()),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
+#[test]
+fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_size() {
+    let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+    let result = r#"{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","content":[]}}"#;
+    let stream = format!(": hello\n\nevent: message\ndata: {result}\n\n");
+    for chunk in 1..400 {
+        let mut device = Device::new();
+        device.client.open(NOW, &mut device.tx).unwrap();
+        let (mut exchange, head) = device.post();
+        assert!(head.contains("\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n"), "{head}");
+        let response = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{discovered}",
+            discovered.len()
+        );
+        assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over));
+
+        device.client.request(NOW, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut device.tx).unwrap();
+        let (mut exchange, head) = device.post();
+        assert!(head.contains("\r\nmcp-method: tools/call\r\nmcp-name: greet\r\n"), "{head}");
+        let response = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
+            stream.len()
+        );
+        assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over), "{chunk}");
+        assert_eq!(device.said, ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#], "{chunk}");
+    }
+}
+
+#[test]
+fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again() {
+    let stream = "id: 4\nretry: 70\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n\n";
+    let response = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
+        stream.len()
+    );
+    let primed = response.find("data:\n\n").unwrap() + "data:\n\n".len();
+    let answered = response.find("]}}\n\n").unwrap() + "]}}\n\n".len();
+    for era in [Era::Modern, Era::Legacy] {
+        for cut in 0..response.len() {
+            let mut device = Device::new();
+            device.client.assume(Some(era));
+            device.client.open(NOW, &mut device.tx).unwrap();
+            if era == Era::Modern {
+                device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+            }
+            let (mut exchange, _) = device.post();
+            let after = device.read(&mut exchange, &response[..cut], 64);
+            let expected = match era {
+                _ if cut < response.find("\r\n\r\n").unwrap() + 4 => None,
+                _ if cut >= answered => Some(After::Over),
+                Era::Legacy if cut >= primed => Some(After::Resume(core::time::Duration::from_millis(70))),
+                _ => Some(After::Lost),
+            };
+            assert_eq!(after, expected, "{era:?} {cut}");
+            assert_eq!(exchange.is_answered(), cut >= answered);
+        }
+    }
+}
+
+#[test]
+fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
+    let mut device = Device::new();
+    device.client.assume(Some(Era::Legacy));
+    device.client.open(NOW, &mut device.tx).unwrap();
+    let (mut exchange, head) = device.post();
+    assert!(!head.contains("mcp-"), "{head}");
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
+    let response = format!("HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n");
+    assert_eq!(device.read(&mut exchange, &response, 10), Some(After::Over));
+    assert_eq!((device.session.id(), device.session.revision()), (Some("s-1"), Some(Revision::V2025_11_25)));
+    assert_eq!(device.said, ["opened 2025-11-25"]);
+    // What the client has said while it read is the body of another request.
+    let post = Post::read(device.answers.pending()).unwrap();
+    assert!(post.is("notifications/initialized") && post.id().is_none() && post.opens());
+    let mut fields = Vec::new();
+    device.session.post_fields(&post, None, &mut |name, value| fields.push(format!("{name}: {value}"))).unwrap();
+    assert_eq!(fields[2..], ["mcp-protocol-version: 2025-11-25", "mcp-session-id: s-1"]);
+    let mut exchange = device.session.begin(&post);
+    assert_eq!(device.read(&mut exchange, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 7), Some(After::Over));
+}
+
+#[test]
+fn what_http_refuses_is_the_answer_to_the_request() {
+    for (response, said) in [
+        ("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n", "error -32000"),
+        (
+            "HTTP/1.1 400 Bad Request\r\nContent-Length: 72\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32020,\"message\":\"headers\"}} ",
+            "error -32020",
+        ),
+    ] {
+        for chunk in 1..100 {
+            let mut device = Device::new();
+            device.client.assume(Some(Era::Modern));
+            device.client.open(NOW, &mut device.tx).unwrap();
+            device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+            let (mut exchange, _) = device.post();
+            assert_eq!(device.read(&mut exchange, response, chunk), None);
+            assert_eq!(device.said, [said]);
+        }
+    }
+}
+
+#[test]
+fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
+    let mut device = Device::new();
+    device.client.assume(Some(Era::Modern));
+    device.client.open(NOW, &mut device.tx).unwrap();
+    let call = device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+    let (exchange, _) = device.post();
+    assert!(device.client.cancel(call, None, &mut device.tx).unwrap());
+    let post = Post::read(device.tx.pending()).unwrap();
+    assert_eq!(post.cancels(), exchange.id());
+    assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");
+    assert_eq!(device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])), Err(SendError::Value));
+}
