@@ -1,7 +1,8 @@
-//! HTTP/1.1 as the codec reads it, written down so that two readings can be compared.
+//! HTTP/1.1 and event streams as they are read, written down so that two readings can be compared.
 
-use mcp_sansio::Storage;
 use mcp_sansio::http::codec::{Fault, Part, RequestReader, ResponseReader};
+use mcp_sansio::http::sse::{EventKind, EventReader};
+use mcp_sansio::{Frame, Storage};
 
 /// A message, or how far it came.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -144,6 +145,38 @@ pub fn survives(data: &[u8]) {
             let _ = responses(ResponseReader::new([0; 64]), methods, bytes, sizes);
         }
     }
+}
+
+/// The same for an event stream: a small buffer may find events too long, but loses none.
+pub fn events_survive(data: &[u8]) {
+    let Some((first, bytes)) = data.split_first() else { return };
+    let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
+    let whole = events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, &[usize::MAX]);
+    for sizes in [&sizes[..], &[1]] {
+        assert_eq!(events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, sizes), whole);
+        let (small, ids) = events(EventReader::new([0; 40]), bytes, sizes);
+        assert_eq!(small.len(), whole.0.len());
+        assert!(small.iter().zip(&whole.0).all(|(small, whole)| small.is_none() || small == whole));
+        assert!(ids.is_none() || ids == whole.1);
+    }
+}
+
+/// The events, `None` for those that are too long, and the last id.
+type Events = (Vec<Option<(EventKind, Vec<u8>)>>, Option<String>);
+
+fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usize]) -> Events {
+    let (mut events, mut sizes) = (Vec::new(), sizes.iter().cycle());
+    while !bytes.is_empty() {
+        let n = fill(reader.spare(), &mut bytes, &mut sizes);
+        reader.commit(n);
+        while let Some(event) = reader.next_event() {
+            events.push(match event.data {
+                Frame::Complete(data) => Some((event.kind, data.to_vec())),
+                Frame::Oversized { .. } => None,
+            });
+        }
+    }
+    (events, reader.last_event_id().map(str::to_owned))
 }
 
 /// What was read before a fault may differ in how much of a broken message was lent, and nothing else may.

@@ -66,12 +66,10 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
             ("GET", _, Some(last)) => {
                 assert_eq!(last, gets.to_string());
                 gets += 1;
-                let last = if gets < 20 {
-                    json!({"jsonrpc": "2.0", "method": "notifications/x"})
-                } else {
-                    answer(called.as_ref().unwrap(), &text("done"))
-                };
-                Reply::events(&format!("id: {gets}\n{}", event(&last)))
+                // Mostly nothing has happened meanwhile.
+                let last =
+                    if gets < 20 { "data:\n\n".to_owned() } else { event(&answer(called.as_ref().unwrap(), &text("done"))) };
+                Reply::events(&format!("id: {gets}\n{last}"))
             }
             _ => legacy(seen),
         },
@@ -243,8 +241,11 @@ fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is
                     let changed = event(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
                     let last = if gets == 1 { None } else { Some("c-1") };
                     assert_eq!(seen.field("last-event-id"), last);
-                    let reply = Reply::events(&format!("id: c-1\nretry: 5\n{changed}"));
-                    if gets < 3 { reply } else { reply.hold() }
+                    match gets {
+                        1 | 2 => Reply::events(&format!("id: c-1\nretry: 2\n{changed}")),
+                        3..12 => Reply::events(""),
+                        _ => Reply::events(&changed).hold(),
+                    }
                 }
                 _ => legacy(seen),
             },

@@ -146,12 +146,17 @@ async def hang_up(_name: str, _arguments: Json) -> Json:
     return text("done")
 
 
+async def session(_name: str, _arguments: Json) -> Json:
+    request = server.request_context.request
+    return text(request.headers.get("mcp-session-id", "") if request else "")
+
+
 async def ping(_name: str, _arguments: Json) -> Json:
     await server.request_context.session.send_ping()
     return text("pong")
 
 
-TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, ping)}
+TOOLS = {f.__name__: f for f in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, session, ping)}
 
 
 # ---- resources, prompts, completion, logging ----

@@ -146,12 +146,16 @@ async def hang_up(ctx: Any, _params: types.CallToolRequestParams) -> Json:
     return text("done")
 
 
+async def session(ctx: Any, _params: types.CallToolRequestParams) -> Json:
+    return text(ctx.request.headers.get("mcp-session-id", "") if ctx.request else "")
+
+
 async def ping(ctx: Any, _params: types.CallToolRequestParams) -> Json:
     await ctx.session.send_ping()
     return text("pong")
 
 
-TOOLS = {function.__name__: function for function in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, ping)}
+TOOLS = {f.__name__: f for f in (slow, log, ask_model, ask_user, ask_url, roots, change, hang_up, session, ping)}
 
 
 # ---- handlers ----

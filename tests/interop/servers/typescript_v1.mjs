@@ -47,6 +47,7 @@ function serverOf() {
     const tools = {
         slow: (args, extra) => offer.slow(args, extra.signal, reportTo(extra)),
         hang_up: (_args, extra) => offer.hangUp(extra.closeSSEStream, reportTo(extra)),
+        session: (_args, { sessionId }) => text(sessionId ?? ''),
         async log({ level, text: data }, { sessionId }) {
             await server.sendLoggingMessage({ level, logger: 'offer', data }, sessionId);
             return text('sent'); // or withheld by the SDK, which remembers the session's level

@@ -48,6 +48,7 @@ function toolsOf(server, offer, notify) {
     return {
         slow: (args, { mcpReq }) => offer.slow(args, mcpReq.signal, reportTo(mcpReq)),
         hang_up: (_args, { mcpReq, http }) => offer.hangUp(http?.closeSSE, reportTo(mcpReq)),
+        session: (_args, { sessionId }) => text(sessionId ?? ''),
         async log({ level, text: data }, { mcpReq }) {
             await mcpReq.log(level, data, 'offer');
             return text('sent'); // or withheld by the SDK, which knows the session's or the request's level

@@ -17,7 +17,7 @@ pub struct Exchange {
     pub(super) offer: Option<Revision>,
     pub(super) is_stream: bool,
     pub(super) is_answered: bool,
-    /// How often it was resumed without anything coming of it.
+    /// How often in a row it could not be resumed.
     pub(super) in_vain: u8,
 }
 
@@ -90,8 +90,11 @@ impl Exchange {
 
     /// The body has ended, or the connection has. What follows depends on whether the answer has come, and on the stream: the
     /// [id of its last event](crate::http::sse::EventReader::last_event_id) and the [time to wait](crate::http::sse::EventReader::retry) that the server asked for.
+    /// Call it again when there was no response to what was to take the stream up again: after some times in vain the answer is lost.
     pub fn ended(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
-        let resumes = self.is_stream && !self.is_modern && self.in_vain < MAX_IN_VAIN;
+        // What belongs to no request has no time limit that would end the attempts.
+        let is_over = self.in_vain >= MAX_IN_VAIN && self.purpose != Purpose::Listen;
+        let resumes = self.is_stream && !self.is_modern && !is_over;
         let wait = retry.unwrap_or(RETRY.saturating_mul(1 << self.in_vain.min(5)));
         let after = match self.purpose {
             Purpose::Delete => After::Over,
@@ -103,18 +106,13 @@ impl Exchange {
             Purpose::Message | Purpose::Initialize => After::Lost,
         };
         if matches!(after, After::Resume(_)) {
-            self.in_vain += 1;
+            self.in_vain = self.in_vain.saturating_add(1);
         }
         after
     }
-
-    /// What takes a stream up again could not be sent, or was refused for the time being: the same question as at its end.
-    pub fn not_resumed(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
-        self.ended(last_event_id, retry)
-    }
 }
 
-/// How often in a row a stream is resumed without a message coming of it.
+/// How often in a row it is tried to resume a stream.
 const MAX_IN_VAIN: u8 = 8;
 /// How long to wait before a stream is resumed, where the server does not say; twice as long each time that it is in vain.
 const RETRY: Duration = Duration::from_secs(1);

@@ -295,15 +295,17 @@ impl<S: Storage + ?Sized> EventReader<S> {
         let cap = self.storage.bytes().len();
         match (self.cut, self.bytes(line, end)) {
             // Too little of it to say whether it matters.
-            (Cut::Nothing, start) if b"data:".starts_with(start) || b"event:".starts_with(start) => {}
+            (Cut::Nothing, start) if [&b"data:"[..], b"event:", b"id:"].iter().any(|field| field.starts_with(start)) => {}
             (Cut::Nothing, start) if start.starts_with(b"data:") => {
                 self.cut = Cut::Data;
                 self.take_line(line, end);
             }
             (Cut::Nothing, start) => {
-                // No type of ours is that long.
+                // No type of ours is that long, and no id that is kept.
                 if start.starts_with(b"event:") {
                     self.kind = EventKind::Other;
+                } else if start.starts_with(b"id:") {
+                    self.next_id = Some(IdText::EMPTY);
                 }
                 self.cut = Cut::Unwanted;
             }

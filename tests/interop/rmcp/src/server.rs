@@ -83,6 +83,12 @@ fn refused(error: ServiceError) -> ErrorData {
     }
 }
 
+/// What HTTP has, or nothing.
+fn session_id(context: &Context) -> &str {
+    let head = context.extensions.get::<Parts>();
+    head.and_then(|head| head.headers.get("mcp-session-id")?.to_str().ok()).unwrap_or_default()
+}
+
 fn is_modern(context: &Context) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
@@ -197,11 +203,7 @@ impl Reference {
     async fn hang_up(&self, context: &Context) -> Result<Value, ErrorData> {
         self.progress(context, 1, 2, None).await?;
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let id = context.extensions.get::<Parts>().and_then(|head| head.headers.get("mcp-session-id")?.to_str().ok());
-        let session = match id {
-            Some(id) => self.sessions.sessions.read().await.get(id).cloned(),
-            None => None,
-        };
+        let session = self.sessions.sessions.read().await.get(session_id(context)).cloned();
         if let Some(session) = session {
             for stream in 0..1000 {
                 let _ = session.close_sse_stream(stream, None).await;
@@ -305,6 +307,7 @@ impl ServerHandler for Reference {
             "change" => self.change(&arguments, &context).await?,
             "ping" => self.ping_client(&context).await?,
             "hang_up" => self.hang_up(&context).await?,
+            "session" => text(session_id(&context)),
             name => self.offer(&context).call(name, &arguments)?,
         };
         complete::<CallToolResult>(result).map(Into::into)

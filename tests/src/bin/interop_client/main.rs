@@ -1,12 +1,11 @@
-//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER COMMAND…`
-//!
-//! With `--http` in front of the command, it says on a line of its standard output at which URL it serves.
+//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER COMMAND…`, or `… SERVER URL`
 //!
 //! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give. Exit status 1 on any failure.
 
 mod changes;
 mod data;
 mod features;
+mod http;
 mod session;
 
 use std::process::{Command, ExitCode};
@@ -23,7 +22,7 @@ type Feature = (&'static str, fn(&mut Session) -> Result<(), Wrong>);
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(offers), Some(server)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: interop-client OFFERS.json SERVER [--http] COMMAND…");
+        eprintln!("usage: interop-client OFFERS.json SERVER COMMAND…, or URL instead of the command");
         return ExitCode::from(2);
     };
     let command: Vec<String> = arguments.collect();
@@ -31,12 +30,13 @@ fn main() -> ExitCode {
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()))
         .unwrap_or_else(|error| panic!("{offers}: {error}"));
-    let offered = &offers[&server];
-    let mut report = Report { server, failed: 0 };
+    let transport = Transport::of(&command);
+    let offered = transport.offers(&offers[&server]);
+    let mut report = Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
     for revision in Revision::ALL {
         hold(&mut report, &offered[revision.as_str()], &command, revision);
     }
-    found_by_itself(&mut report, offered, &command);
+    found_by_itself(&mut report, &offered, &command);
     if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -46,7 +46,8 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
         return report.not_offered("everything", revision.as_str(), reason);
     }
     let mut session = None;
-    for (name, run) in features::ALL.iter().chain(&changes::ALL) {
+    let of_transport: &[Feature] = if report.transport == Transport::Http { &http::ALL } else { &[] };
+    for (name, run) in features::ALL.iter().chain(&changes::ALL).chain(of_transport) {
         // What a server sends too late or too much is the client's to bear: that is held for all.
         if !report.is_offered(offered, name, revision) && *name != "silent_after_cancel" {
             continue;
@@ -69,8 +70,7 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
             }),
         );
     }
-    let ends = command.first().is_none_or(|word| word != "--http");
-    if ends && report.is_offered(offered, "ends_at_eof", revision) {
+    if report.transport == Transport::Stdio && report.is_offered(offered, "ends_at_eof", revision) {
         let fresh = Session::open(command, Revisions::only(revision), None);
         report.say("ends_at_eof", revision.as_str(), fresh.and_then(changes::ends_at_eof));
     }
@@ -78,7 +78,11 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
 
 /// A client of all revisions finds out which to speak, and what it found out spares the next one the probe.
 fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
-    let best = Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object());
+    let best = match report.transport {
+        // It is tried in its own revision, but the servers speak every legacy one over it.
+        Transport::HttpSse => Some(Revision::V2025_11_25),
+        _ => Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object()),
+    };
     let found = Session::open(command, Revisions::ALL, None).and_then(|session| {
         let (revision, era) = (session.client.revision(), session.client.era());
         session::want(revision, best)?;
@@ -95,8 +99,56 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     report.say("finds_out", "all revisions", found);
 }
 
+/// How the server is reached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Transport {
+    Stdio,
+    Http,
+    HttpSse,
+}
+
+impl Transport {
+    fn of(words: &[String]) -> Self {
+        match words {
+            [url] if url.starts_with("http://") => {
+                if url.ends_with("/sse") { Self::HttpSse } else { Self::Http }
+            }
+            _ => Self::Stdio,
+        }
+    }
+
+    fn shown(self) -> &'static str {
+        match self {
+            Self::Stdio => "",
+            Self::Http => " http",
+            Self::HttpSse => " http+sse",
+        }
+    }
+
+    /// Over HTTP all is as over stdio, unless it is said to be otherwise; HTTP+SSE is of the revisions that are named there.
+    fn offers(self, all: &Value) -> Value {
+        let over_stdio = all.clone();
+        if self == Self::Stdio {
+            return over_stdio;
+        }
+        let different = &all[self.shown().trim_start()];
+        let mut found = serde_json::Map::new();
+        for revision in Revision::ALL.map(Revision::as_str) {
+            let mut features = over_stdio[revision].clone();
+            match (features.as_object_mut(), different[revision].as_object()) {
+                (Some(features), Some(different)) => features.extend(different.clone()),
+                (Some(_), None) if self == Self::HttpSse => features = "HTTP+SSE is tried in 2024-11-05".into(),
+                _ => {}
+            }
+            found.insert(revision.to_owned(), features);
+        }
+        found.into()
+    }
+}
+
 struct Report {
     server: String,
+    transport: Transport,
     failed: usize,
 }
 

@@ -1,8 +1,6 @@
 //! A conversation with a reference server, and all that came on the way.
 
 use std::fmt::Debug;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -22,37 +20,18 @@ pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong
 
 pub(crate) struct Session {
     pub(crate) client: Client<'static>,
+    /// Over HTTP.
+    pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<Mutex<Vec<Value>>>,
-    /// Dropped behind the client, which has ended its session by then.
-    _server: Option<Server>,
-}
-
-/// A process that serves HTTP.
-struct Server(Child);
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Starts it, and reads the line in which it says at which URL.
-fn start(command: &[String]) -> Result<(Server, String), Wrong> {
-    let failed = |error: std::io::Error| Wrong(format!("the server does not start: {error}"));
-    let mut child = Server(super::command(command).stdout(Stdio::piped()).spawn().map_err(failed)?);
-    let mut url = String::new();
-    let stdout = child.0.stdout.take().ok_or(Wrong("there is no pipe".into()))?;
-    BufReader::new(stdout).read_line(&mut url).map_err(failed)?;
-    Ok((child, url.trim().to_owned()))
 }
 
 /// Something that came and was no answer: what kind, and what was in it.
 pub(crate) type Seen = (&'static str, Value);
 
 impl Session {
-    pub(crate) fn open(command: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
+    /// `server` is a command, or the one word that is an URL.
+    pub(crate) fn open(server: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
         let all = ClientCapability::ROOTS_LIST_CHANGED
             .and(ClientCapability::SAMPLING)
             .and(ClientCapability::ELICITATION_FORM)
@@ -70,17 +49,16 @@ impl Session {
         if let Some(era) = era {
             connector = connector.era(era);
         }
-        let mut server = None;
-        let client = match command {
-            [over_http, command @ ..] if over_http == "--http" => {
-                let (child, url) = start(command)?;
-                server = Some(child);
-                let http = Http::new(&url).map_err(|error| Wrong(format!("{url}: {error}")))?;
+        let client = match server {
+            [url] if url.starts_with("http://") => {
+                let http = Http::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
+                let notices = Arc::clone(&seen);
+                let http = http.on_notice(move |notice| notices.lock().expect("no panic").push(("notice", notice.to_string().into())));
                 connector.connect(HttpServer::new(http))?
             }
-            command => connector.connect(Process::new(super::command(command)))?,
+            words => connector.connect(Process::new(super::command(words)))?,
         };
-        Ok(Self { client, seen, sent, _server: server })
+        Ok(Self { client, url: server.first().cloned().unwrap_or_default(), seen, sent })
     }
 
     pub(crate) fn is_modern(&self) -> bool {
