@@ -102,8 +102,37 @@ fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_serv
 }
 
 #[test]
+fn everything_is_served_over_http() {
+    let server = Server::start(EVERYTHING, &["--http", "127.0.0.1:0"]);
+    let address = server.place.split('/').nth(2).unwrap();
+    assert!(server.place.contains(&format!("http://{address}/mcp")) && server.place.contains(&format!("http://{address}/sse")));
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test_simple_text", "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
+    .to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\nConnection: close\r\n\
+         MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: test_simple_text\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("This is a simple text"), "{answer}");
+}
+
+#[test]
 fn sockets_need_an_address() {
-    for arguments in [&["--tcp"][..], &["--tcp", "nowhere"], &["--unix"], &["--tcp", "127.0.0.1:0", "--stdio"]] {
+    for arguments in [
+        &["--tcp"][..],
+        &["--http"],
+        &["--http", "nowhere"],
+        &["--http", "127.0.0.1:0", "--stdio"],
+        &["--tcp", "nowhere"],
+        &["--unix"],
+        &["--tcp", "127.0.0.1:0", "--stdio"],
+    ] {
         let output = Command::new(EVERYTHING).args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(output.stdout.is_empty());

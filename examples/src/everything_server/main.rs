@@ -73,4 +73,11 @@ Example, without a client and without a handshake:
 
 In the configuration of a client:
 
-  { "mcpServers": { "everything": { "command": "everything-server", "args": ["--stdio"] } } }"#;
+  { "mcpServers": { "everything": { "command": "everything-server", "args": ["--stdio"] } } }
+
+Over HTTP, with a session (the answer's head says which):
+
+  everything-server --http 127.0.0.1:8080 &
+  curl -i http://127.0.0.1:8080/mcp --json '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{
+    "protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"curl","version":"8"}}}' \
+    -H 'Accept: application/json, text/event-stream'"#;

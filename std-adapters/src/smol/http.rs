@@ -30,6 +30,13 @@
 //! [`Options::new`] accepts requests whose `Host` and `Origin` are of this machine, so that no web page reaches the server under another name. A server for others
 //! says who they are: [`Options::access`]. Bearer tokens are for [`Options::authorize`] to check.
 //!
+//! # Limits
+//!
+//! A body may be as long as a line ([`App::max_line`](super::App::max_line)), a head 64 KiB. What a client does not read is held back up to
+//! [`App::max_pending`](super::App::max_pending) for each exchange; longer answers go out in pieces. A client that neither sends nor reads for [`Options::read_timeout`] is let
+//! go. There are as many connections as [`App::max_connections`](super::App::max_connections), and [`Options::max_sessions`]. For each session the core's server and the ring for
+//! [`Options::replay`]; for each request that stands alone a server as well, as long as it lasts.
+//!
 //! # TLS
 //!
 //! Belongs in front, or into the [`Listener`](super::Listener): any stream will do.

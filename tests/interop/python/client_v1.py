@@ -12,10 +12,12 @@ from typing import Any
 
 import anyio
 from mcp import ClientSession, McpError, StdioServerParameters, types
+from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from pydantic import AnyUrl, BaseModel
 
-from harness import Handlers, Json, RpcError, TimedOut, main
+from harness import Handlers, Json, RpcError, TimedOut, is_url, main
 
 logging.disable(logging.CRITICAL)
 
@@ -168,7 +170,13 @@ async def connect(_mode: str, command: list[str], handlers: Handlers) -> AsyncIt
         if isinstance(message, types.ServerNotification):
             notifications.append(plain(message))
 
-    async with stdio_client(StdioServerParameters(command=command[0], args=command[1:])) as (reader, writer):
+    if command[0].endswith("/sse"):
+        transport = sse_client(command[0])
+    elif is_url(command[0]):
+        transport = streamable_http_client(command[0])
+    else:
+        transport = stdio_client(StdioServerParameters(command=command[0], args=command[1:]))
+    async with transport as (reader, writer, *_):
         async with ClientSession(
             reader,
             writer,

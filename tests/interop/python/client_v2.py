@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.subscriptions import Subscription
 from pydantic import BaseModel, TypeAdapter
 
-from harness import Handlers, Json, RpcError, TimedOut, main
+from harness import Handlers, Json, RpcError, TimedOut, is_url, main
 
 warnings.simplefilter("ignore")
 logging.disable(logging.CRITICAL)
@@ -220,7 +220,7 @@ async def connect(mode: str, command: list[str], handlers: Handlers) -> AsyncIte
             notifications.append(plain(message))
 
     client = Client(
-        StdioServerParameters(command=command[0], args=command[1:]),
+        command[0] if is_url(command[0]) else StdioServerParameters(command=command[0], args=command[1:]),
         mode=mode,
         sampling_callback=answering(handlers.sampling, types.CreateMessageResult) if handlers.sampling else None,
         elicitation_callback=answering(handlers.elicitation, types.ElicitResult) if handlers.elicitation else None,
