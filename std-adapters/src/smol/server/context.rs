@@ -174,8 +174,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
         is_let_go
     }
 
-    /// Who the client is, as [`Options::authorize`](crate::smol::http::Options::authorize) has found out. `None` where nothing checks it.
-    #[cfg(feature = "http")]
+    /// Who the client is, as the check of an application over HTTP has found out. `None` where nothing checks it.
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.link.principal.as_deref()
