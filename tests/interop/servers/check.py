@@ -37,7 +37,7 @@ Connect = Callable[[], Conversation]
 def ends_at_eof(peer: Conversation) -> None:
     peer.request("tools/list")
     status, seconds = peer.close()
-    if status != 0 or seconds > 2:
+    if status != 0 or seconds > 4:
         raise Wrong(f"status {status} after {seconds:.1f} s")
 
 

@@ -111,7 +111,11 @@ impl Transport {
     fn of(words: &[String]) -> Self {
         match words {
             [url] if url.starts_with("http://") => {
-                if url.ends_with("/sse") { Self::HttpSse } else { Self::Http }
+                if url.ends_with("/sse") {
+                    Self::HttpSse
+                } else {
+                    Self::Http
+                }
             }
             _ => Self::Stdio,
         }

@@ -53,7 +53,8 @@ impl Session {
             [url] if url.starts_with("http://") => {
                 let http = Http::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
                 let notices = Arc::clone(&seen);
-                let http = http.on_notice(move |notice| notices.lock().expect("no panic").push(("notice", notice.to_string().into())));
+                let http =
+                    http.on_notice(move |notice| notices.lock().expect("no panic").push(("notice", notice.to_string().into())));
                 connector.connect(HttpServer::new(http))?
             }
             words => connector.connect(Process::new(super::command(words)))?,
