@@ -2,6 +2,7 @@
 
 mod access;
 mod connections;
+mod load;
 mod lost;
 mod old;
 mod sessions;

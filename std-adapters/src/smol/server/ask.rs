@@ -7,8 +7,9 @@ use std::task::{self, Poll, Waker};
 
 use mcp_sansio::{Call, Instant, OwnedJson, RequestHandle, SendError};
 
-use super::link::{Link, State};
+use super::link::State;
 use super::reply::Failure;
+use super::voice::Voice;
 
 /// All questions of a connection. They are sent by the connection and not by their futures, which may be dropped in the middle of a frame.
 #[derive(Default)]
@@ -54,11 +55,27 @@ impl Asks {
         self.asks.iter_mut().for_each(|ask| ask.end(Err(Failure::GONE)));
     }
 
-    fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
+    pub(super) fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
         self.made += 1;
         let ask = Ask { ticket: self.made, parent, question, stage: Stage::Waiting, is_dropped: false, waker: None };
         self.asks.push(ask);
         self.made
+    }
+
+    /// The answer, if there is one. `Pending` has the waker called when there is.
+    pub(super) fn poll(&mut self, ticket: u64, cx: &mut task::Context<'_>) -> Poll<Result<OwnedJson, Failure>> {
+        let Some(at) = self.position(ticket) else { return Poll::Ready(Err(Failure::GONE)) };
+        match self.asks.get_mut(at) {
+            Some(Ask { stage: Stage::Done(_), .. }) => match self.asks.remove(at).stage {
+                Stage::Done(answer) => Poll::Ready(answer),
+                _ => Poll::Ready(Err(Failure::GONE)),
+            },
+            Some(ask) => {
+                ask.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(Err(Failure::GONE)),
+        }
     }
 
     fn position(&self, ticket: u64) -> Option<usize> {
@@ -120,58 +137,46 @@ impl<const N: usize, const S: usize> State<N, S> {
         asks.retain(|ask| !(ask.is_dropped && matches!(ask.stage, Stage::Done(_))));
         self.asks.asks = asks;
     }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn drop_question(&mut self, ticket: u64) {
+        let Some(at) = self.asks.position(ticket) else { return };
+        let Some(ask) = self.asks.asks.get_mut(at) else { return };
+        match ask.stage {
+            // The server takes back by itself what belongs to a request that has ended.
+            Stage::Open(call) if !self.server.is_call_open(call) => drop(self.asks.asks.remove(at)),
+            Stage::Waiting | Stage::Done(_) => drop(self.asks.asks.remove(at)),
+            Stage::Begun | Stage::Open(_) => {
+                ask.is_dropped = true;
+                self.touch();
+            }
+        }
+    }
 }
 
 /// Waits for the answer to a question. Dropped, it takes the question back.
-pub(super) struct Asking<const N: usize, const S: usize> {
-    link: Arc<Link<N, S>>,
+pub(super) struct Asking {
+    voice: Arc<dyn Voice>,
     ticket: u64,
 }
 
-impl<const N: usize, const S: usize> Asking<N, S> {
-    pub(super) fn new(link: Arc<Link<N, S>>, parent: RequestHandle, question: OwnedJson) -> Self {
-        let ticket = {
-            let mut state = link.lock();
-            state.touch();
-            state.asks.begin(parent, question)
-        };
-        Self { link, ticket }
+impl Asking {
+    pub(super) fn new(voice: Arc<dyn Voice>, parent: RequestHandle, question: OwnedJson) -> Self {
+        let ticket = voice.ask(parent, question);
+        Self { voice, ticket }
     }
 }
 
-impl<const N: usize, const S: usize> Future for Asking<N, S> {
+impl Future for Asking {
     type Output = Result<OwnedJson, Failure>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let asks = &mut self.link.lock().asks;
-        let Some(at) = asks.position(self.ticket) else { return Poll::Ready(Err(Failure::GONE)) };
-        match asks.asks.get_mut(at) {
-            Some(Ask { stage: Stage::Done(_), .. }) => match asks.asks.remove(at).stage {
-                Stage::Done(answer) => Poll::Ready(answer),
-                _ => Poll::Ready(Err(Failure::GONE)),
-            },
-            Some(ask) => {
-                ask.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
-            None => Poll::Ready(Err(Failure::GONE)),
-        }
+        self.voice.poll_answer(self.ticket, cx)
     }
 }
 
-impl<const N: usize, const S: usize> Drop for Asking<N, S> {
+impl Drop for Asking {
     fn drop(&mut self) {
-        let state = &mut *self.link.lock();
-        let Some(at) = state.asks.position(self.ticket) else { return };
-        let Some(ask) = state.asks.asks.get_mut(at) else { return };
-        match ask.stage {
-            // The server takes back by itself what belongs to a request that has ended.
-            Stage::Open(call) if !state.server.is_call_open(call) => drop(state.asks.asks.remove(at)),
-            Stage::Waiting | Stage::Done(_) => drop(state.asks.asks.remove(at)),
-            Stage::Begun | Stage::Open(_) => {
-                ask.is_dropped = true;
-                state.touch();
-            }
-        }
+        self.voice.drop_question(self.ticket);
     }
 }

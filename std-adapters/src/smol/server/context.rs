@@ -1,14 +1,13 @@
 //! What a handler is given.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
 
-#[cfg(feature = "http")]
-use mcp_sansio::http::server::Reply as HttpReply;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Arguments, ClientCapability, LogMessage, OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError,
-    Target,
+    Answered, Arguments, ClientCapability, LogMessage, OwnedJson, OwnedRequest, Payload, Progress, Request, RequestHandle,
+    Revision, SendError, Target,
 };
 use serde::Serialize;
 
@@ -16,14 +15,14 @@ use super::answers::Answer;
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::ask::Asking;
 use super::hub::Hub;
-use super::link::Link;
 use super::reply::{Failure, Reply};
 use super::rounds::Rounds;
+use super::voice::{Note, Voice};
 
 /// A request, and what its handler speaks through. Owned: it may go to other threads.
 pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) call: Arc<Call>,
-    pub(super) link: Arc<Link<N, S>>,
+    pub(super) voice: Arc<dyn Voice>,
     pub(super) hub: Hub,
 }
 
@@ -84,8 +83,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// When nobody waits any more, or the message is longer than all room there is: `?` is right for both.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
         let handle = self.call.handle;
-        let now = self.link.now();
-        self.link.send(handle, |server, tx| server.progress(now, handle, progress, tx)).await
+        let now = self.voice.now();
+        sent(poll_fn(|cx| self.voice.poll_note(handle, &Note::Progress(now, progress), cx)).await)
     }
 
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
@@ -94,8 +93,12 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
     pub async fn log<T: Serialize + ?Sized>(&self, message: &LogMessage<'_, T>) -> Result<(), Failure> {
         let handle = self.call.handle;
-        let message = LogMessage { level: message.level, logger: message.logger, data: &mcp_sansio::Json(message.data) };
-        self.link.send(handle, |server, tx| server.log(handle, &message, tx)).await
+        let told = poll_fn(|cx| {
+            let data = mcp_sansio::Json(message.data);
+            let message = LogMessage { level: message.level, logger: message.logger, data: &data as &dyn Payload };
+            self.voice.poll_note(handle, &Note::Log(&message), cx)
+        });
+        sent(told.await)
     }
 
     /// Asks the client, in whichever way its revision has; see the [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its handler.
@@ -137,7 +140,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
             let mut asking = Vec::with_capacity(K);
             for (key, question) in &questions {
                 let question = OwnedJson::new(question, request.revision)?;
-                asking.push((*key, Asking::new(Arc::clone(&self.link), request.handle, question)));
+                asking.push((*key, Asking::new(Arc::clone(&self.voice), request.handle, question)));
             }
             for (key, asking) in asking {
                 answers.push(Answer { key: key.to_owned(), json: asking.await? });
@@ -162,28 +165,19 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// while connections are dear. `false` where that cannot be done: only in a session of 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn let_go(&self) -> bool {
-        let mut state = self.link.lock();
-        let exchange = state.server.exchange(self.call.handle);
-        let Some(outlet) = state.outlets.of_exchange(exchange).filter(|_| self.revision() == Revision::V2025_11_25) else {
-            return false;
-        };
-        let is_begun = outlet.tx.reply().is_some_and(|reply| reply == HttpReply::EVENTS);
-        outlet.is_let_go = is_begun || outlet.tx.prime().unwrap_or(false);
-        let is_let_go = outlet.is_let_go;
-        state.touch();
-        is_let_go
+        self.revision() == Revision::V2025_11_25 && self.voice.let_go(self.call.handle)
     }
 
     /// Who the client is, as the check of an application over HTTP has found out. `None` where nothing checks it.
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
-        self.link.principal.as_deref()
+        self.voice.principal()
     }
 
     /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is for work that it has sent elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        !self.link.lock().server.is_open(self.call.handle)
+        !self.voice.is_open(self.call.handle)
     }
 
     /// What reaches all connections, this one included.
@@ -201,4 +195,9 @@ impl<const N: usize, const S: usize> fmt::Debug for Context<N, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").field("request", &self.request().params.raw()).finish_non_exhaustive()
     }
+}
+
+/// Who is told nothing any more is to stop.
+fn sent(answered: Result<Answered, SendError>) -> Result<(), Failure> {
+    if answered? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
 }

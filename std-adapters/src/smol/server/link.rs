@@ -1,17 +1,15 @@
 //! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
 
-use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
-use mcp_sansio::{Answered, Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
 
 use super::alarm::Alarm;
 use super::app::MIN_BUFFER;
 use super::ask::Asks;
 use super::hub::{Member, News};
 use super::outlet::{Outlet, Outlets};
-use super::reply::Failure;
 
 pub(super) struct Link<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
@@ -30,7 +28,7 @@ pub(super) struct State<const N: usize, const S: usize> {
     news: Vec<News>,
     told: u16,
     /// Handlers that wait for room.
-    waiting: Vec<Waker>,
+    pub(super) waiting: Vec<Waker>,
     alarm: Arc<Alarm>,
 }
 
@@ -61,30 +59,6 @@ impl<const N: usize, const S: usize> Link<N, S> {
 
     pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
         self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
-    }
-
-    /// Sends a frame about a request that goes out whole, as soon as there is room.
-    pub(super) async fn send(
-        &self,
-        request: RequestHandle,
-        mut call: impl FnMut(&mut Server<'static, N, S>, &mut TxBuffer<Vec<u8>>) -> Result<Answered, SendError>,
-    ) -> Result<(), Failure> {
-        let sent = poll_fn(|cx| {
-            let mut state = self.lock();
-            let (server, outlet) = state.at(request);
-            let sent = if outlet.is_blocked() { Err(SendError::Full) } else { call(server, &mut outlet.tx) };
-            match sent {
-                Err(error) if error.is_full() => {
-                    state.waiting.push(cx.waker().clone());
-                    Poll::Pending
-                }
-                sent => {
-                    state.touch();
-                    Poll::Ready(sent)
-                }
-            }
-        });
-        if sent.await? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
     }
 
     /// There may be room again.
@@ -202,6 +176,12 @@ impl<const N: usize, const S: usize> State<N, S> {
                 }
             }
         }
+    }
+
+    /// Whether nothing is open, and nothing waits to go out that belongs to no exchange.
+    #[cfg(feature = "http")]
+    pub(super) fn is_silent(&mut self) -> bool {
+        self.server.in_flight() == 0 && self.server.calls_in_flight() == 0 && self.outlets.own().tx.pending().is_empty()
     }
 
     pub(super) fn has_news(&self) -> bool {

@@ -17,6 +17,7 @@ mod pair;
 mod reply;
 mod rounds;
 mod socket;
+mod voice;
 mod work;
 
 use super::tasks;

@@ -14,6 +14,7 @@ use super::outbox::Outgoing;
 use super::reply::{Failure, Reply};
 use super::rounds::Rounds;
 use super::tasks::Tasks;
+use super::voice::Voice;
 
 /// Handlers that are under way, and answers that wait for room.
 pub(super) struct Work<F> {
@@ -29,11 +30,11 @@ pub(super) struct Work<F> {
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
-    pub(super) fn event<H, const N: usize, const S: usize>(
+    pub(super) fn event<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         event: &ServerEvent<'_>,
         app: &App<H, N, S>,
-        link: &Arc<Link<N, S>>,
+        link: &Arc<Link<M, S>>,
         cx: &mut task::Context<'_>,
     ) where
         H: Fn(Context<N, S>) -> F,
@@ -70,8 +71,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         }
     }
 
-    fn begin<H, const N: usize, const S: usize>(&mut self, request: &Request<'_>, app: &App<H, N, S>, link: &Arc<Link<N, S>>)
-    where
+    fn begin<H, const M: usize, const N: usize, const S: usize>(
+        &mut self,
+        request: &Request<'_>,
+        app: &App<H, N, S>,
+        link: &Arc<Link<M, S>>,
+    ) where
         H: Fn(Context<N, S>) -> F,
     {
         if self.is_closing {
@@ -97,15 +102,16 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                 .push_back(Outgoing::Refused(request.handle, RpcError::invalid_params("requestState is not ours")));
         };
         let call = Arc::new(Call { handle: request.handle, request: OwnedRequest::from(request), target, rounds });
-        let context = Context { call: Arc::clone(&call), link: Arc::clone(link), hub: app.hub().clone() };
+        let voice: Arc<dyn Voice> = Arc::<Link<M, S>>::clone(link);
+        let context = Context { call: Arc::clone(&call), voice, hub: app.hub().clone() };
         self.handlers.insert(call, (app.handler)(context));
     }
 
     /// Polls the handlers that have been woken.
-    pub(super) fn run<H, const N: usize, const S: usize>(
+    pub(super) fn run<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Link<N, S>,
+        link: &Link<M, S>,
         cx: &mut task::Context<'_>,
     ) -> bool {
         let mut moved = false;
@@ -123,10 +129,10 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// What time alone brings about.
-    pub(super) fn handle_timeouts<H, const N: usize, const S: usize>(
+    pub(super) fn handle_timeouts<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Arc<Link<N, S>>,
+        link: &Arc<Link<M, S>>,
         cx: &mut task::Context<'_>,
     ) -> bool
     where
@@ -146,7 +152,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// Sends as much as there is room for.
-    pub(super) fn send<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Link<N, S>) {
+    pub(super) fn send<H, const M: usize, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Link<M, S>) {
         let mut state = link.lock();
         let has_room = state.outlets.unblock();
         self.send_all(app, &mut state, link.now());
@@ -156,7 +162,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         }
     }
 
-    fn send_all<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, state: &mut State<N, S>, now: Instant) {
+    fn send_all<H, const M: usize, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        state: &mut State<M, S>,
+        now: Instant,
+    ) {
         // What has begun is among them somewhere, and the others have no room before it has ended.
         state.send_asks(now);
         state.send_news();
@@ -200,7 +211,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// Whether nothing is in flight.
-    pub(super) fn is_idle<const N: usize, const S: usize>(&self, link: &Link<N, S>) -> bool {
+    pub(super) fn is_idle<const M: usize, const S: usize>(&self, link: &Link<M, S>) -> bool {
         let state = link.lock();
         self.handlers.is_empty() && self.listens.is_empty() && state.asks.is_empty() && !state.has_news()
     }

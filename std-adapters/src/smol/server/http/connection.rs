@@ -124,8 +124,8 @@ where
         };
         let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
         match self.shared.endpoint.route(&head, &messages) {
-            Route::Alone => self.alone(messages, principal, None).await,
-            Route::AloneAs(revision) => self.alone(messages, principal, Some(revision)).await,
+            Route::Alone => self.alone(messages, principal).await,
+            Route::AloneAs(revision) => self.alone_as(revision, messages, principal).await,
             Route::NewSession => self.open_session(&head, &body, principal).await,
             Route::Session(id) => match self.shared.session(id, principal.as_deref()) {
                 Some(session) => self.post(&session, &head, &body).await,
@@ -152,14 +152,25 @@ where
         }
     }
 
-    /// A request that has no session.
-    async fn alone(self, messages: Messages<'_>, principal: Option<Arc<str>>, assumed: Option<Revision>) -> io::Result<()> {
+    /// A request that has no session. It is the only one that its client's server ever sees, unless they come in a batch, as in older revisions.
+    async fn alone(self, messages: Messages<'_>, principal: Option<Arc<str>>) -> io::Result<()> {
+        let peer = self.peer::<1>(principal);
+        self.alone_on(&peer, messages).await
+    }
+
+    async fn alone_as(self, revision: Revision, messages: Messages<'_>, principal: Option<Arc<str>>) -> io::Result<()> {
+        let peer = self.peer::<N>(principal);
+        peer.link.lock().server.assume_legacy(revision);
+        self.alone_on(&peer, messages).await
+    }
+
+    fn peer<const M: usize>(&self, principal: Option<Arc<str>>) -> Peer<F, M, S> {
         let app = &*self.shared.app;
-        let peer = Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal);
-        if let Some(revision) = assumed {
-            peer.link.lock().server.assume_legacy(revision);
-        }
-        direct::serve(app, &self.shared.options, self.wire, &peer, Some(messages), self.sender).await
+        Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal)
+    }
+
+    async fn alone_on<const M: usize>(self, peer: &Peer<F, M, S>, messages: Messages<'_>) -> io::Result<()> {
+        direct::serve(&*self.shared.app, &self.shared.options, self.wire, peer, Some(messages), self.sender).await
     }
 
     async fn open_session(self, head: &RequestHead<'_>, body: &[u8], principal: Option<Arc<str>>) -> io::Result<()> {
@@ -172,6 +183,7 @@ where
             if session.peer.link.lock().server.legacy_revision().is_none() {
                 return;
             }
+            session.peer.join();
             sender.add("mcp-session-id", session.id.as_str().to_owned());
             shared.open(&session);
         };

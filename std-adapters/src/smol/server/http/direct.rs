@@ -20,11 +20,11 @@ use super::wire::Wire;
 /// Serves it until all is said, or until the client has gone away.
 ///
 /// `messages` are those of the request; without any the stream ends only with the connection or the application.
-pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
+pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     options: &Options,
     wire: &mut Wire<T>,
-    peer: &Peer<F, N, S>,
+    peer: &Peer<F, M, S>,
     mut messages: Option<Messages<'_>>,
     sender: &mut Sender,
 ) -> io::Result<()>
@@ -35,13 +35,16 @@ where
 {
     let mut taken = Taken { is_all: messages.is_none(), has_fault: false };
     let is_endless = messages.is_none();
+    let mut is_first = messages.is_some();
     let served = poll_fn(|cx| {
         peer.link.alarm.rise();
         loop {
             if let Some(messages) = &mut messages {
                 peer.take_in(app, 1, messages, &mut taken);
             }
-            let mut moved = peer.round(app);
+            let is_first = std::mem::take(&mut is_first);
+            // Taking messages in is a round, too.
+            let mut moved = !(is_first && taken.is_all) && peer.round(app);
             if wire.out.is_empty() {
                 let has_to_end = peer.work().is_over(is_endless);
                 let mut state = peer.link.lock();
@@ -60,6 +63,10 @@ where
                 if had {
                     peer.link.drained(0);
                 }
+            }
+            if !sender.is_done() {
+                // Before the client hears anything that it could take as told.
+                moved |= peer.join();
             }
             let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
@@ -91,10 +98,10 @@ where
 }
 
 /// Sets the timer to what is due next; whether it is.
-pub(super) fn poll_timer<F, const N: usize, const S: usize>(
+pub(super) fn poll_timer<F, const M: usize, const S: usize>(
     timer: &mut Patience,
     cx: &mut task::Context<'_>,
-    peer: &Peer<F, N, S>,
+    peer: &Peer<F, M, S>,
     also: Instant,
 ) -> bool {
     let now = Instant::now();

@@ -1,35 +1,57 @@
 //! The head of a request, kept while its body is read.
 
+use std::ops::Range;
+
 use mcp_sansio::http::codec::IncomingRequest;
 use mcp_sansio::http::{Fields, RequestHead};
 
 pub(super) struct Head {
-    method: String,
-    target: String,
-    fields: Vec<(String, Vec<u8>)>,
+    /// Method, target, and then the fields, one behind the other.
+    bytes: Vec<u8>,
+    method: Range<usize>,
+    target: Range<usize>,
+    fields: Vec<Field>,
     pub(super) is_http_1_0: bool,
     pub(super) expects_continue: bool,
 }
 
+/// Where a field is.
+struct Field {
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
 impl Head {
     pub(super) fn of(request: &IncomingRequest<'_>) -> Self {
-        Self {
-            method: request.method.to_owned(),
-            target: request.target.to_owned(),
-            fields: request.fields.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
-            is_http_1_0: request.is_http_1_0,
-            expects_continue: request.expects_continue,
-        }
+        let mut bytes = Vec::with_capacity(512);
+        let mut keep = |part: &[u8]| {
+            let start = bytes.len();
+            bytes.extend_from_slice(part);
+            start..bytes.len()
+        };
+        let (method, target) = (keep(request.method.as_bytes()), keep(request.target.as_bytes()));
+        let mut fields = Vec::with_capacity(16);
+        fields.extend(request.fields.iter().map(|(name, value)| Field { name: keep(name.as_bytes()), value: keep(value) }));
+        Self { bytes, method, target, fields, is_http_1_0: request.is_http_1_0, expects_continue: request.expects_continue }
     }
 
     pub(super) fn as_head(&self) -> RequestHead<'_> {
-        RequestHead::new(&self.method, &self.target, self)
+        RequestHead::new(self.text(&self.method), self.text(&self.target), self)
+    }
+
+    fn text(&self, range: &Range<usize>) -> &str {
+        std::str::from_utf8(self.part(range)).unwrap_or_default()
+    }
+
+    fn part(&self, range: &Range<usize>) -> &[u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
     }
 }
 
 impl Fields for Head {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let mut values = self.fields.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name));
-        values.nth(n).map(|(_, value)| value.as_slice())
+        let is_it =
+            |field: &&Field| field.name.len() == name.len() && self.part(&field.name).eq_ignore_ascii_case(name.as_bytes());
+        self.fields.iter().filter(is_it).nth(n).map(|field| self.part(&field.value))
     }
 }

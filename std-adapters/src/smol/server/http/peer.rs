@@ -1,23 +1,24 @@
 //! A client's server and its handlers, whichever connections its messages come on.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Waker};
 
-use mcp_sansio::{Messages, ServerEvent, TxBuffer};
+use mcp_sansio::{Instant, Messages, ServerEvent, TxBuffer};
 
 use super::super::app::App;
 use super::super::context;
-use super::super::hub::Hub;
+use super::super::hub::{Hub, Member};
 use super::super::link::Link;
 use super::super::reply::{Failure, Reply};
 use super::super::work::Work;
 
-pub(super) struct Peer<F, const N: usize, const S: usize> {
-    pub(super) link: Arc<Link<N, S>>,
+/// `M` requests in flight, of whatever number the handlers know.
+pub(super) struct Peer<F, const M: usize, const S: usize> {
+    pub(super) link: Arc<Link<M, S>>,
     work: Mutex<Work<F>>,
     hub: Hub,
-    ticket: u64,
+    ticket: OnceLock<u64>,
 }
 
 /// How taking messages in went.
@@ -29,13 +30,22 @@ pub(super) struct Taken {
     pub(super) has_fault: bool,
 }
 
-impl<F, const N: usize, const S: usize> Peer<F, N, S> {
+impl<F, const M: usize, const S: usize> Peer<F, M, S> {
     /// `tx` is for what belongs to no exchange.
-    pub(super) fn new<H>(app: &App<H, N, S>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+    pub(super) fn new<H, const N: usize>(app: &App<H, N, S>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
         let link = Arc::new(Link::new(app.config, tx, principal));
-        let weak = Arc::downgrade(&link);
-        let hub = app.hub().clone();
-        Self { link, work: Mutex::new(Work::new()), ticket: hub.join_beside(weak), hub }
+        Self { link, work: Mutex::new(Work::new()), ticket: OnceLock::new(), hub: app.hub().clone() }
+    }
+
+    /// From now on it is told of changes, and of the end. Whoever is done at once need not be. `true` the first time: the end may have come before.
+    pub(super) fn join(&self) -> bool {
+        let mut is_new = false;
+        self.ticket.get_or_init(|| {
+            is_new = true;
+            let link: Weak<dyn Member> = Arc::<Link<M, S>>::downgrade(&self.link);
+            self.hub.join_beside(link)
+        });
+        is_new
     }
 
     pub(super) fn work(&self) -> MutexGuard<'_, Work<F>> {
@@ -46,14 +56,21 @@ impl<F, const N: usize, const S: usize> Peer<F, N, S> {
     pub(super) fn close(&self) {
         self.work().drop_all();
         self.link.close();
-        self.hub.leave(self.ticket);
+        if let Some(ticket) = self.ticket.get() {
+            self.hub.leave(*ticket);
+        }
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize> Peer<F, N, S> {
+impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize> Peer<F, M, S> {
     /// Takes messages in, as far as there is room for what the core answers by itself.
-    pub(super) fn take_in<H>(&self, app: &App<H, N, S>, exchange: u32, messages: &mut Messages<'_>, taken: &mut Taken)
-    where
+    pub(super) fn take_in<H, const N: usize>(
+        &self,
+        app: &App<H, N, S>,
+        exchange: u32,
+        messages: &mut Messages<'_>,
+        taken: &mut Taken,
+    ) where
         H: Fn(context::Context<N, S>) -> F,
     {
         if taken.is_all {
@@ -63,6 +80,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
         work.is_closing = self.hub.is_shutting_down();
+        let (was_still, due) = self.is_still(&work);
         loop {
             let event = self.link.lock().next_event_of(exchange, self.link.now(), messages);
             match event {
@@ -79,13 +97,24 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
         }
         work.run(app, &self.link, &mut cx);
         work.send(app, &self.link);
+        let (is_still, next_due) = self.is_still(&work);
         drop(work);
-        // Whoever drives it looks after time limits, and after what belongs to other exchanges.
-        self.link.alarm.touch();
+        let is_sooner = next_due.is_some_and(|next| due.is_none_or(|due| next < due));
+        // Whoever drives it looks after time limits, and after what belongs to other exchanges. Where all was answered at once there is neither.
+        if !(was_still && is_still) || is_sooner {
+            self.link.alarm.touch();
+        }
+    }
+
+    /// Whether nothing is under way, and when something is due nevertheless.
+    fn is_still(&self, work: &Work<F>) -> (bool, Option<Instant>) {
+        let is_idle = work.is_sent() && work.is_idle(&self.link);
+        let mut state = self.link.lock();
+        (is_idle && state.is_silent(), state.server.poll_timeout())
     }
 
     /// Has everything go on that can. `false` when nothing did.
-    pub(super) fn round<H>(&self, app: &App<H, N, S>) -> bool
+    pub(super) fn round<H, const N: usize>(&self, app: &App<H, N, S>) -> bool
     where
         H: Fn(context::Context<N, S>) -> F,
     {
@@ -99,7 +128,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     }
 }
 
-impl<F, const N: usize, const S: usize> Drop for Peer<F, N, S> {
+impl<F, const M: usize, const S: usize> Drop for Peer<F, M, S> {
     fn drop(&mut self) {
         self.close();
     }

@@ -96,9 +96,21 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// Its connection is gone, or has written all of it.
     pub(super) fn leave_exchange(&self, exchange: u32) {
-        let state = self.peer.link.lock();
+        let mut state = self.peer.link.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
+        let is_over = state.server.in_flight_of(exchange) == 0
+            && state
+                .outlets
+                .of_exchange(exchange)
+                .is_none_or(|outlet| outlet.tx.pending().is_empty() && !outlet.tx.is_mid_frame());
+        if is_over && exchange != 0 {
+            state.outlets.close(exchange);
+            streams.lines.remove(&exchange);
+            // Those that were replaying it come to its end.
+            streams.readers.drain(..).for_each(Waker::wake);
+            return;
+        }
         if let Some(line) = streams.lines.get_mut(&exchange) {
             (line.is_detached, line.waker) = (true, None);
         }

@@ -1,0 +1,92 @@
+//! What a handler speaks through: a link of whatever size.
+
+use std::task::{Context, Poll};
+
+use mcp_sansio::{Answered, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError};
+
+use super::link::Link;
+use super::reply::Failure;
+
+/// A [`Link`] without its sizes: a request that stands alone has a small one, whatever a session has room for.
+pub(super) trait Voice: Send + Sync {
+    fn now(&self) -> Instant;
+    fn principal(&self) -> Option<&str>;
+    fn is_open(&self, request: RequestHandle) -> bool;
+    /// Sends a frame about a request that goes out whole, as soon as there is room.
+    fn poll_note(&self, request: RequestHandle, note: &Note<'_>, cx: &mut Context<'_>) -> Poll<Result<Answered, SendError>>;
+    /// Has the connection ask; the question's ticket.
+    fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64;
+    fn poll_answer(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<OwnedJson, Failure>>;
+    /// Takes a question back.
+    fn drop_question(&self, ticket: u64);
+    #[cfg(feature = "http")]
+    fn let_go(&self, request: RequestHandle) -> bool;
+}
+
+/// What is told about a request before its answer.
+pub(super) enum Note<'n> {
+    Progress(Instant, &'n Progress<'n>),
+    Log(&'n LogMessage<'n, dyn Payload + 'n>),
+}
+
+impl<const N: usize, const S: usize> Voice for Link<N, S> {
+    fn now(&self) -> Instant {
+        self.now()
+    }
+
+    fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    fn is_open(&self, request: RequestHandle) -> bool {
+        self.lock().server.is_open(request)
+    }
+
+    fn poll_note(&self, request: RequestHandle, note: &Note<'_>, cx: &mut Context<'_>) -> Poll<Result<Answered, SendError>> {
+        let mut state = self.lock();
+        let (server, outlet) = state.at(request);
+        let sent = match note {
+            _ if outlet.is_blocked() => Err(SendError::Full),
+            Note::Progress(now, progress) => server.progress(*now, request, progress, &mut outlet.tx),
+            Note::Log(message) => server.log(request, message, &mut outlet.tx),
+        };
+        match sent {
+            Err(error) if error.is_full() => {
+                state.waiting.push(cx.waker().clone());
+                Poll::Pending
+            }
+            sent => {
+                state.touch();
+                Poll::Ready(sent)
+            }
+        }
+    }
+
+    fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64 {
+        let mut state = self.lock();
+        state.touch();
+        state.asks.begin(parent, question)
+    }
+
+    fn poll_answer(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<OwnedJson, Failure>> {
+        self.lock().asks.poll(ticket, cx)
+    }
+
+    fn drop_question(&self, ticket: u64) {
+        self.lock().drop_question(ticket);
+    }
+
+    #[cfg(feature = "http")]
+    fn let_go(&self, request: RequestHandle) -> bool {
+        use mcp_sansio::http::server::Reply;
+
+        let mut state = self.lock();
+        let exchange = state.server.exchange(request);
+        let Some(outlet) = state.outlets.of_exchange(exchange) else { return false };
+        let is_begun = outlet.tx.reply().is_some_and(|reply| reply == Reply::EVENTS);
+        outlet.is_let_go = is_begun || outlet.tx.prime().unwrap_or(false);
+        let is_let_go = outlet.is_let_go;
+        state.touch();
+        is_let_go
+    }
+}
