@@ -26,7 +26,7 @@ fn everything_is_listed_in_both_eras() {
         let (out, err, code) = inspect(&[era], "");
         assert_eq!(code, 0, "{err}");
         for expected in
-            [revision, "tools: 31", "test_simple_text", "resources: 3", "test://template/{id}/data", "prompts: 5", "arg1*, arg2*"]
+            [revision, "tools: 32", "test_simple_text", "resources: 3", "test://template/{id}/data", "prompts: 5", "arg1*, arg2*"]
         {
             assert!(out.contains(expected), "{expected}: {out}");
         }
@@ -127,7 +127,7 @@ fn a_server_behind_a_url_is_looked_at_in_both_eras_and_by_its_oldest_transport()
         (&[&sse], "2025-11-25"),
     ] {
         let (out, err, code) = finish(Command::new(INSPECT).args(words), "");
-        assert!(code == 0 && out.contains(revision) && out.contains("tools: 31"), "{words:?}: {out}{err}");
+        assert!(code == 0 && out.contains(revision) && out.contains("tools: 32"), "{words:?}: {out}{err}");
         let (out, err, code) = finish(Command::new(INSPECT).args(words).args(["call", "test_elicitation", "message=Who?"]), "");
         assert!(code == 0 && err.contains("Who?") && out == "cancelled\n", "{words:?}: {out}{err}");
     }
