@@ -64,8 +64,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     }
 }
 
-impl Tx<'_> {
-    /// Begins the stream of a [primed](TxBuffer::primed) exchange before there is anything to say: with the empty event, so that the connection can be let go and the client
+impl<S: Storage> TxBuffer<S> {
+    /// Begins the stream of a [primed](Self::primed) exchange before there is anything to say: with the empty event, so that the connection can be let go and the client
     /// comes back for what follows. `false` for other exchanges, and where something has been said.
     ///
     /// # Errors
@@ -74,8 +74,9 @@ impl Tx<'_> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
         let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
         let head = EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
-        self.whole_frame_around(Around::Body, &mut |writer| head.write_prime(writer))?;
-        self.set_framing(Framing::Exchange(Exchange { mode: Mode::Events, next: exchange.next + 1, prime: None, ..exchange }));
+        let tx: &mut Tx<'_> = self;
+        tx.whole_frame_around(Around::Body, &mut |writer| head.write_prime(writer))?;
+        tx.set_framing(Framing::Exchange(Exchange { mode: Mode::Events, next: exchange.next + 1, prime: None, ..exchange }));
         Ok(true)
     }
 }

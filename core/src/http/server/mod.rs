@@ -38,7 +38,7 @@
 //!     }
 //! }
 //! let reply = tx.reply().unwrap_or(Reply::ACCEPTED);                 // status and fields; the body is in `tx`
-//! assert_eq!((reply.status, reply.fields().next()), (200, Some(("Content-Type", "application/json"))));
+//! assert_eq!((reply.status, reply.fields().next()), (200, Some(("content-type", "application/json"))));
 //! assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":"));
 //! # Ok(())
 //! # }

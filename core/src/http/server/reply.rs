@@ -32,14 +32,14 @@ impl Reply {
     /// What has been taken in and needs no answer: notifications and responses.
     pub const ACCEPTED: Self = Self::empty(202);
 
-    /// The fields that belong to it. Those that say how long the body is are for whoever writes it.
+    /// The fields that belong to it, their names in lower case. Those that say how long the body is are for whoever writes it.
     pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let fields: &[_] = match self.body {
             Body::Empty => &[],
-            Body::Json => &[("Content-Type", "application/json")],
+            Body::Json => &[("content-type", "application/json")],
             // Nothing on the way may keep events back, or keep them at all.
             Body::Events => {
-                &[("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"), ("X-Accel-Buffering", "no")]
+                &[("content-type", "text/event-stream"), ("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
             }
         };
         fields.iter().copied()

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+#[cfg(feature = "http")]
+use mcp_sansio::http::server::Reply as HttpReply;
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
     Arguments, ClientCapability, LogMessage, OwnedJson, OwnedRequest, Progress, Request, RequestHandle, Revision, SendError,
     Target,
 };
-#[cfg(feature = "http")]
-use mcp_sansio::{Tx, http::server::Reply as HttpReply};
 use serde::Serialize;
 
 use super::answers::Answer;
@@ -167,14 +167,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
             return false;
         };
         let is_begun = outlet.tx.reply().is_some_and(|reply| reply == HttpReply::EVENTS);
-        outlet.is_let_go = is_begun || (&mut outlet.tx as &mut Tx<'_>).prime().unwrap_or(false);
+        outlet.is_let_go = is_begun || outlet.tx.prime().unwrap_or(false);
         let is_let_go = outlet.is_let_go;
         state.touch();
         is_let_go
     }
 
-    /// Who the client is, as [`Options::authorize`](crate::smol::http::Options::authorize) has found out. `None` where nothing checks it.
-    #[cfg(feature = "http")]
+    /// Who the client is, as the check of an application over HTTP has found out. `None` where nothing checks it.
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.link.principal.as_deref()

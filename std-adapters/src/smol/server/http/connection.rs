@@ -1,97 +1,31 @@
 //! One connection: one request after the other.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::sync::Arc;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::Fault;
-use mcp_sansio::http::server::{Endpoint, Refused, Route, SessionId, Verb};
+use mcp_sansio::http::server::{Refused, Route, Verb};
 use mcp_sansio::http::sse::Piece;
 use mcp_sansio::http::{Only, RequestHead};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
 use super::super::context::Context;
-use super::super::hub::{Member, News};
+use super::super::hub::Member;
 use super::super::reply::{Failure, Reply};
 use super::auth::Denied;
 use super::head::Head;
-use super::old::{Old, OldStreams, endpoint};
-use super::options::Options;
+use super::old::{Old, endpoint};
 use super::peer::{Peer, Taken};
 use super::sender::Sender;
 use super::session::Session;
+use super::shared::{Bell, Shared, new_id};
 use super::wire::{Next, Wire};
 use super::{direct, post, stream};
-
-/// What all connections have in common.
-pub(super) struct Shared<A, F, const N: usize, const S: usize> {
-    pub(super) app: A,
-    pub(super) options: Options,
-    endpoint: Endpoint<'static>,
-    sessions: Mutex<Sessions<F, N, S>>,
-    old: OldStreams<F, N, S>,
-}
-
-struct Sessions<F, const N: usize, const S: usize> {
-    by_id: HashMap<String, Arc<Session<F, N, S>>>,
-    /// Those that nobody drives yet.
-    fresh: Vec<Arc<Session<F, N, S>>>,
-}
-
-/// Wakes a connection that waits for a request when all have to end.
-#[derive(Default)]
-pub(super) struct Bell(Mutex<Option<Waker>>);
-
-impl Member for Bell {
-    fn tell(&self, _: News) {}
-
-    fn wake(&self) {
-        if let Some(waker) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            waker.wake();
-        }
-    }
-}
-
-impl<A, F, H, const N: usize, const S: usize> Shared<A, F, N, S>
-where
-    A: Deref<Target = App<H, N, S>>,
-{
-    pub(super) fn new(app: A, options: Options) -> Self {
-        let endpoint = Endpoint::new(app.config.revisions).access(options.access);
-        let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
-        let sessions = Mutex::new(Sessions { by_id: HashMap::new(), fresh: Vec::new() });
-        Self { app, options, endpoint, sessions, old: OldStreams::new() }
-    }
-
-    /// Sessions that have been opened and are to be driven.
-    pub(super) fn fresh(&self) -> Vec<Arc<Session<F, N, S>>> {
-        std::mem::take(&mut self.sessions().fresh)
-    }
-
-    /// Forgets a session that has ended.
-    pub(super) fn forget(&self, id: SessionId) {
-        let session = self.sessions().by_id.remove(id.as_str());
-        // Apart from the lock: handlers are dropped.
-        drop(session);
-    }
-
-    /// The session of this id, for whom it belongs to.
-    fn session(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
-        let sessions = self.sessions();
-        let session = sessions.by_id.get(id).filter(|session| session.principal.as_deref() == principal)?;
-        Some(Arc::clone(session))
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, Sessions<F, N, S>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(shared: &Shared<A, F, N, S>, socket: T) -> io::Result<()>
@@ -110,7 +44,7 @@ where
     let mut wire = Wire::new(socket, shared.app.max_line);
     loop {
         let stop = |cx: &mut std::task::Context<'_>| {
-            *bell.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
+            bell.set(cx.waker());
             hub.is_shutting_down()
         };
         let head = match wire.head(shared.options.read_timeout, stop).await? {
@@ -230,7 +164,7 @@ where
 
     async fn open_session(self, head: &RequestHead<'_>, body: &[u8], principal: Option<Arc<str>>) -> io::Result<()> {
         let shared = self.shared;
-        if shared.sessions().by_id.len() >= shared.options.max_sessions {
+        if !shared.has_room() {
             return self.refuse(&Refused::too_many());
         }
         let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
@@ -239,9 +173,7 @@ where
                 return;
             }
             sender.add("mcp-session-id", session.id.as_str().to_owned());
-            let mut sessions = shared.sessions();
-            sessions.by_id.insert(session.id.as_str().to_owned(), Arc::clone(&session));
-            sessions.fresh.push(Arc::clone(&session));
+            shared.open(&session);
         };
         post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, self.sender, opened).await
     }
@@ -352,10 +284,4 @@ fn fault_of(fault: Fault) -> Refused<'static> {
         413 => Refused::too_large(),
         status => Refused::new(status, ErrorCode::InvalidRequest, fault.reason()),
     }
-}
-
-fn new_id() -> io::Result<SessionId> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(format!("there is no randomness to be had: {error}")))?;
-    Ok(SessionId::from_random(random))
 }

@@ -11,6 +11,7 @@ mod post;
 mod sender;
 mod serve;
 mod session;
+mod shared;
 mod stream;
 mod wire;
 

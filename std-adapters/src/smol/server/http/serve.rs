@@ -10,8 +10,9 @@ use super::super::context::Context;
 use super::super::listener::{Listener, accept_stream};
 use super::super::reply::{Failure, Reply};
 use super::super::tasks::Tasks;
-use super::connection::{self, Shared};
+use super::connection;
 use super::options::Options;
+use super::shared::Shared;
 
 /// Serves an application over HTTP to everybody who connects, in this one future. It ends when the application [shuts down](super::super::Hub::shut_down), after the last
 /// connection has.
