@@ -19,7 +19,6 @@ const READ: usize = 1024;
 size::figure!("buffer rx", READ);
 size::figure!("buffer head", BYTES);
 size::figure!("buffer body", BYTES);
-size::figure!("buffer tx", BYTES);
 size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
 
 const REVISIONS: Revisions = Revisions::MODERN;
@@ -68,6 +67,7 @@ fn main() -> ! {
 }
 
 fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
+    // On the stack, since it lives no longer than its exchange.
     let mut tx = TxBuffer::for_exchange([0; BYTES], 0);
     let mut sender = Sender { port, has_begun: false };
     let (method, target) = head.line();
