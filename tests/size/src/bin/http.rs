@@ -53,7 +53,6 @@ fn main() -> ! {
                 answer(HEAD, BODY, &mut port);
                 READER.next_request();
             }
-            Ok(Some(_)) => {}
             Ok(None) => {
                 let read = port.read(READER.spare());
                 READER.commit(read);
