@@ -75,6 +75,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         self.window.spare()
     }
 
+    /// Has storage that can grow be at least so large, as far as its limit allows: a long body takes fewer reads then.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.window.reserve(bytes);
+    }
+
     /// Takes over the first `n` bytes of [`spare`](Self::spare), which the transport has filled.
     pub fn commit(&mut self, n: usize) {
         self.window.commit(n);

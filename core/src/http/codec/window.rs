@@ -35,6 +35,13 @@ impl<S: Storage + ?Sized> Window<S> {
         self.storage.bytes_mut().get_mut(end..).unwrap_or_default()
     }
 
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.limit);
+        if bytes > self.storage.bytes().len() {
+            storage::grow(&mut self.storage, bytes, self.limit);
+        }
+    }
+
     fn move_to_front(&mut self) {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, 0);

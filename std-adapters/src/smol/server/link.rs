@@ -16,6 +16,7 @@ pub(super) struct Link<const N: usize, const S: usize> {
     /// Wakes whoever drives it.
     pub(super) alarm: Arc<Alarm>,
     /// Who the client is, where somebody checks that.
+    #[cfg_attr(not(feature = "http"), expect(dead_code))] // nobody checks it on a stream
     pub(super) principal: Option<Arc<str>>,
     clock: std::time::Instant,
 }

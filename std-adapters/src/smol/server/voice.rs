@@ -10,6 +10,7 @@ use super::reply::Failure;
 /// A [`Link`] without its sizes: a request that stands alone has a small one, whatever a session has room for.
 pub(super) trait Voice: Send + Sync {
     fn now(&self) -> Instant;
+    #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str>;
     fn is_open(&self, request: RequestHandle) -> bool;
     /// Sends a frame about a request that goes out whole, as soon as there is room.
@@ -34,6 +35,7 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         self.now()
     }
 
+    #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str> {
         self.principal.as_deref()
     }

@@ -13,6 +13,8 @@ pub(super) struct Head {
     fields: Vec<Field>,
     pub(super) is_http_1_0: bool,
     pub(super) expects_continue: bool,
+    /// How long the body is, where that is known.
+    pub(super) content_length: Option<usize>,
 }
 
 /// Where a field is.
@@ -32,7 +34,15 @@ impl Head {
         let (method, target) = (keep(request.method.as_bytes()), keep(request.target.as_bytes()));
         let mut fields = Vec::with_capacity(16);
         fields.extend(request.fields.iter().map(|(name, value)| Field { name: keep(name.as_bytes()), value: keep(value) }));
-        Self { bytes, method, target, fields, is_http_1_0: request.is_http_1_0, expects_continue: request.expects_continue }
+        Self {
+            bytes,
+            method,
+            target,
+            fields,
+            is_http_1_0: request.is_http_1_0,
+            expects_continue: request.expects_continue,
+            content_length: request.content_length.map(|length| usize::try_from(length).unwrap_or(usize::MAX)),
+        }
     }
 
     pub(super) fn as_head(&self) -> RequestHead<'_> {

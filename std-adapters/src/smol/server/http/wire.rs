@@ -85,6 +85,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
     /// The body that belongs to a head.
     pub(super) async fn body(&mut self, head: &Head, timeout: Duration) -> io::Result<Next<Vec<u8>>> {
         let mut body = Vec::new();
+        // As far as it is known, and not so much that a connection which is idle later keeps more than others need.
+        self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
         let due = Instant::now() + timeout;
         if head.expects_continue {
             self.out.extend_from_slice(CONTINUE);
@@ -216,5 +218,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
 /// The longest head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
+/// The most that is read of a body at once, in bytes, unless a head was longer.
+const LONG_READ: usize = 16 << 10;
 /// How long what is sent after the end is still read.
 const LINGER: Duration = Duration::from_millis(500);

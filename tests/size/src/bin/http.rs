@@ -1,0 +1,230 @@
+//! `one_tool` over HTTP: the codec and the rules of Streamable HTTP, for clients of 2026-07-28. The serial port stands in for a socket.
+#![no_std]
+#![no_main]
+
+use core::num::NonZeroU32;
+
+use mcp_sansio::http::codec::{BodyLength, CONTINUE, Chunk, Fault, HeadWriter, IncomingRequest, LAST_CHUNK, Part, RequestReader};
+use mcp_sansio::http::server::{Access, Endpoint, Refused, Reply, Route};
+use mcp_sansio::http::{Fields, RequestHead};
+use mcp_sansio::types::{Implementation, TextResult, Tool};
+use mcp_sansio::{
+    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerCapability, ServerConfig, ServerEvent,
+    Target, Tx, TxBuffer,
+};
+use size::{board, uart::Uart};
+
+const BYTES: usize = 512;
+const READ: usize = 1024;
+size::figure!("buffer rx", READ);
+size::figure!("buffer head", BYTES);
+size::figure!("buffer body", BYTES);
+size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
+
+const REVISIONS: Revisions = Revisions::MODERN;
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS).revisions(REVISIONS);
+static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+    "lamp",
+    RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
+)
+.description("Switches the lamp")]);
+const ENDPOINT: Endpoint<'static> = Endpoint::new(REVISIONS).access(Access::ANY_HOST);
+
+#[size::entry]
+fn main() -> ! {
+    static mut READER: RequestReader<[u8; READ]> = RequestReader::new([0; READ]);
+    static mut HEAD: Kept = Kept::EMPTY;
+    static mut BODY: Kept = Kept::EMPTY;
+
+    board::open();
+    let mut port = Uart::open();
+    loop {
+        match READER.next_part() {
+            Ok(Some(Part::Head(head))) => {
+                BODY.len = 0;
+                HEAD.keep(&head);
+                if head.expects_continue {
+                    port.write(CONTINUE);
+                }
+            }
+            Ok(Some(Part::Body(piece))) => BODY.push(piece),
+            Ok(Some(Part::End)) => {
+                answer(HEAD, BODY, &mut port);
+                READER.next_request();
+            }
+            Ok(None) => {
+                let read = port.read(READER.spare());
+                READER.commit(read);
+            }
+            Err(fault) => {
+                refuse(fault, &mut port);
+                *READER = RequestReader::new([0; READ]);
+            }
+        }
+    }
+}
+
+fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
+    // On the stack, since it lives no longer than its exchange.
+    let mut tx = TxBuffer::for_exchange([0; BYTES], 0);
+    let mut sender = Sender { port, has_begun: false };
+    let (method, target) = head.line();
+    let head_of = RequestHead::new(method, target, head);
+    let mut messages = Messages::over_http(Frame::Complete(body.bytes()), &head_of, NonZeroU32::MIN);
+    let admitted = ENDPOINT.admit(&head_of).map(|_| ());
+    let route = match admitted {
+        _ if target != "/mcp" => Route::Refused(Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here")),
+        _ if head.is_cut || body.is_cut => Route::Refused(Refused::too_large()),
+        Err(refused) => Route::Refused(refused),
+        Ok(()) => ENDPOINT.route(&head_of, &messages),
+    };
+    match route {
+        Route::Alone => serve(&mut messages, &mut tx, &mut sender),
+        Route::Refused(refused) => drop(refused.write(&mut tx)),
+        // Sessions and what belongs to them are of older revisions.
+        _ => {}
+    }
+    sender.end(&mut tx);
+}
+
+fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &mut Sender<'_>) {
+    let mut server: Server<'_, 1, 1> = Server::with_capacity(&CONFIG);
+    while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx)) {
+        let ServerEvent::Request(request) = event else { continue };
+        let Ok(Some(Target::Tool(_))) = sender.send(tx, |tx| CATALOG.answer(&mut server, &request, tx)) else { continue };
+        let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
+            Some(on) => {
+                board::set_lamp(on);
+                TextResult::new(if on { "The lamp is on" } else { "The lamp is off" })
+            }
+            None => TextResult::error("on must be true or false"),
+        };
+        let _ = sender.send(tx, |tx| server.respond(request.handle, &result, tx));
+    }
+}
+
+/// What is no HTTP.
+fn refuse(fault: Fault, port: &mut Uart) {
+    let mut out = [0; 128];
+    let len = HeadWriter::response(&mut out, fault.status()).field("connection", "close").finish(BodyLength::Known(0));
+    port.write(out.get(..len.unwrap_or(0)).unwrap_or_default());
+}
+
+/// The response, which comes in chunks where it is longer than the buffer.
+struct Sender<'p> {
+    port: &'p mut Uart,
+    has_begun: bool,
+}
+
+impl Sender<'_> {
+    fn send<R>(
+        &mut self,
+        tx: &mut TxBuffer<[u8; BYTES]>,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        loop {
+            match call(tx) {
+                Err(error) if error.is_full() => self.chunk(tx),
+                result => return result,
+            }
+        }
+    }
+
+    fn chunk(&mut self, tx: &mut TxBuffer<[u8; BYTES]>) {
+        if !self.has_begun {
+            self.head(tx.reply().unwrap_or(Reply::ACCEPTED), BodyLength::Chunked);
+        }
+        self.has_begun = true;
+        self.port.write(Chunk::new(tx.pending().len()).as_bytes());
+        self.port.write(tx.pending());
+        self.port.write(Chunk::END);
+        tx.advance(usize::MAX);
+    }
+
+    fn end(&mut self, tx: &mut TxBuffer<[u8; BYTES]>) {
+        if self.has_begun {
+            if !tx.pending().is_empty() {
+                self.chunk(tx);
+            }
+            return self.port.write(LAST_CHUNK);
+        }
+        self.head(tx.reply().unwrap_or(Reply::ACCEPTED), BodyLength::Known(tx.pending().len() as u64));
+        self.port.write(tx.pending());
+    }
+
+    fn head(&mut self, reply: Reply, length: BodyLength) {
+        let mut out = [0; 256];
+        let mut writer = HeadWriter::response(&mut out, reply.status);
+        for (name, value) in reply.fields() {
+            writer = writer.field(name, value);
+        }
+        let len = writer.finish(length).unwrap_or(0);
+        self.port.write(out.get(..len).unwrap_or_default());
+    }
+}
+
+/// A body, or a head: method, target, names and values, each with a line's end behind it.
+struct Kept {
+    bytes: [u8; BYTES],
+    len: usize,
+    is_cut: bool,
+}
+
+impl Kept {
+    const EMPTY: Self = Self { bytes: [0; BYTES], len: 0, is_cut: false };
+
+    fn keep(&mut self, head: &IncomingRequest<'_>) {
+        (self.len, self.is_cut) = (0, false);
+        self.line_of(head.method.as_bytes());
+        self.line_of(head.target.as_bytes());
+        for (name, value) in head.fields.iter() {
+            self.line_of(name.as_bytes());
+            self.line_of(value);
+        }
+    }
+
+    fn line_of(&mut self, part: &[u8]) {
+        self.push(part);
+        self.push(b"\n");
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match self.bytes.get_mut(self.len..).and_then(|rest| rest.get_mut(..bytes.len())) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                self.len += bytes.len();
+            }
+            None => self.is_cut = true,
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.bytes().split(|byte| *byte == b'\n')
+    }
+
+    fn line(&self) -> (&str, &str) {
+        let mut lines = self.lines().map(|line| core::str::from_utf8(line).unwrap_or_default());
+        (lines.next().unwrap_or_default(), lines.next().unwrap_or_default())
+    }
+}
+
+impl Fields for Kept {
+    fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
+        let mut lines = self.lines().skip(2);
+        let mut left = n;
+        loop {
+            let (other, value) = (lines.next()?, lines.next()?);
+            if other.eq_ignore_ascii_case(name.as_bytes()) {
+                left = match left.checked_sub(1) {
+                    None => return Some(value),
+                    Some(left) => left,
+                };
+            }
+        }
+    }
+}
