@@ -53,12 +53,12 @@ def loose_arguments(board: Board) -> None:
 def blocked(board: Board) -> None:
     """mcp-c-sdk, Zephyr, mcpd: nothing is answered while a tool runs, and one cancellation flag is all tools'"""
     for id in "a", "b":
-        board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 5, "period": 200}}, id))
+        board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 15, "period": 200}}, id))
     began = time.monotonic()
     board.data("read_pin", {"number": 1})
     board.send(legacy("notifications/cancelled", {"requestId": "a"}))
     board.data("read_pin", {"number": 1})
-    holds(time.monotonic() - began < 0.9, "the tools were waited for")
+    holds(time.monotonic() - began < 2.5, "the tools were waited for")
     same(board.message()["id"], "b", "the one that was not cancelled")
     holds(board.is_silent(1.2), "a cancelled call is answered")
 
@@ -152,7 +152,7 @@ def probes(board: Board) -> None:
     for method in "server/discover", "no/such/method", "tasks/list", "sampling/createMessage":
         began = time.monotonic()
         board.ask(method)
-        holds(time.monotonic() - began < 1, f"{method} took {time.monotonic() - began} s")
+        holds(time.monotonic() - began < 3, f"{method} took {time.monotonic() - began} s")
     same(board.ask("no/such/method")["error"]["code"], -32601)
 
 
@@ -167,7 +167,7 @@ def strange_first_message(board: Board) -> None:
     """mcp-c-sdk: after a strange first message everything fails"""
     for text in "{}", "[]", "null", "1", '{"jsonrpc":"2.0"}', '{"jsonrpc":"2.0","id":1,"result":{},"error":{}}', '{"id":1,"method":"ping"}':
         board.send(text + "\n")
-    while board.held or not board.is_silent(0.3):
+    for _ in range(6):  # what looks like a response is not answered
         same(board.message().get("error", {}).get("code"), -32600)
     board.open()
     board.data("read_pin", {"number": 1}, legacy)

@@ -169,6 +169,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     }
 
     /// Who the client is, as the check of an application over HTTP has found out. `None` where nothing checks it.
+    #[cfg(feature = "http")]
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.voice.principal()
