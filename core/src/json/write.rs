@@ -237,17 +237,20 @@ impl<'b> Writer<'b> {
     fn raw_lines(&mut self, json: &str) -> Result<(), WriteError> {
         let start = self.position();
         let result = self.put(json.as_bytes());
-        // A string has no line breaks, and a value that came in a line has none either. The fold is vector code; the loop is rare.
-        if json.as_bytes().first() == Some(&b'"')
-            || !json.as_bytes().iter().fold(false, |hit, b| hit | (*b == b'\n') | (*b == b'\r'))
-        {
+        // A string has no line breaks.
+        if json.as_bytes().first() == Some(&b'"') {
             return result;
         }
+        // Only what is in the buffer is looked at: nothing while the length is counted, a piece where a frame leaves in pieces.
         let from = start.saturating_sub(self.from);
         let to = self.position().saturating_sub(self.from).min(self.out.len());
-        for byte in self.out.get_mut(from..to).unwrap_or_default() {
-            if matches!(*byte, b'\n' | b'\r') {
-                *byte = b' ';
+        let written = self.out.get_mut(from..to).unwrap_or_default();
+        // A value that came in a line has none either, so the loop is rare.
+        if has_line_break(written) {
+            for byte in written {
+                if matches!(*byte, b'\n' | b'\r') {
+                    *byte = b' ';
+                }
             }
         }
         result
@@ -340,4 +343,15 @@ fn copy_halves<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
         *to = *last;
     }
     true
+}
+
+/// Folds over blocks of a fixed size are vector code; a search that may stop anywhere is not.
+fn has_line_break(bytes: &[u8]) -> bool {
+    let is_line_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
+    if cfg!(not(target_pointer_width = "64")) {
+        return bytes.iter().any(is_line_break);
+    }
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let hits = |block: &[u8; 64]| block.iter().fold(0, |hit, byte| hit | u8::from(*byte == b'\n') | u8::from(*byte == b'\r'));
+    blocks.iter().any(|block| hits(block) != 0) || rest.iter().any(is_line_break)
 }

@@ -84,7 +84,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// The body that belongs to a head.
     pub(super) async fn body(&mut self, head: &Head, timeout: Duration) -> io::Result<Next<Vec<u8>>> {
-        let mut body = Vec::new();
+        // In one piece, as long as that is short: a length is only what a client claims.
+        let mut body = Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
         // As far as it is known, and not so much that a connection which is idle later keeps more than others need.
         self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
         let due = Instant::now() + timeout;
@@ -218,6 +219,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
 /// The longest head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
+/// The longest body that room is made for before it is there, in bytes.
+const SHORT_BODY: usize = 128 << 10;
 /// The most that is read of a body at once, in bytes, unless a head was longer.
 const LONG_READ: usize = 16 << 10;
 /// How long what is sent after the end is still read.
