@@ -5,14 +5,13 @@ mod scenario;
 mod tour;
 
 use std::ffi::OsString;
-use std::net::TcpStream;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig, Era};
 use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, PolledStreams, Process};
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process};
 
 use answers::Answers;
 
@@ -75,11 +74,7 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
             command.args(words);
             connector.connect(Process::new(command))
         }
-        Server::Tcp(address) => {
-            let output = TcpStream::connect(address)?;
-            output.set_nodelay(true)?;
-            connector.connect(PolledStreams::new(address.as_str(), output.try_clone()?, output)?)
-        }
+        Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address)?),
         Server::Url(url) => {
             let http = Http::new(url).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
             connector.connect(HttpServer::new(http.on_notice(|notice| eprintln!("everything-client: {notice}"))))

@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         ["--unix", path] => everything_server::serve_unix(path.as_ref(), |path| {
             eprintln!("everything-server: listening on {}", path.display());
         }),
+        #[cfg(not(unix))]
+        ["--unix", _] => return misused("--unix is only offered on Unix: use --tcp"),
         ["--help" | "-h"] => {
             // Whoever reads only the beginning (`| head`) has what they want.
             let _ = writeln!(std::io::stdout(), "{HELP}");

@@ -1,14 +1,13 @@
 //! The connection.
 
 use std::io;
-use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig};
 use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, PolledStreams, Process, Stderr, Way};
+use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process, Stderr, Way};
 
 use super::options::{Era, Options, Server};
 use super::table::plain;
@@ -52,21 +51,19 @@ pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Re
             let http = http.on_notice(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
             connector.connect(HttpServer::new(http))
         }
-        Server::Tcp(address) => {
-            let streams = TcpStream::connect(address).and_then(|output| {
-                output.set_nodelay(true)?;
-                PolledStreams::new(address.as_str(), output.try_clone()?, output)
-            });
-            connector.connect(streams.map_err(|error| start(address, error))?)
-        }
+        Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),
         #[cfg(unix)]
         Server::Unix(path) => {
+            use mcp_sansio_adapters::stdio::client::PolledStreams;
             let name = path.to_string_lossy();
             let streams = std::os::unix::net::UnixStream::connect(path)
                 .and_then(|output| PolledStreams::new(name.as_ref(), output.try_clone()?, output));
             connector.connect(streams.map_err(|error| start(&name, error))?)
         }
         #[cfg(not(unix))]
-        Server::Unix(path) => Err(start(&path.to_string_lossy(), io::ErrorKind::Unsupported.into())),
+        Server::Unix(path) => {
+            let missing = io::Error::new(io::ErrorKind::Unsupported, "--unix is only offered on Unix: use --tcp");
+            Err(start(&path.to_string_lossy(), missing))
+        }
     }
 }

@@ -128,7 +128,9 @@ impl Socket {
 
     /// Something is plugged in; its end of the line is returned.
     pub(crate) fn plug(&self) -> OwnedFd {
-        let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let line = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        // macOS has no flag for this at opening.
+        rustix::io::fcntl_setfd(&line, rustix::io::FdFlags::CLOEXEC).unwrap();
         grantpt(&line).unwrap();
         unlockpt(&line).unwrap();
         let name = ptsname(&line, Vec::new()).unwrap();

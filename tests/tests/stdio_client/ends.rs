@@ -5,6 +5,7 @@ use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio_adapters::stdio::client::Ending;
 
 /// With little patience.
+#[cfg(unix)]
 fn stubborn(command: Command) -> Process {
     Process::new(command).patience(Duration::from_millis(200), Duration::from_millis(200))
 }
