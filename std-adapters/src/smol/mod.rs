@@ -78,6 +78,6 @@ mod server;
 mod tasks;
 
 pub use server::{
-    Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_CONNECTIONS, MAX_LINE, MAX_PENDING, Pair,
-    Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
+    Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_ANSWERS, MAX_CONNECTIONS, MAX_LINE,
+    MAX_PENDING, Pair, Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
 };

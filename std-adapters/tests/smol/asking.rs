@@ -10,7 +10,7 @@ use mcp_sansio::types::{
     SamplingMessage, StringSchema, TextResult,
 };
 use mcp_sansio::{RawJson, Request};
-use mcp_sansio_adapters::smol::{Answer, App, Context, End, Failure, Reply, Seal};
+use mcp_sansio_adapters::smol::{Answer, App, Context, End, Failure, MAX_ANSWERS, Reply, Seal};
 use serde_json::{Value, json};
 
 use crate::client::{WIDE, cancel, legacy, modern, talk};
@@ -110,6 +110,32 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
         let answers = json!({"one": {"action": "accept", "content": {"name": "A"}}});
         let second = client.ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers}))).await;
         assert_eq!(second["result"]["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["two"]);
+    });
+}
+
+/// A request whose handler asks costs no more than a constant times its length: up to the limit a comparison with each answer is one, beyond it there is none.
+#[test]
+fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
+    let answers = |from: usize, to: usize| -> serde_json::Map<String, Value> {
+        (from..to).map(|key| (format!("k{key}"), json!({}))).collect()
+    };
+    let app = App::new(&CONFIG, interview).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        for members in [MAX_ANSWERS + 1, 4_000, 16_000] {
+            let request = modern(1, "tools/call", json!({"name": "ask", "inputResponses": answers(0, members)}));
+            let refused = client.ask(&request).await;
+            assert_eq!(refused["error"]["code"], -32602, "{members}: {refused}");
+        }
+        // As many as there may be are kept for the next round, each once.
+        let mut text = modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers(0, MAX_ANSWERS - 1)})).to_string();
+        text = text.replace(r#""k0":{}"#, r#""k0":{},"\u006b0":{}"#);
+        let asked = client.ask_text(&text).await;
+        let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        assert_eq!(serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(), MAX_ANSWERS - 1);
+        assert_eq!(state.matches("k0\"").count() + state.matches("\\u006b0\"").count(), 1, "{state}");
+        // What comes back counts with what is new.
+        let params = json!({"name": "ask", "requestState": state, "inputResponses": answers(1_000, 1_002)});
+        assert_eq!(client.ask(&modern(3, "tools/call", params)).await["error"]["code"], -32602);
     });
 }
 

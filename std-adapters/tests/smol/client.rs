@@ -57,6 +57,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
         self.next().await
     }
 
+    /// The same for a message whose text matters.
+    pub(crate) async fn ask_text(&mut self, message: &str) -> Value {
+        self.stream.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        self.next().await
+    }
+
     /// `initialize` at 2025-11-25, as a client that can be asked everything.
     pub(crate) async fn initialize(&mut self) {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});

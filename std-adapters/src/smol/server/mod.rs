@@ -30,5 +30,5 @@ pub use hub::Hub;
 pub use listener::{Listener, accept, serve};
 pub use pair::Pair;
 pub use reply::{Failure, Reply};
-pub use rounds::Seal;
+pub use rounds::{MAX_ANSWERS, Seal};
 pub use socket::Socket;

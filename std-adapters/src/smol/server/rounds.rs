@@ -1,5 +1,6 @@
 //! What a modern client carries from one attempt of a request to the next: `requestState` (2026-07-28, basic/patterns/mrtr).
 
+use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::{OwnedJson, OwnedRequest, RawJson, Request, Revision};
@@ -30,18 +31,22 @@ struct Next {
 }
 
 impl Rounds {
-    /// `None` when the request's state is not ours.
-    pub(super) fn of(request: &Request<'_>, seal: Option<&dyn Seal>) -> Option<Self> {
-        let state = request.request_state().filter(|_| request.revision.is_modern()).map(|state| state.to_string());
-        let carried = match state {
+    /// # Errors
+    /// What is wrong with the request: its state is not ours, or it brings more than [`MAX_ANSWERS`] answers.
+    pub(super) fn of(request: &Request<'_>, seal: Option<&dyn Seal>) -> Result<Self, &'static str> {
+        if !request.revision.is_modern() {
+            return Ok(Self { carried: None, next: Mutex::default() });
+        }
+        let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
-            Some(state) => {
-                let state = seal.map_or_else(|| Some(state.clone()), |seal| seal.open(request, &state))?;
-                let state = RawJson::parse(&state).ok().filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object))?;
-                Some(OwnedJson::from(state))
-            }
+            Some(state) => Some(open(request, state, seal).ok_or("requestState is not ours")?),
         };
-        Some(Self { carried, next: Mutex::default() })
+        let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
+        let answers = carried_answers.into_iter().chain(request.params.get("inputResponses")).flat_map(RawJson::members);
+        if answers.take(MAX_ANSWERS + 1).count() > MAX_ANSWERS {
+            return Err("There are too many answers in inputResponses and requestState");
+        }
+        Ok(Self { carried, next: Mutex::default() })
     }
 
     /// What was remembered in an earlier round.
@@ -73,11 +78,12 @@ impl Rounds {
     pub(super) fn end(&self, request: &Request<'_>, seal: Option<&dyn Seal>) -> (Vec<(String, OwnedJson)>, Option<String>) {
         let Next { kept, missing } = std::mem::take(&mut *self.next());
         let mut answers = Vec::new();
+        let mut keys = HashSet::new();
         let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
         // What came without the state that it belongs to is not taken along either.
         let fresh = request.params.get("inputResponses").filter(|_| self.carried.is_some() || kept.is_none());
         for (key, answer) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
-            if answers.iter().all(|(other, _)| *other != key) {
+            if keys.insert(key.to_string()) {
                 answers.push((key, answer));
             }
         }
@@ -104,6 +110,20 @@ impl Rounds {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// What a client brought back, as it was before it was sealed.
+fn open(request: &Request<'_>, state: String, seal: Option<&dyn Seal>) -> Option<OwnedJson> {
+    let state = match seal {
+        Some(seal) => seal.open(request, &state)?,
+        None => state,
+    };
+    RawJson::parse(&state).ok().filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object)).map(OwnedJson::from)
+}
+
+/// How many answers a 2026-07-28 request may bring to the questions of its handler, those of earlier rounds included. A request with more is refused with -32602.
+/// While the handler runs, they take the memory of the request's text, which [`App::max_line`](super::App::max_line) limits; when it asks again, about 50 bytes and
+/// the key for each.
+pub const MAX_ANSWERS: usize = 256;
 
 const ANSWERS: &str = "answers";
 const KEPT: &str = "kept";

@@ -96,10 +96,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                 }
             }
         };
-        let Some(rounds) = Rounds::of(request, app.seal_ref()) else {
-            return self
-                .outbox
-                .push_back(Outgoing::Refused(request.handle, RpcError::invalid_params("requestState is not ours")));
+        let rounds = match Rounds::of(request, app.seal_ref()) {
+            Ok(rounds) => rounds,
+            Err(why) => return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::invalid_params(why))),
         };
         let call = Arc::new(Call { handle: request.handle, request: OwnedRequest::from(request), target, rounds });
         let voice: Arc<dyn Voice> = Arc::<Link<M, S>>::clone(link);
