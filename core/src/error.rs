@@ -13,7 +13,8 @@ pub enum SendError {
     /// It does not fit even an empty buffer. Only for what may be dropped: progress and log messages.
     TooLarge,
     /// The value cannot be written as JSON, is not an object where the protocol wants one, asks what no client could answer (a nested
-    /// form, a page without a URL), is no root, or has what is not its to say. A bug in the value.
+    /// form, a page without a URL), is no root, or has what is not its to say. Or it holds a value that only the serializer of
+    /// another crate understands, as a TOML date. A bug in the value.
     Value,
     /// The protocol does not allow it now: the peer did not declare the capability, its revision does not know the method, or the
     /// session is not open yet.
@@ -38,7 +39,9 @@ impl core::fmt::Display for SendError {
                 "the beginning of a long frame is in the output buffer: drain it and call again with the same arguments"
             }
             Self::TooLarge => "the message does not fit the output buffer: shorten it or enlarge the buffer",
-            Self::Value => "the value cannot be written: its Serialize failed, or it is not a JSON object",
+            Self::Value => {
+                "the value cannot be written: its Serialize failed, it is not a JSON object, or it holds a type private to another format"
+            },
             Self::NotAllowed => "the peer's revision, capabilities or session state do not allow this message",
             Self::TooMany => "too many requests wait for an answer: wait for one, or enlarge the table",
         })

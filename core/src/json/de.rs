@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::de::{self, DeserializeSeed, Visitor};
 
+use super::foreign::{self, RawValue};
 use super::marker::RAW;
 use super::number::{self, Number};
 use super::raw::RawJson;
@@ -326,7 +327,11 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, ReadError> {
-        if name == RAW { visitor.visit_borrowed_str(self.value()?) } else { visitor.visit_newtype_struct(self) }
+        match name {
+            RAW => visitor.visit_borrowed_str(self.value()?),
+            foreign::RAW_VALUE => visitor.visit_map(RawValue::new(self.value()?)),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {

@@ -2,6 +2,7 @@
 
 mod base64;
 mod de;
+mod foreign;
 mod marker;
 mod number;
 #[cfg(feature = "alloc")]

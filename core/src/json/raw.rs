@@ -161,8 +161,11 @@ impl<'f> RawJson<'f> {
 
     /// The value as a type of yours, borrowing where it can.
     ///
+    /// A `serde_json::value::RawValue` gets the text. A `serde_json::Value` gets numbers as `u64`, `i64` or the nearest `f64`, with serde_json's
+    /// feature `arbitrary_precision`, too: for all digits take a `RawValue`, or `serde_json::from_str(raw.as_str())`.
+    ///
     /// # Errors
-    /// What did not fit the type.
+    /// What did not fit the type; a number beyond the largest `f64` where any value would do.
     pub fn to<T: Deserialize<'f>>(self) -> Result<T, ReadError> {
         T::deserialize(&mut Reader::new(self))
     }

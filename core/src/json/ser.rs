@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::ser::{self, Serialize};
 
+use super::foreign;
 use super::marker::{ABSENT, BLOB, RAW, known_until};
 use super::raw::RawJson;
 use super::splice::Splice;
@@ -114,6 +115,8 @@ enum Slot {
     Element,
     Member(&'static str),
     Key,
+    /// The field of a [foreign](foreign) struct: a string that is JSON text.
+    Text,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +127,7 @@ enum Mode {
 }
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
-    /// Writes what precedes the value. Only a string or an integer may be a key.
+    /// Writes what precedes the value. Only a string or an integer may be a key, and only a string may be JSON text.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
@@ -141,7 +144,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
             Slot::Alone => {}
             Slot::Element => writer.separate()?,
             Slot::Member(key) => writer.member(key)?,
-            Slot::Key => return Err(WriteError::Value),
+            Slot::Key | Slot::Text => return Err(WriteError::Value),
         }
         Ok(writer)
     }
@@ -196,6 +199,25 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         writer.put(b"\"")?;
         writer.base64(bytes)?;
         writer.put(b"\"")
+    }
+
+    /// A struct of a foreign serializer: its only field is JSON text, which is the value.
+    #[cold]
+    #[inline(never)]
+    fn foreign(self, name: &str) -> Result<Compound<'w, 'b, 's>, WriteError> {
+        if !foreign::is_json_text(name) {
+            return Err(WriteError::Value);
+        }
+        let writer = Self::open(self.writer, self.slot)?;
+        Ok(Compound { writer, close: Close::Text, extras: Extras::Nothing, seen: Seen::default(), next: self.extras })
+    }
+
+    /// A string that a foreign type says is JSON text. It is checked, since that type is not ours.
+    #[cold]
+    #[inline(never)]
+    fn foreign_text(self, text: &str) -> Result<(), WriteError> {
+        let json = RawJson::parse(text).map_err(|_| WriteError::Value)?;
+        ValueSerializer { slot: Slot::Alone, ..self }.raw(json.as_str())
     }
 
     /// JSON text. Completed like any other object where that is due.
@@ -285,6 +307,11 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 
     #[inline]
     fn serialize_str(self, value: &str) -> Result<(), WriteError> {
+        match self.slot {
+            Slot::Text => return self.foreign_text(value),
+            Slot::Key if foreign::is_private_key(value) => return Err(WriteError::Value),
+            _ => {}
+        }
         self.text(|writer| writer.string(value))
     }
 
@@ -321,6 +348,9 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         }
         if name == RAW || name == BLOB {
             return value.serialize(Splice(self));
+        }
+        if foreign::is_private_newtype(name) {
+            return Err(WriteError::Value);
         }
         if cfg!(target_pointer_width = "64") { self.known(name, &value) } else { self.known::<dyn Value>(name, &value) }
     }
@@ -367,8 +397,8 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)]
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
-        self.object()
+    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
+        if foreign::is_private_struct(name) { self.foreign(name) } else { self.object() }
     }
 
     fn serialize_struct_variant(
@@ -432,6 +462,10 @@ enum Close {
     Array,
     ObjectVariant,
     ArrayVariant,
+    /// A foreign struct's, whose field is still to come.
+    Text,
+    /// The same, whose field has been written.
+    Nothing,
 }
 
 /// Which members that would be added are there already: a bit each, in the order of the additions.
@@ -521,6 +555,8 @@ impl<'s> Compound<'_, '_, 's> {
             Close::Array => self.writer.close(b"]"),
             Close::ObjectVariant => self.writer.close(b"}}"),
             Close::ArrayVariant => self.writer.close(b"]}"),
+            Close::Text => Err(WriteError::Value),
+            Close::Nothing => Ok(()),
         }
     }
 
@@ -533,8 +569,26 @@ impl<'s> Compound<'_, '_, 's> {
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn field<T: Value + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
+        if let Close::Text | Close::Nothing = self.close {
+            return self.foreign_field(key, value);
+        }
         let extras = self.note(key);
         value.write(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
+    }
+}
+
+impl Compound<'_, '_, '_> {
+    /// The only field of a foreign struct. More than one, as with a tag added to it, are not understood.
+    #[cold]
+    #[inline(never)]
+    fn foreign_field<T: Value + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), WriteError> {
+        if !foreign::is_json_text(key) || !matches!(self.close, Close::Text) {
+            return Err(WriteError::Value);
+        }
+        self.close = Close::Nothing;
+        let (start, extras) = (self.writer.position(), self.next.take());
+        value.write(ValueSerializer { writer: self.writer, slot: Slot::Text, mode: Mode::Value, extras })?;
+        if self.writer.position() == start { Err(WriteError::Value) } else { Ok(()) }
     }
 }
 
