@@ -1,7 +1,9 @@
 //! The HTTP/1.1 codec: every split point, every cut, and every shape that two parsers could read differently.
 
 use mcp_sansio::SendError;
-use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, RequestReader, ResponseReader};
+use mcp_sansio::http::codec::{
+    BodyLength, Chunk, HeadWriter, LAST_CHUNK, MAX_AROUND_CHUNKS, MAX_EMPTY_LINES, RequestReader, ResponseReader,
+};
 use mcp_sansio_tests::codec::{Read, requests, responses, survives};
 
 const ALL: &[usize] = &[usize::MAX];
@@ -219,6 +221,61 @@ fn limits_are_kept() {
     let with = |n: usize| format!("{}HTTP/1.1 204 No Content\r\n\r\n", interim.repeat(n));
     assert_eq!(status(read_responses(&["POST"], &with(16), &[9])), None);
     assert_eq!(status(read_responses(&["POST"], &with(17), &[9])), Some(400));
+}
+
+#[test]
+fn s2_few_empty_lines_stand_in_front_of_a_message() {
+    let status = |read: &Read| read.fault.map(|fault| fault.status());
+    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let response = "HTTP/1.1 204 No Content\r\n\r\n";
+    let few = "\r\n".repeat(MAX_EMPTY_LINES.into());
+    for sizes in [ALL, &[1], &[3]] {
+        // In front of each.
+        let read = read_requests(&format!("{few}{request}{few}{request}"), sizes);
+        assert_eq!((status(&read), read.complete().len()), (None, 2));
+        let read = read_responses(&["GET"], &format!("{few}{response}"), sizes);
+        assert_eq!((status(&read), read.complete().len()), (None, 1));
+        let read = read_requests(&format!("{few}{request}\r\n{few}{request}"), sizes);
+        assert_eq!((status(&read), read.complete().len()), (Some(400), 1));
+        let read = read_responses(&["GET"], &format!("\r\n{few}{response}"), sizes);
+        assert_eq!((status(&read), read.complete().len()), (Some(400), 0));
+    }
+}
+
+#[test]
+fn s2_what_stands_around_chunks_counts() {
+    let limit = 100_000;
+    let read = |chunk: &str, times: usize| {
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let reader = RequestReader::with_limit(Vec::new(), 4096).max_body(limit);
+        requests(reader, format!("{head}{}0\r\n\r\n", chunk.repeat(times)).as_bytes(), &[4096])
+    };
+    let extended = format!("1;{}\r\nx\r\n", "a".repeat(240));
+    // Of each, 5 and 246 bytes are not of the body.
+    let room = (limit + MAX_AROUND_CHUNKS) as usize;
+    for (chunk, around) in [("1\r\nx\r\n", 5), (&extended, 246)] {
+        let times = (room - 5) / around;
+        let good = read(chunk, times);
+        assert_eq!((good.fault, good.complete().len(), good.messages[0].body.len()), (None, 1, times));
+        assert_eq!(read(chunk, times + 1).fault.map(|fault| fault.status()), Some(413));
+    }
+}
+
+#[test]
+fn s4_a_head_request_is_known_even_where_it_is_refused() {
+    for (bytes, expected) in [
+        ("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", true),
+        ("HEAD / HTTP/1.1\r\n\r\n", true),
+        ("HEAD / HTTP/1.1\n", true),
+        ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", false),
+        ("head / HTTP/1.1\r\n\r\n", false),
+    ] {
+        let mut reader = RequestReader::new([0; 128]);
+        reader.spare()[..bytes.len()].copy_from_slice(bytes.as_bytes());
+        reader.commit(bytes.len());
+        let _ = reader.next_part();
+        assert_eq!(reader.is_head(), expected, "{bytes:?}");
+    }
 }
 
 /// Responses to requests with these methods, and for each its head and its body.

@@ -83,7 +83,7 @@ impl<F: Fields + ?Sized> Fields for &F {
 pub struct RequestHead<'h> {
     /// `POST`, `GET`, ...; methods are written in upper case.
     pub method: &'h str,
-    /// What the request line names: the path, perhaps with a query.
+    /// What the request line names: the path, perhaps with a query (origin-form), or a whole URL (absolute-form; RFC 9112, 3.2).
     pub target: &'h str,
     /// Its header fields.
     pub fields: &'h dyn Fields,
@@ -96,16 +96,38 @@ impl<'h> RequestHead<'h> {
         Self { method, target, fields }
     }
 
-    /// The target without its query.
+    /// The target without its query, and without scheme and authority where it is a whole URL.
     #[must_use]
     pub fn path(&self) -> &'h str {
-        self.target.split_once('?').map_or(self.target, |(path, _)| path)
+        let (authority, rest) = self.parts();
+        match rest.split_once('?').map_or(rest, |(path, _)| path) {
+            "" if authority.is_some() => "/",
+            path => path,
+        }
     }
 
     /// The query, without the question mark.
     #[must_use]
     pub fn query(&self) -> Option<&'h str> {
-        self.target.split_once('?').map(|(_, query)| query)
+        self.parts().1.split_once('?').map(|(_, query)| query)
+    }
+
+    /// The authority of a target that is a whole URL: what counts instead of the `Host` (RFC 9112, 3.2.2).
+    #[must_use]
+    pub fn authority(&self) -> Option<&'h str> {
+        self.parts().0
+    }
+
+    /// The authority, if there is one, and what stands behind it.
+    fn parts(&self) -> (Option<&'h str>, &'h str) {
+        let is_http = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        match self.target.split_once("://") {
+            Some((scheme, rest)) if is_http(scheme) => {
+                let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                (Some(authority), rest)
+            }
+            _ => (None, self.target),
+        }
     }
 }
 
@@ -162,5 +184,23 @@ mod tests {
         let head = RequestHead::new("GET", "/mcp?session=1?2", &[]);
         assert_eq!((head.path(), head.query()), ("/mcp", Some("session=1?2")));
         assert_eq!(RequestHead::new("GET", "/mcp", &[]).query(), None);
+    }
+
+    #[test]
+    fn s7_a_target_that_is_a_url_is_an_authority_a_path_and_a_query() {
+        for (target, authority, path, query) in [
+            ("http://localhost:80/mcp?a=b", Some("localhost:80"), "/mcp", Some("a=b")),
+            ("HTTPS://[::1]/mcp", Some("[::1]"), "/mcp", None),
+            ("http://localhost", Some("localhost"), "/", None),
+            ("http://localhost?a=/b", Some("localhost"), "/", Some("a=/b")),
+            ("http:///mcp", Some(""), "/mcp", None),
+            ("ftp://localhost/mcp", None, "ftp://localhost/mcp", None),
+            ("/mcp?to=http://localhost/", None, "/mcp", Some("to=http://localhost/")),
+            ("//localhost/mcp", None, "//localhost/mcp", None),
+            ("*", None, "*", None),
+        ] {
+            let head = RequestHead::new("GET", target, &[]);
+            assert_eq!((head.authority(), head.path(), head.query()), (authority, path, query), "{target}");
+        }
     }
 }

@@ -32,8 +32,9 @@
 //! # Limits
 //!
 //! A head must fit the buffer, and have at most [`MAX_FIELDS`] fields. A line that begins a chunk has at most [`MAX_CHUNK_LINE`] bytes, fields behind the last
-//! one at most [`MAX_TRAILERS`]. There are at most [`MAX_INTERIM`] responses of the kind 1xx before another. Bodies are limited by
-//! [`max_body`](RequestReader::max_body).
+//! one at most [`MAX_TRAILERS`]. There are at most [`MAX_INTERIM`] responses of the kind 1xx before another, and at most
+//! [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies of requests are limited by [`max_body`](RequestReader::max_body), and what stands
+//! around their chunks by that and [`MAX_AROUND_CHUNKS`].
 
 mod body;
 mod fault;
@@ -48,8 +49,9 @@ pub use body::{MAX_CHUNK_LINE, MAX_TRAILERS};
 pub use fault::Fault;
 pub use fields::HeadFields;
 pub use framing::MAX_FIELDS;
-pub use request::{IncomingRequest, RequestReader};
+pub use request::{IncomingRequest, MAX_AROUND_CHUNKS, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
+pub use window::MAX_EMPTY_LINES;
 pub use write::{BodyLength, CONTINUE, Chunk, HeadWriter, LAST_CHUNK};
 
 /// A part of a request or of a response.

@@ -20,6 +20,10 @@ pub struct RequestReader<S: Storage + ?Sized> {
     max_body: u64,
     /// Bytes of the body so far.
     read: u64,
+    /// Bytes of what stands around its chunks so far.
+    around: u64,
+    /// Whether the request is a HEAD.
+    is_head: bool,
     window: Window<S>,
 }
 
@@ -59,10 +63,14 @@ impl<S: Storage> RequestReader<S> {
     /// A reader whose storage may grow up to `limit` bytes: the longest head.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self { state: State::Head, keeps_alive: true, max_body: u64::MAX, read: 0, window: Window::new(storage, limit) }
+        let window = Window::new(storage, limit);
+        Self { state: State::Head, keeps_alive: true, max_body: u64::MAX, read: 0, around: 0, is_head: false, window }
     }
 
     /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
+    ///
+    /// What stands around the chunks of a body (their sizes, extensions and line ends, and the fields behind them) may take as many bytes as that and
+    /// [`MAX_AROUND_CHUNKS`](super::MAX_AROUND_CHUNKS) more.
     #[must_use]
     pub fn max_body(self, max_body: u64) -> Self {
         Self { max_body, ..self }
@@ -95,6 +103,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             Ok(Some(Found::End)) => Ok(Some(Part::End)),
             Ok(Some(Found::Piece(piece))) => Ok(Some(Part::Body(self.window.bytes(piece)))),
             Ok(Some(Found::Head(taken))) => {
+                self.is_head = is_head(self.window.bytes(taken));
                 let fault = match parse(self.window.bytes(taken)) {
                     Ok((head, ..)) if head.content_length.is_some_and(|length| length > self.max_body) => TOO_LARGE,
                     Ok((head, body, keeps_alive)) => {
@@ -107,10 +116,19 @@ impl<S: Storage + ?Sized> RequestReader<S> {
                 Err(fault)
             }
             Err(fault) => {
+                if self.state == State::Head {
+                    self.is_head = is_head(self.window.untaken());
+                }
                 self.state = State::Faulty(fault);
                 Err(fault)
             }
         }
+    }
+
+    /// Whether the request that is read, or was refused, is a HEAD: what answers it has no body.
+    #[must_use]
+    pub fn is_head(&self) -> bool {
+        self.is_head
     }
 
     /// Goes on to the next request: this one has been answered, or will be in order. Only behind [`Part::End`], and where the connection
@@ -118,7 +136,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     pub fn next_request(&mut self) -> bool {
         let goes_on = self.state == State::Done && self.keeps_alive;
         if goes_on {
-            (self.state, self.read) = (State::Head, 0);
+            (self.state, self.read, self.around) = (State::Head, 0, 0);
         }
         goes_on
     }
@@ -140,26 +158,34 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             State::Faulty(fault) => Err(*fault),
             State::Done => Ok(None),
             State::Head => {
-                let too_long = if self.window.has_line() {
-                    Fault::new(431, "the head of the request is longer than what is read")
-                } else {
-                    Fault::new(414, "the target of the request is longer than what is read")
-                };
-                Ok(self.window.head(too_long)?.map(Found::Head))
+                let too_long = Fault::new(431, "the head of the request is longer than what is read");
+                let target_too_long = Fault::new(414, "the target of the request is longer than what is read");
+                Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
             }
-            State::Body(body) => match body.step(&mut self.window)? {
-                Step::More => Ok(None),
-                Step::End => {
-                    self.state = State::Done;
-                    Ok(Some(Found::End))
+            State::Body(body) => {
+                let before = self.window.len();
+                let step = body.step(&mut self.window)?;
+                let piece = if let Step::Piece(piece) = step { self.window.bytes(piece).len() } else { 0 };
+                self.read += piece as u64;
+                self.around += (before - self.window.len() - piece) as u64;
+                if self.read > self.max_body || self.around > self.max_body.saturating_add(MAX_AROUND_CHUNKS) {
+                    return Err(TOO_LARGE);
                 }
-                Step::Piece(piece) => {
-                    self.read += self.window.bytes(piece).len() as u64;
-                    if self.read > self.max_body { Err(TOO_LARGE) } else { Ok(Some(Found::Piece(piece))) }
+                match step {
+                    Step::More => Ok(None),
+                    Step::End => {
+                        self.state = State::Done;
+                        Ok(Some(Found::End))
+                    }
+                    Step::Piece(piece) => Ok(Some(Found::Piece(piece))),
                 }
-            },
+            }
         }
     }
+}
+
+fn is_head(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"HEAD ")
 }
 
 fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
@@ -204,5 +230,8 @@ enum Found {
     Piece(Taken),
     End,
 }
+
+/// The most that may stand around the chunks of a body beyond its [`max_body`](RequestReader::max_body), in bytes.
+pub const MAX_AROUND_CHUNKS: u64 = 16 << 10;
 
 const TOO_LARGE: Fault = Fault::new(413, "the body of the request is longer than what is read");

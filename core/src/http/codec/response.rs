@@ -144,7 +144,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 Ok(Some(Found::Piece(self.window.take(rest))))
             }
             State::Head => {
-                Ok(self.window.head(Fault::bad("the head of the response is longer than what is read"))?.map(Found::Head))
+                let too_long = Fault::bad("the head of the response is longer than what is read");
+                Ok(self.window.head(too_long, too_long)?.map(Found::Head))
             }
             State::Body(body) => match body.step(&mut self.window)? {
                 Step::More => Ok(None),

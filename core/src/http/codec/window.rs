@@ -9,14 +9,31 @@ pub(super) struct Window<S: Storage + ?Sized> {
     start: usize,
     /// Everything before this was searched for a line's end.
     scanned: usize,
+    /// First byte of the line whose end is searched for, while a head is read.
+    line_start: usize,
     end: usize,
     limit: usize,
+    /// Empty lines in front of the head that is read.
+    empty_lines: u8,
+    /// Bytes that were searched for a line's end.
+    #[cfg(test)]
+    searched: usize,
     storage: S,
 }
 
 impl<S: Storage> Window<S> {
     pub(super) const fn new(storage: S, limit: usize) -> Self {
-        Self { start: 0, scanned: 0, end: 0, limit, storage }
+        Self {
+            start: 0,
+            scanned: 0,
+            line_start: 0,
+            end: 0,
+            limit,
+            empty_lines: 0,
+            #[cfg(test)]
+            searched: 0,
+            storage,
+        }
     }
 }
 
@@ -24,7 +41,7 @@ impl<S: Storage + ?Sized> Window<S> {
     pub(super) fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if self.start == self.end {
-            (self.start, self.scanned, self.end) = (0, 0, 0);
+            (self.start, self.scanned, self.line_start, self.end) = (0, 0, 0, 0);
         } else if self.start > 0 && cap - self.end <= cap / 4 && self.start >= self.end - self.start {
             self.move_to_front();
         }
@@ -45,7 +62,8 @@ impl<S: Storage + ?Sized> Window<S> {
     fn move_to_front(&mut self) {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, 0);
-        (self.start, self.scanned, self.end) = (0, self.scanned - start, end - start);
+        (self.start, self.end) = (0, end - start);
+        (self.scanned, self.line_start) = (self.scanned - start, self.line_start - start);
     }
 
     pub(super) fn commit(&mut self, n: usize) {
@@ -70,6 +88,7 @@ impl<S: Storage + ?Sized> Window<S> {
         let start = self.start;
         self.start = (start + n).min(self.end);
         self.scanned = self.scanned.max(self.start);
+        self.line_start = self.line_start.max(self.start);
         Taken { start, end: self.start }
     }
 
@@ -86,39 +105,47 @@ impl<S: Storage + ?Sized> Window<S> {
         if len > limit { Err(too_long) } else { Ok(Some(self.take(len))) }
     }
 
-    /// Takes all lines up to an empty one, and that.
-    pub(super) fn head(&mut self, too_long: Fault) -> Result<Option<Taken>, Fault> {
+    /// Takes all lines up to an empty one, and that. `too_long` is for a head that does not fit, `line_too_long` for its first line.
+    pub(super) fn head(&mut self, too_long: Fault, line_too_long: Fault) -> Result<Option<Taken>, Fault> {
         loop {
-            let line_start = self.scanned_line();
             let Some(end) = self.line_end()? else {
-                return if self.is_full() { Err(too_long) } else { Ok(None) };
+                return match self.is_full() {
+                    true if self.line_start > self.start => Err(too_long),
+                    true => Err(line_too_long),
+                    false => Ok(None),
+                };
             };
+            let line_start = core::mem::replace(&mut self.line_start, end);
             self.scanned = end;
             if end - line_start > 2 {
                 continue;
             }
             if line_start > self.start {
+                self.empty_lines = 0;
                 return Ok(Some(self.take(end - self.start)));
             }
-            // Empty lines in front of a message are nothing (RFC 9112, 2.2).
+            // Empty lines in front of a message are nothing (RFC 9112, 2.2), as long as they are few.
+            if self.empty_lines == MAX_EMPTY_LINES {
+                return Err(Fault::bad("too many empty lines stand in front of the message"));
+            }
+            self.empty_lines += 1;
             self.take(2);
         }
     }
 
-    /// Whether there is a whole line.
-    pub(super) fn has_line(&self) -> bool {
-        self.rest(self.start).contains(&b'\n')
-    }
-
-    /// Where the line that is being searched for its end begins.
-    fn scanned_line(&self) -> usize {
-        let before = self.storage.bytes().get(self.start..self.scanned).unwrap_or_default();
-        self.start + before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+    /// What was not taken.
+    pub(super) fn untaken(&self) -> &[u8] {
+        self.rest(self.start)
     }
 
     /// The place behind the next line feed.
     fn line_end(&mut self) -> Result<Option<usize>, Fault> {
-        let Some(at) = self.rest(self.scanned).iter().position(|byte| *byte == b'\n') else {
+        let at = self.rest(self.scanned).iter().position(|byte| *byte == b'\n');
+        #[cfg(test)]
+        {
+            self.searched += at.map_or(self.end - self.scanned, |at| at + 1);
+        }
+        let Some(at) = at else {
             self.scanned = self.end;
             return Ok(None);
         };
@@ -140,4 +167,37 @@ impl<S: Storage + ?Sized> Window<S> {
 pub(super) struct Taken {
     start: usize,
     end: usize,
+}
+
+/// The most empty lines that are passed over in front of a request or a response.
+pub const MAX_EMPTY_LINES: u8 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOO_LONG: Fault = Fault::bad("too long");
+
+    /// How many bytes are searched while a head of `len` bytes comes byte by byte.
+    fn searched(line: &[u8], len: usize) -> usize {
+        let mut window = Window::new([0; 65_536], 0);
+        let head = line.iter().cycle().take(len).chain(b"\r\n\r\n");
+        for byte in head {
+            assert!(window.head(TOO_LONG, TOO_LONG).is_ok_and(|head| head.is_none()));
+            window.spare()[0] = *byte;
+            window.commit(1);
+        }
+        let head = window.head(TOO_LONG, TOO_LONG).ok().flatten().map(|head| window.bytes(head).len());
+        assert_eq!(head, Some(len + 4));
+        window.searched
+    }
+
+    #[test]
+    fn s8_a_head_that_comes_byte_by_byte_is_searched_once() {
+        for line in [&b"x"[..], b"x: y\r\n"] {
+            for len in [12_003, 48_003] {
+                assert_eq!(searched(line, len), len + 4, "{line:?}");
+            }
+        }
+    }
 }

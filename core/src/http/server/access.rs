@@ -55,16 +55,20 @@ impl<'c> Access<'c> {
         Self { origins, ..self }
     }
 
-    /// Whether a request may be looked at any further.
+    /// Whether a request may be looked at any further. The authority of a target that is a whole URL counts instead of the `Host`.
     ///
     /// # Errors
-    /// 403.
+    /// 403; 400 where the `Host` is not the authority of the target.
     pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Refused<'static>> {
-        let host = match head.fields.only("host") {
-            Only::Value(host) => self.is_host(host),
+        let host = match (head.fields.only("host"), head.authority()) {
+            (Only::Value(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
+                return Err(Refused::bad("The Host is not the authority of the target"));
+            }
+            (Only::Value(host), _) => self.is_host(host),
             // HTTP/2 has it in the target; HTTP/1.1 must have it.
-            Only::Absent => matches!(self.hosts, Hosts::Any) || authority(head.target).is_some_and(|host| self.is_host(host)),
-            Only::NotText | Only::Repeated => false,
+            (Only::Absent, Some(authority)) => self.is_host(authority),
+            (Only::Absent, None) => matches!(self.hosts, Hosts::Any),
+            (Only::NotText | Only::Repeated, _) => false,
         };
         if !host {
             return Err(Refused::forbidden("This host is not served here"));
@@ -151,6 +155,30 @@ mod tests {
         assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "http://localhost:1/mcp", none)).is_ok());
         let two = [("host", "localhost"), ("Host", "localhost")];
         assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
+    }
+
+    #[test]
+    fn s7_the_authority_of_a_target_is_checked_and_is_the_host() {
+        let status = |access: Access<'_>, target: &str, fields: &[(&str, &str)]| {
+            access.check(&RequestHead::new("POST", target, &fields)).err().map(|refused| refused.status())
+        };
+        let local = [("Host", "localhost:80")];
+        let foreign = [("Host", "evil.example.com")];
+        for (target, fields, expected) in [
+            ("http://localhost:80/mcp", &local[..], None),
+            ("http://LOCALHOST:80/mcp", &local, None),
+            ("http://localhost/mcp", &local, Some(400)),
+            ("http://evil.example.com/mcp", &local, Some(400)),
+            ("http://localhost:80/mcp", &foreign, Some(400)),
+            ("http://evil.example.com/mcp", &foreign, Some(403)),
+            ("http://evil.example.com/mcp", &[], Some(403)),
+            ("http://user@localhost/mcp", &[], Some(403)),
+            ("http:///mcp", &[], Some(403)),
+        ] {
+            assert_eq!(status(Access::LOOPBACK, target, fields), expected, "{target} {fields:?}");
+        }
+        assert_eq!(status(Access::ANY_HOST, "http://a/mcp", &[("Host", "b")]), Some(400));
+        assert_eq!(status(Access::ANY_HOST, "http://a/mcp", &[("Host", "a")]), None);
     }
 
     #[test]
