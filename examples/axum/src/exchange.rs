@@ -75,9 +75,12 @@ impl Exchange {
     fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
         let Some(Target::Tool(tool)) = CATALOG.answer(&mut self.server, request, &mut self.tx)? else { return Ok(()) };
         let arguments = request.arguments();
+        if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
+            return self.server.refuse_arguments(request.handle, &fault, &mut self.tx).map(|_| ());
+        }
         if tool.name == "count" {
-            // The catalog has checked it against the schema.
-            let to = arguments.get("to").and_then(|to| to.to().ok()).unwrap_or(1);
+            // The schema has it between 1 and 100; 5.0 is an integer, too.
+            let to = arguments.get("to").and_then(RawJson::as_f64).map_or(1, |to| to as u32);
             self.count = Some(Count { request: request.handle, at: 0, to });
             return Ok(());
         }
@@ -124,5 +127,34 @@ impl Exchange {
 
     fn now(&self) -> mcp_sansio::Instant {
         mcp_sansio::Instant::from_millis(self.begun.elapsed().as_millis() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+    use mcp_sansio::Frame;
+
+    use super::*;
+
+    async fn call(tool_and_arguments: &str) -> String {
+        let asked = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{tool_and_arguments}}}"#);
+        let mut messages = Messages::new(Frame::Complete(asked.as_bytes()));
+        let (_, body) = Exchange::new(Some(Revision::V2025_11_25)).begin(&mut messages).await.unwrap();
+        String::from_utf8(to_bytes(body, 1 << 20).await.unwrap().to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn b2_arguments_that_the_schema_does_not_allow_are_refused() {
+        for (asked, argument) in [
+            (r#"{"name":"count","arguments":{"to":"x"}}"#, "to"),
+            (r#"{"name":"count","arguments":{"to":0}}"#, "to"),
+            (r#"{"name":"count","arguments":{}}"#, "to"),
+            (r#"{"name":"echo","arguments":{"text":5}}"#, "text"),
+        ] {
+            let answer = call(asked).await;
+            assert!(answer.contains(r#""isError":true"#) && answer.contains(argument), "{asked}: {answer}");
+        }
+        assert!(call(r#"{"name":"count","arguments":{"to":2.0}}"#).await.contains("counted to 2"));
     }
 }

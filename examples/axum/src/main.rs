@@ -2,6 +2,12 @@
 //!
 //! Every POST is a server of its own, a value of a few hundred bytes, so that there is nothing to keep and any number of processes can share the work: that is all that
 //! 2026-07-28 needs. Older clients are served without sessions. What a slow tool says is a stream of events; axum drops it when the client goes away, and the tool with it.
+//!
+//! # What is missing
+//!
+//! A client of 2025-11-25 or older cancels with `notifications/cancelled`, which is a POST of its own. It never reaches the tool here: it finds a server of its
+//! own that knows of no request, and is answered with 202. Such a tool ends with its connection or with its work. To pass a cancellation on, keep
+//! sessions and the servers in them, as `mcp_sansio_adapters::smol::http` does. In 2026-07-28 closing the stream is the cancellation, and works.
 
 mod exchange;
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError, Server,
-    ServerCapability, ServerConfig, ServerEvent, Target, Tx,
+    Answered, Catalog, CatalogFault, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError,
+    Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock as _, Context, Handler, Link};
 use serde::{Serialize, Serializer, ser};
@@ -42,7 +42,8 @@ pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
     .resources(&[Resource::new("test://r", "r")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
-    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#)).description("One of the tools that this application has")
+    Tool::new(name, RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#))
+        .description("One of the tools that this application has")
 }
 
 pub(crate) struct App {
@@ -62,6 +63,8 @@ pub(crate) enum Said<'f> {
     Text(String),
     /// Borrowed from the request.
     Again(JsonStr<'f>),
+    /// Borrowed from both.
+    Fault(CatalogFault<'f>),
     Nothing,
 }
 
@@ -88,12 +91,17 @@ impl<const N: usize> Handler<N, 4> for App {
     type Job = Job;
     type Answer<'f> = Said<'f>;
 
-    fn begin<'f>(&self, request: &Request<'f>, target: Target<'_>) -> Begun<Job, Said<'f>> {
+    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Job, Said<'f>> {
         let tool = match target {
             Target::Tool(tool) => CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied(),
             _ => None,
         };
         let arguments = request.arguments();
+        if let Target::Tool(tool) = target
+            && let Err(fault) = Catalog::check_arguments(tool, &arguments)
+        {
+            return Begun::Answer(Said::Fault(fault));
+        }
         if tool == Some("again") {
             return Begun::Answer(arguments.get("text").and_then(RawJson::as_string).map_or(Said::Nothing, Said::Again));
         }
@@ -162,6 +170,7 @@ impl<const N: usize> Answer<N, 4> for Said<'_> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
+            Self::Fault(fault) => server.refuse_arguments(request, fault, tx),
             Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
         }
     }

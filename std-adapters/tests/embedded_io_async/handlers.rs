@@ -170,6 +170,19 @@ fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_le
 }
 
 #[test]
+fn b6_what_the_catalog_finds_wrong_with_arguments_can_be_the_answer() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.send(&call(1, "echo", json!({"text": 5})));
+    stage.send(&call(2, "echo", json!({"text": "fits"})));
+    player.run();
+    let log = stage.log();
+    assert!(log[0].starts_with("< 1 failed: ") && log[0].contains("text"), "{log:?}");
+    assert_eq!(log[1..], ["< 2 fits"]);
+}
+
+#[test]
 fn who_waits_for_room_inside_a_set_of_futures_is_woken() {
     let stage = Stage::new(64);
     let link = link::<2048, 512, 2>(&stage);

@@ -68,7 +68,7 @@ impl<B: Board> App<B> {
     /// Something happened; what is to be sent about it at once. Jobs are kept, and [`work`](Self::work) does them.
     pub fn event<'f>(&mut self, event: ServerEvent<'f>, now: Instant) -> Option<Reply<'f>> {
         match event {
-            ServerEvent::Request(request) => match self.begin(&request, now) {
+            ServerEvent::Request(request) => match self.find(&request, now) {
                 Begun::Reply(reply) => return Some(reply),
                 Begun::Job(job) => match self.jobs.iter_mut().find(|job| job.is_none()) {
                     Some(free) => *free = Some(job),
@@ -159,12 +159,15 @@ impl<B: Board> App<B> {
         self.jobs.iter().flatten().map(Sweep::due).chain(self.reset_due()).min()
     }
 
-    /// What becomes of a request.
-    pub fn begin<'f>(&mut self, request: &Request<'f>, now: Instant) -> Begun<'f> {
-        let target = match CATALOG.target(request) {
-            Ok(target) => target,
-            Err(error) => return Begun::Reply(Reply::new(request.handle, Body::Error(error))),
-        };
+    fn find<'f>(&mut self, request: &Request<'f>, now: Instant) -> Begun<'f> {
+        match CATALOG.target(request) {
+            Ok(target) => self.begin(target, request, now),
+            Err(error) => Begun::Reply(Reply::new(request.handle, Body::Error(error))),
+        }
+    }
+
+    /// What becomes of a request, which is about this entry of the [catalog](CATALOG).
+    pub fn begin<'f>(&mut self, target: Target<'f>, request: &Request<'f>, now: Instant) -> Begun<'f> {
         let uri = request.uri();
         let body = match (target, uri) {
             (Target::Tool(tool), _) => return self.call(tool, request, now),

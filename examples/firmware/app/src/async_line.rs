@@ -47,9 +47,9 @@ impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
     type Job = Sweep;
     type Answer<'f> = Reply<'f>;
 
-    fn begin<'f>(&self, request: &Request<'f>, _: Target<'_>) -> Begun<Sweep, Reply<'f>> {
+    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Sweep, Reply<'f>> {
         let mut app = self.app.borrow_mut();
-        let begun = match app.begin(request, self.clock.now()) {
+        let begun = match app.begin(target, request, self.clock.now()) {
             app::Begun::Reply(reply) => Begun::Answer(reply),
             app::Begun::Job(sweep) => Begun::Job(sweep),
         };

@@ -29,7 +29,7 @@ struct SweepArguments {
 
 impl<B: Board> App<B> {
     /// What becomes of a call.
-    pub(crate) fn call<'f>(&mut self, tool: &Tool<'static>, request: &Request<'f>, now: Instant) -> Begun<'f> {
+    pub(crate) fn call<'f>(&mut self, tool: &Tool<'f>, request: &Request<'f>, now: Instant) -> Begun<'f> {
         let arguments = request.arguments();
         let answer = |body| Begun::Reply(Reply::new(request.handle, body));
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use embassy_futures::join::join;
 use embedded_io_async::{Read, Write};
-use firmware_app::{AsyncApp, Board, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
+use firmware_app::{AsyncApp, Board, CATALOG, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
 use mcp_sansio_adapters::embedded_io_async::Link;
 use static_cell::StaticCell;
 
@@ -16,7 +16,7 @@ pub type Firmware<B> = Link<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, I
 /// Builds it where it stays. A function of its own: what building takes of the stack is given back.
 #[inline(never)]
 pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'static Firmware<B> {
-    place.init_with(|| Link::new(&CONFIG, AsyncApp::new(board, Embassy)).line_timeout(Duration::from_secs(2)))
+    place.init_with(|| Link::new(&CONFIG, AsyncApp::new(board, Embassy)).catalog(&CATALOG).line_timeout(Duration::from_secs(2)))
 }
 
 /// Serves the port for ever.
