@@ -45,7 +45,7 @@ pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
-pub use server::{Change, ClientRequest, LogMessage, Question, Request, Server, ServerConfig, ServerEvent};
+pub use server::{Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Question, Request, Server, ServerConfig, ServerEvent};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

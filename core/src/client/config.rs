@@ -22,7 +22,7 @@ pub struct ClientConfig<'c> {
     pub capabilities: ClientCapability,
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
-    /// The object `capabilities.extensions` (2026-07-28).
+    /// The object `capabilities.extensions` (2025-06-18 on).
     pub extensions: Option<RawJson<'c>>,
     /// The revisions spoken. Default: all.
     pub revisions: Revisions,

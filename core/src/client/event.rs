@@ -6,7 +6,7 @@ use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::{Revision, ServerCapability};
 use crate::message::Params;
 use crate::rpc::PeerError;
-use crate::types::meta::SERVER_INFO;
+use crate::types::meta::{SERVER_INFO, is_modern_only};
 use crate::types::{InputRequest, ServerCapabilities};
 use crate::violation::Violation;
 
@@ -107,6 +107,14 @@ impl<'f> Opened<'f> {
             capabilities = capabilities.and(ServerCapability::COMPLETIONS);
         }
         Self { revision, capabilities, result }
+    }
+
+    /// The server's settings of an extension, when it declared it. Kept nowhere: take here what is needed later.
+    #[must_use]
+    pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
+        let declared = self.result.get("capabilities")?.get("extensions")?;
+        let mut members = declared.members().filter(|(key, _)| self.revision.is_modern() || !is_modern_only(*key));
+        members.find(|(key, _)| *key == id).map(|(_, settings)| settings).filter(|settings| settings.is_object())
     }
 
     /// Who the server says it is: an [`Implementation`](crate::types::Implementation). To be shown, not to be trusted.

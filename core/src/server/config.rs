@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::features::Features;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerCapability};
-use crate::types::meta::check_declared;
+use crate::types::meta::{check_declared, is_valid_extension_id};
 use crate::types::{CacheScope, Implementation, LoggingLevel};
 
 /// What a server is, what it offers, and its limits in time. Shared by all connections; usually a `const` or `static`.
@@ -26,8 +26,10 @@ pub struct ServerConfig<'c> {
     pub instructions: Option<&'c str>,
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
-    /// The object `capabilities.extensions` (2026-07-28).
+    /// The object `capabilities.extensions` (2025-06-18 on): what the server offers.
     pub extensions: Option<RawJson<'c>>,
+    /// The extensions of the client that the server asks about: see [`client_extensions`](Self::client_extensions). Default: none.
+    pub client_extensions: &'static [&'static str],
     /// The revisions spoken. Default: all.
     pub revisions: Revisions,
     /// Methods of your own, handed over like the known ones. Default: none.
@@ -68,6 +70,7 @@ impl<'c> ServerConfig<'c> {
             instructions: None,
             experimental: None,
             extensions: None,
+            client_extensions: &[],
             revisions: Revisions::ALL,
             methods: &[],
             name_in_results: true,
@@ -84,12 +87,17 @@ impl<'c> ServerConfig<'c> {
     }
 
     /// Looks for what a client could not understand: extensions whose id has no prefix or breaks the grammar, extensions and experimental
-    /// capabilities that are no objects.
+    /// capabilities that are no objects; more than [`MAX_EXTENSIONS`] of the client's.
     ///
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.
     pub fn check(&self) -> Result<(), &'static str> {
-        check_declared(self.experimental, self.extensions)
+        check_declared(self.experimental, self.extensions)?;
+        if self.client_extensions.len() > MAX_EXTENSIONS {
+            return Err("a session remembers sixteen extensions of the client");
+        }
+        let valid = self.client_extensions.iter().all(|id| is_valid_extension_id(id));
+        if valid { Ok(()) } else { Err("an extension's id has a prefix and a name") }
     }
 
     /// What is offered. Methods behind anything else are answered with -32601.
@@ -124,6 +132,22 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn extensions(mut self, extensions: RawJson<'c>) -> Self {
         self.extensions = Some(extensions);
+        self
+    }
+
+    /// The extensions of the client that the server asks about with [`Request::has_extension`](super::Request::has_extension).
+    ///
+    /// A client of 2026-07-28 declares its extensions with each request. One before declares them in `initialize`, and its session remembers
+    /// those of this list, in a bit each: the first [`MAX_EXTENSIONS`].
+    ///
+    /// ```
+    /// # use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
+    /// static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerCapability::TOOLS)
+    ///     .client_extensions(&["io.modelcontextprotocol/ui"]);
+    /// ```
+    #[must_use]
+    pub const fn client_extensions(mut self, ids: &'static [&'static str]) -> Self {
+        self.client_extensions = ids;
         self
     }
 
@@ -205,3 +229,6 @@ impl<'c> ServerConfig<'c> {
         self
     }
 }
+
+/// How many extensions of a client a session remembers: two bytes.
+pub const MAX_EXTENSIONS: usize = 16;

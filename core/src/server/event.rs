@@ -1,5 +1,6 @@
 //! What a server tells its application.
 
+use super::extensions::Extensions;
 use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientCapability, Method, Revision};
@@ -7,7 +8,7 @@ use crate::message::{Arguments, Params};
 use crate::rpc::PeerError;
 use crate::trace;
 use crate::types::LoggingLevel;
-use crate::types::meta::{BAGGAGE, TRACEPARENT, TRACESTATE};
+use crate::types::meta::{BAGGAGE, CLIENT_CAPABILITIES, TRACEPARENT, TRACESTATE};
 use crate::violation::Violation;
 
 /// What happened. Borrows the frame, never the server.
@@ -32,7 +33,8 @@ pub enum ServerEvent<'f> {
     Initialize {
         /// What was agreed on.
         revision: Revision,
-        /// The client's parameters: `clientInfo`, `capabilities`.
+        /// The client's parameters, an [`InitializeParams`](crate::types::InitializeParams). The settings of an extension are
+        /// `params.to::<InitializeParams>()?.capabilities.extension(id)`.
         params: RawJson<'f>,
     },
     /// `notifications/initialized`: from now on the legacy client may be sent requests.
@@ -104,6 +106,7 @@ pub struct Request<'f> {
     pub capabilities: ClientCapability,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
+    pub(super) extensions: Extensions,
     /// The parameters.
     pub params: Params<'f>,
     #[cfg(feature = "http")]
@@ -152,6 +155,21 @@ impl<'f> Request<'f> {
     #[must_use]
     pub fn request_state(&self) -> Option<JsonStr<'f>> {
         self.params.get("requestState").and_then(RawJson::as_string)
+    }
+
+    /// Whether the client declared an extension: with this request in the modern era; in the `initialize` of its session before, if the
+    /// [configuration](super::ServerConfig::client_extensions) names the extension.
+    #[must_use]
+    pub fn has_extension(&self, id: &str) -> bool {
+        self.extensions.contains(id) || self.extension(id).is_some()
+    }
+
+    /// The client's settings of an extension, which came with this request (2026-07-28). A session remembers that the extension was declared
+    /// ([`has_extension`](Self::has_extension)), not its settings: take those out of [`ServerEvent::Initialize`].
+    #[must_use]
+    pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
+        let declared = self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;
+        declared.get("extensions")?.get(id).filter(|settings| settings.is_object())
     }
 
     /// `_meta.traceparent`, where it is well formed and written without escapes. What is not is no fault of the request's: it is only not traced.

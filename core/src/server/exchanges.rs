@@ -44,7 +44,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub fn assume_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;
-            self.scope = Some(Scope { revision, capabilities: ClientCapability::NONE, log_level, ready: true });
+            self.scope = Some(Scope { revision, capabilities: ClientCapability::NONE, extensions: 0, log_level, ready: true });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::admit::Refusal;
 use super::event::ServerEvent;
+use super::extensions;
 use super::receive::refuse;
 use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
@@ -54,7 +55,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             writer.put(b"}")
         })?;
         let capabilities = ClientCapability::read(declared, revision);
-        self.scope = Some(Scope { revision, capabilities, log_level: config.log_level, ready: false });
+        let extensions = extensions::read(declared, config.client_extensions);
+        self.scope = Some(Scope { revision, capabilities, extensions, log_level: config.log_level, ready: false });
         Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
     }
 

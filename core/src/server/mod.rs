@@ -8,6 +8,7 @@ mod deadline;
 mod event;
 #[cfg(feature = "http")]
 mod exchanges;
+mod extensions;
 mod features;
 mod file_path;
 mod handshake;
@@ -24,7 +25,7 @@ mod restart;
 mod sound;
 
 pub use ask::ClientRequest;
-pub use config::ServerConfig;
+pub use config::{MAX_EXTENSIONS, ServerConfig};
 pub use event::{Request, ServerEvent};
 pub use notify::{Change, LogMessage};
 #[cfg(feature = "alloc")]
@@ -65,6 +66,8 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
 struct Scope {
     revision: Revision,
     capabilities: ClientCapability,
+    /// Which of the configured extensions it declared: a bit each.
+    extensions: u16,
     /// Set by `logging/setLevel`.
     log_level: LoggingLevel,
     /// Whether `notifications/initialized` has arrived.

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::RequestHandle;
 use super::event::Request;
+use super::extensions::Extensions;
 use crate::json::JsonStr;
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::OwnedParams;
@@ -17,6 +18,7 @@ pub struct OwnedRequest {
     revision: Revision,
     capabilities: ClientCapability,
     wants_progress: bool,
+    extensions: Extensions,
     params: OwnedParams,
 }
 
@@ -40,6 +42,7 @@ impl OwnedRequest {
             revision: self.revision,
             capabilities: self.capabilities,
             wants_progress: self.wants_progress,
+            extensions: self.extensions,
             params: self.params.as_params(),
             #[cfg(feature = "http")]
             carrier: crate::message::Carrier::STREAM,
@@ -58,6 +61,7 @@ impl From<&Request<'_>> for OwnedRequest {
             revision: request.revision,
             capabilities: request.capabilities,
             wants_progress: request.wants_progress,
+            extensions: request.extensions,
             params: OwnedParams::from(&request.params),
         }
     }

@@ -3,6 +3,7 @@
 use super::Server;
 use super::admit::{Context, Refusal};
 use super::event::{Request, ServerEvent};
+use super::extensions::Extensions;
 use super::features::Session;
 use super::pending::{Pending, Purpose, Role};
 use super::respond::has_begun;
@@ -68,6 +69,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                     revision: context.revision,
                                     capabilities: context.capabilities,
                                     wants_progress: context.token.is_some(),
+                                    extensions: self.extensions(context.revision),
                                     params: envelope.params(),
                                     #[cfg(feature = "http")]
                                     carrier: messages.carrier(),
@@ -109,6 +111,12 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             }
         }
         Ok(None)
+    }
+
+    /// What a request in this revision knows of the extensions of its session.
+    fn extensions(&self, revision: Revision) -> Extensions {
+        let scope = self.scope.filter(|_| !revision.is_modern());
+        Extensions { ids: self.config.client_extensions, declared: scope.map_or(0, |scope| scope.extensions) }
     }
 
     /// Requests that an application has nothing to do with.

@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer};
 
 use super::macros::wrong;
+use super::meta::is_modern_only;
 use super::older::{Absent, OrElse};
 use super::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
@@ -32,7 +33,8 @@ macro_rules! capabilities {
                 self
             }
 
-            /// With an object `extensions`: settings by the id of the extension. 2026-07-28. Without effect on what was read.
+            /// With an object `extensions`: settings by the id of the extension. From 2025-06-18 on, but for those that only 2026-07-28 has
+            /// (`io.modelcontextprotocol/tasks`). Without effect on what was read.
             #[must_use]
             pub const fn with_extensions(mut self, extensions: Option<RawJson<'a>>) -> Self {
                 if let Form::Own(own) = &mut self.0 {
@@ -68,13 +70,13 @@ macro_rules! capabilities {
                 }
             }
 
-            /// Settings of an extension, when it is declared. 2026-07-28.
+            /// Settings of an extension, when it is declared. In all revisions, since an older peer may declare it, too.
             #[must_use]
             pub fn extension(&self, id: &str) -> Option<RawJson<'a>> {
                 self.extensions()?.get(id)
             }
 
-            /// Settings by the id of the extension. 2026-07-28.
+            /// Settings by the id of the extension.
             #[must_use]
             pub fn extensions(&self) -> Option<RawJson<'a>> {
                 match self.0 {
@@ -196,6 +198,36 @@ struct Own<'a, B> {
     tasks: Option<RawJson<'a>>,
 }
 
+/// The object `extensions`, without those that a session does not have.
+struct Extensions<'a>(RawJson<'a>);
+
+impl Tell for Extensions<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        if self.0.members().any(|(id, _)| is_modern_only(id)) {
+            to.or_else("$mcp?EE", &self.0, &InSession(self.0));
+        } else {
+            to.json(self.0);
+        }
+    }
+}
+
+struct InSession<'a>(RawJson<'a>);
+
+impl Tell for InSession<'_> {
+    fn tell(&self, to: &mut dyn Teller) {
+        let members = self.0.members().filter(|(id, _)| !is_modern_only(*id));
+        if members.clone().next().is_none() {
+            return;
+        }
+        to.open(b'{');
+        for (id, settings) in members {
+            to.item(&RawJson::from(id));
+            to.item(&settings);
+        }
+        to.close();
+    }
+}
+
 /// An object whose members are only there when they are true, or empty objects.
 struct Flags<'x>(&'static str, &'x [&'x dyn Tell]);
 
@@ -215,7 +247,7 @@ impl Tell for Own<'_, ServerCapability> {
         let on = |bit| has(bit).then_some(true);
         let object = |bit| has(bit).then_some(EMPTY);
         to.object(
-            "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:EE,",
+            "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:CE,",
             &[
                 &has(C::TOOLS).then_some(Flags("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
                 &has(C::RESOURCES)
@@ -225,7 +257,7 @@ impl Tell for Own<'_, ServerCapability> {
                 &object(C::LOGGING),
                 &self.experimental,
                 &self.tasks,
-                &self.extensions,
+                &self.extensions.map(Extensions),
             ],
         );
     }
@@ -243,7 +275,7 @@ impl Tell for Own<'_, ClientCapability> {
         let modes = Flags("form,url,", &modes);
         let (with_form, pages_only) = (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
         to.object(
-            "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:EE,",
+            "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:CE,",
             &[
                 // Gone in 2026-07-28, as there is no notification any more.
                 &has(C::ROOTS).then_some(OrElse(
@@ -256,7 +288,7 @@ impl Tell for Own<'_, ClientCapability> {
                 &(form.is_none() && url.is_some()).then_some(pages_only),
                 &self.experimental,
                 &self.tasks,
-                &self.extensions,
+                &self.extensions.map(Extensions),
             ],
         );
     }

@@ -64,6 +64,13 @@ pub fn is_reserved(key: &str, revision: Revision) -> bool {
     matches!(label, Some("modelcontextprotocol" | "mcp"))
 }
 
+/// Whether this extension belongs to 2026-07-28 alone: in a session it is neither declared nor taken for declared (SEP-2663).
+pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
+    id == TASKS
+}
+
+const TASKS: &str = "io.modelcontextprotocol/tasks";
+
 /// What is wrong with capabilities that an application declares by itself.
 pub(crate) fn check_declared(experimental: Option<RawJson<'_>>, extensions: Option<RawJson<'_>>) -> Result<(), &'static str> {
     let objects = |object: RawJson<'_>| object.is_object() && object.members().all(|(_, value)| value.is_object());

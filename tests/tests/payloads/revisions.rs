@@ -284,7 +284,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         .and(S::LOGGING);
     let server =
         ServerCapabilities::new(all).with_experimental(Some(OBJECT)).with_extensions(Some(OBJECT)).with_tasks(Some(OBJECT));
-    expect("ServerCapabilities", server, "tools resources prompts completions:BE logging experimental tasks:DD extensions:EE");
+    expect("ServerCapabilities", server, "tools resources prompts completions:BE logging experimental tasks:DD extensions:CE");
     assert_eq!(
         written(&ServerCapabilities::new(all), Revision::LATEST),
         json!({"tools": {"listChanged": true}, "resources": {"subscribe": true, "listChanged": true}, "prompts": {"listChanged": true},
@@ -306,7 +306,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         C::ROOTS_LIST_CHANGED.and(C::SAMPLING_TOOLS).and(C::SAMPLING_CONTEXT).and(C::ELICITATION_FORM).and(C::ELICITATION_URL);
     let client =
         ClientCapabilities::new(all).with_experimental(Some(OBJECT)).with_extensions(Some(OBJECT)).with_tasks(Some(OBJECT));
-    expect("ClientCapabilities", client, "roots sampling elicitation:CE experimental tasks:DD extensions:EE");
+    expect("ClientCapabilities", client, "roots sampling elicitation:CE experimental tasks:DD extensions:CE");
     let modes = json!({"form": {}, "url": {}});
     for (revision, roots, sampling, elicitation) in [
         (Revision::V2024_11_05, json!({"listChanged": true}), json!({}), Value::Null),
