@@ -12,6 +12,7 @@ use crate::error::SendError;
 use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_list};
 use crate::lifecycle::Method;
 use crate::message::Arguments;
+use crate::printable::Printable;
 use crate::rpc::RpcError;
 use crate::server::{Request, Server};
 use crate::tx::Tx;
@@ -355,7 +356,7 @@ pub struct CatalogFault<'c> {
 
 impl core::fmt::Display for CatalogFault<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}: {}", self.entry, self.fault)
+        write!(f, "{}: {}", Printable::new(self.entry), self.fault)
     }
 }
 

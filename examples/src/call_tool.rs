@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, Tool};
-use mcp_sansio::{ClientCapability, ClientConfig, RawJson};
+use mcp_sansio::{ClientCapability, ClientConfig, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::Client;
 
 static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientCapability::NONE);
@@ -18,13 +18,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut server = Client::spawn(&CONFIG, command)?;
     for tool in server.list_tools()?.iter::<Tool<'_>>() {
         let tool = tool?;
-        println!("{}: {}", tool.name, tool.description.unwrap_or_default());
+        println!("{}: {}", Printable::new(tool.name), Printable::new(tool.description.unwrap_or_default()));
     }
     let answer = server.call_tool(name, &RawJson::parse(arguments)?)?;
     for block in answer.to::<CallToolResult<'_>>()?.content {
         match block? {
-            ContentBlock::Text(text) => println!("{}", text.text),
-            other => println!("{other:?}"),
+            ContentBlock::Text(text) => println!("{}", Printable::new(text.text).with_line_breaks()),
+            other => println!("{}", Printable::new(format_args!("{other:?}"))),
         }
     }
     server.close()?;

@@ -5,6 +5,7 @@ use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::{Revision, ServerCapability};
 use crate::message::Params;
+use crate::printable::Printable;
 use crate::rpc::PeerError;
 use crate::types::meta::{SERVER_INFO, is_modern_only};
 use crate::types::{InputRequest, ServerCapabilities};
@@ -148,10 +149,10 @@ impl core::fmt::Display for OpenError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Refused(error) => match error.message() {
-                Some(message) => write!(f, "the server refused to begin: {message} (code {})", error.code()),
+                Some(message) => write!(f, "the server refused to begin: {} (code {})", Printable::new(message), error.code()),
                 None => write!(f, "the server refused to begin (code {})", error.code()),
             },
-            Self::NoCommonRevision(Some(theirs)) => write!(f, "no common revision: the server speaks {}", theirs.as_str()),
+            Self::NoCommonRevision(Some(theirs)) => write!(f, "no common revision: the server speaks {}", Printable::new(theirs)),
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
             Self::TimedOut => f.write_str("the server did not answer in time"),

@@ -54,7 +54,7 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         #[cfg(feature = "alloc")]
         if let Some(message) = &self.message {
-            return f.write_str(message);
+            return crate::printable::Printable::new(message).fmt(f);
         }
         match self.kind {
             Kind::WrongType { expected } => write!(f, "expected {expected}"),

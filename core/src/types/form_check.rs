@@ -6,6 +6,7 @@ use super::form::FieldKind;
 use super::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
+use crate::printable::Printable;
 
 /// Why a form, or what was filled in, is not right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -239,7 +240,7 @@ impl fmt::Display for FormError<'_> {
             f.write_str("the form: ")?;
         } else {
             f.write_str("the field ")?;
-            fmt::Display::fmt(&self.field, f)?;
+            fmt::Display::fmt(&Printable::new(self.field), f)?;
             f.write_str(": ")?;
         }
         f.write_str(match self.fault {

@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Era};
+use mcp_sansio::{ClientCapability, ClientConfig, Era, Printable};
 use mcp_sansio_adapters::smol::client::http::Http;
 use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process};
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     match played {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("everything-client: {scenario}: {error}");
+            eprintln!("everything-client: {scenario}: {}", Printable::new(error).with_line_breaks());
             ExitCode::FAILURE
         }
     }
@@ -77,7 +77,8 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
         Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address)?),
         Server::Url(url) => {
             let http = Http::new(url).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
-            connector.connect(HttpServer::new(http.on_notice(|notice| eprintln!("everything-client: {notice}"))))
+            connector
+                .connect(HttpServer::new(http.on_notice(|notice| eprintln!("everything-client: {}", Printable::new(notice)))))
         }
     }
 }

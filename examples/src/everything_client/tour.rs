@@ -1,7 +1,7 @@
 //! All that a server offers, once.
 
 use mcp_sansio::types::{CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference};
-use mcp_sansio::{CallOptions, RawJson};
+use mcp_sansio::{CallOptions, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
 use serde_json::{Map, Value, json};
 
@@ -85,7 +85,7 @@ fn least(schema: &Value) -> Map<String, Value> {
 
 /// Prints what became of it. The server's own errors are answers too.
 fn said(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), Error> {
-    let what = what.as_str().unwrap_or_default();
+    let what = Printable::new(what.as_str().unwrap_or_default());
     match outcome {
         Ok(false) => println!("{method} {what}: answered"),
         Ok(true) => println!("{method} {what}: failed, as it says itself"),

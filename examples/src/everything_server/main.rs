@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use mcp_sansio::Printable;
 use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {
@@ -44,14 +45,14 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Standard output belongs to the protocol.
-            eprintln!("everything-server: {error}");
+            eprintln!("everything-server: {}", Printable::new(error));
             ExitCode::FAILURE
         }
     }
 }
 
 fn misused(how: &str) -> ExitCode {
-    eprintln!("everything-server: {how}");
+    eprintln!("everything-server: {}", Printable::new(how));
     ExitCode::from(2)
 }
 

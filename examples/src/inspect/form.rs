@@ -39,7 +39,7 @@ pub(crate) fn fill(form: &ElicitForm<'_>, input: &mut impl BufRead, output: &mut
                     (text, _) => match about.read(text, &field.schema) {
                         Ok(value) => content.insert(field.name.to_string(), value),
                         Err(why) => {
-                            writeln!(output, "    {why}")?;
+                            writeln!(output, "    {}", plain(&why))?;
                             continue;
                         }
                     },
@@ -52,7 +52,7 @@ pub(crate) fn fill(form: &ElicitForm<'_>, input: &mut impl BufRead, output: &mut
         let checked =
             RawJson::parse(&text).ok().map(|content| form.requested_schema.validate(content).map_err(|error| error.to_string()));
         match checked {
-            Some(Err(why)) => writeln!(output, "  That does not fit: {why}. Once more:")?,
+            Some(Err(why)) => writeln!(output, "  That does not fit: {}. Once more:", plain(&why))?,
             _ => return Ok(json!({"action": "accept", "content": content})),
         }
     }
@@ -96,7 +96,7 @@ impl<'a> About<'a> {
             hint.push_str(&format!(" {}", shown(description)));
         }
         if let Some(default) = &default {
-            hint.push_str(&format!(" [{}]", default.as_str().map_or_else(|| default.to_string(), plain)));
+            hint.push_str(&format!(" [{}]", default.as_str().map_or_else(|| plain(&default.to_string()), plain)));
         }
         Self { title, hint, default, choices }
     }

@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
-use mcp_sansio::{CallOptions, OwnedJson, RawJson};
+use mcp_sansio::{CallOptions, OwnedJson, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::{Client, Error};
 use serde_json::{Value, json};
 
@@ -35,12 +35,13 @@ fn main() -> ExitCode {
     match inspect(&options) {
         Ok(code) => code,
         Err(Failure::Usage(why)) => {
-            eprintln!("inspect: {why}");
+            eprintln!("inspect: {}", Printable::new(why));
             ExitCode::from(2)
         }
         Err(Failure::Output) => ExitCode::SUCCESS,
         Err(Failure::Server(error)) => {
-            eprintln!("inspect: {error}");
+            // The last words of a server are several lines.
+            eprintln!("inspect: {}", result::safe(error));
             ExitCode::FAILURE
         }
     }
@@ -127,7 +128,7 @@ fn show(
 ) -> Result<(), Failure> {
     let value: Value = serde_json::from_str(result.as_raw().as_str()).unwrap_or_default();
     if options.json {
-        writeln!(out, "{value:#}")?
+        writeln!(out, "{}", result::safe(format_args!("{value:#}")))?
     } else {
         pretty(&value, out)?
     }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::options::{Action, Options};
+use super::result::safe;
 use super::table::{Table, plain};
 
 /// Prints what the action asks for.
@@ -29,7 +30,7 @@ pub(crate) fn show(options: &Options, server: &mut Client<'_>, out: &mut impl Wr
         let about = server.about().map(|about| value(about.as_raw()));
         let lists = json!({"server": about, "tools": entries(&tools), "resources": entries(&resources),
             "resourceTemplates": entries(&templates), "prompts": entries(&prompts)});
-        writeln!(out, "{lists:#}")?;
+        writeln!(out, "{}", safe(format_args!("{lists:#}")))?;
         return Ok(());
     }
     if all {
@@ -91,7 +92,7 @@ fn arguments(schema: &Value) -> String {
     let required = |key: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key));
     let properties = schema["properties"].as_object().into_iter().flatten();
     let shown = properties.map(|(key, schema)| {
-        let kind = schema["type"].as_str().map(|kind| format!(": {kind}")).unwrap_or_default();
+        let kind = schema["type"].as_str().map(|kind| format!(": {}", plain(kind))).unwrap_or_default();
         format!("{}{kind}{}", plain(key), if required(key) { "*" } else { "" })
     });
     shown.collect::<Vec<_>>().join(", ")

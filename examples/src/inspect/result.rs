@@ -1,8 +1,12 @@
 //! Results, for people.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
+use mcp_sansio::Printable;
 use serde_json::Value;
+
+use super::table::plain;
 
 /// Of `tools/call`.
 pub(crate) fn tool(result: &Value, out: &mut dyn Write) -> io::Result<()> {
@@ -13,7 +17,7 @@ pub(crate) fn tool(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     let as_text =
         |block: &&Value| block["text"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).as_ref() == Some(data);
     if !data.is_null() && !blocks.iter().any(|block| as_text(&block)) {
-        writeln!(out, "{data:#}")?;
+        writeln!(out, "{}", safe(format_args!("{data:#}")))?;
     }
     Ok(())
 }
@@ -26,7 +30,7 @@ pub(crate) fn resource(result: &Value, out: &mut dyn Write) -> io::Result<()> {
 /// Of `prompts/get`.
 pub(crate) fn prompt(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     for message in list(&result["messages"]) {
-        write!(out, "{}: ", safe(message["role"].as_str().unwrap_or("?")))?;
+        write!(out, "{}: ", plain(message["role"].as_str().unwrap_or("?")))?;
         content(&message["content"], out)?;
     }
     Ok(())
@@ -37,8 +41,8 @@ fn content(block: &Value, out: &mut dyn Write) -> io::Result<()> {
         Some("text") => writeln!(out, "{}", safe(block["text"].as_str().unwrap_or_default())),
         Some(kind @ ("image" | "audio")) => binary(kind, &block["mimeType"], &block["data"], out),
         Some("resource") => contents(&block["resource"], out),
-        Some("resource_link") => writeln!(out, "[link] {}", safe(block["uri"].as_str().unwrap_or_default())),
-        _ => writeln!(out, "{block:#}"),
+        Some("resource_link") => writeln!(out, "[link] {}", plain(block["uri"].as_str().unwrap_or_default())),
+        _ => writeln!(out, "{}", safe(format_args!("{block:#}"))),
     }
 }
 
@@ -52,14 +56,14 @@ fn contents(part: &Value, out: &mut dyn Write) -> io::Result<()> {
 fn binary(what: &str, mime_type: &Value, data: &Value, out: &mut dyn Write) -> io::Result<()> {
     let data = data.as_str().unwrap_or_default();
     let bytes = data.len() / 4 * 3 - data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
-    writeln!(out, "[{}, {}, {bytes} bytes; --json shows it]", safe(what), safe(mime_type.as_str().unwrap_or("no type")))
+    writeln!(out, "[{}, {}, {bytes} bytes; --json shows it]", plain(what), plain(mime_type.as_str().unwrap_or("no type")))
 }
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Lines and tabs, and nothing else that a terminal would obey.
-fn safe(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+/// Lines and tabs, and nothing else that a terminal would obey. JSON stays the same JSON.
+pub(crate) fn safe(text: impl Display) -> Printable<impl Display> {
+    Printable::new(text).with_line_breaks()
 }

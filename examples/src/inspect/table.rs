@@ -1,5 +1,6 @@
 //! Tables for a terminal: columns as wide as they must be, the widest ones folded.
 
+use mcp_sansio::Printable;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Rows of cells, the first row being the heading.
@@ -13,7 +14,7 @@ impl Table {
         Self { rows: vec![heading.map(str::to_owned).to_vec()] }
     }
 
-    /// A row. Line breaks and control characters become spaces: what a server says must not paint the terminal.
+    /// A row. Line breaks become spaces, and control characters are escaped: what a server says must not paint the terminal.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
     }
@@ -60,9 +61,10 @@ impl Table {
     }
 }
 
-/// The same text without what a terminal would obey.
+/// The text in one line, without anything that a terminal would obey.
 pub(crate) fn plain(text: &str) -> String {
-    text.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    let words = text.split(['\r', '\n', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    Printable::new(words).to_string()
 }
 
 /// Breaks a text between words; a word that is too long stands alone.
@@ -96,7 +98,7 @@ mod tests {
         table.row(["日本".into(), "x\x1b[31m".into()]);
         assert_eq!(
             table.lines(28),
-            ["  name  what", "  echo  says what you say,", "        word by word, again", "  日本  x [31m"]
+            ["  name  what", "  echo  says what you say,", "        word by word, again", "  日本  x\\u001b[31m"]
         );
     }
 

@@ -76,7 +76,7 @@ impl Handler for Terminal {
             }
             ClientEvent::Violation(violation) => {
                 self.bar.clear();
-                eprintln!("(the server broke a rule: {violation})");
+                eprintln!("(the server broke a rule: {})", plain(&violation.to_string()));
             }
             _ => {}
         }

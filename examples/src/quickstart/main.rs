@@ -11,6 +11,7 @@ mod script;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use mcp_sansio::Printable;
 use mcp_sansio_adapters::stdio::client::{Ended, Ending, Process, Stderr, Transport as _};
 use mcp_sansio_examples::everything_server;
 
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(unexpected) => {
-            eprintln!("\nThat is not what should have happened: {unexpected}");
+            eprintln!("\nThat is not what should have happened: {}", Printable::new(unexpected).with_line_breaks());
             ExitCode::FAILURE
         }
     }

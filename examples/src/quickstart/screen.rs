@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _, stdout};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mcp_sansio::Printable;
 use mcp_sansio_adapters::stdio::client::Way;
 
 /// The heading of a part.
@@ -18,7 +19,7 @@ pub(super) fn step(sentence: &str) {
 
 /// A line, and which way it goes.
 pub(super) fn show(way: Way, line: &[u8]) {
-    let line = shorten(&String::from_utf8_lossy(line));
+    let line = Printable::new(shorten(&String::from_utf8_lossy(line)));
     match way {
         Way::Sent => say(&paint("36", &format!("  → {line}"))),
         Way::Received => say(&paint("32", &format!("  ← {line}"))),

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
+use mcp_sansio::Printable;
+
 use super::options::Log;
 
 /// A line of the log, or of standard error.
@@ -47,8 +49,8 @@ impl Journal {
         // A log on standard error has all of that anyway.
         if !matches!(self.0, Some(Sink::Stderr)) {
             match entry {
-                Entry::Event(text) => eprintln!("serial-bridge: {text}"),
-                Entry::Noise(text) => eprintln!("device: {}", harmless(text)),
+                Entry::Event(text) => eprintln!("serial-bridge: {}", Printable::new(text)),
+                Entry::Noise(text) => eprintln!("device: {}", Printable::new(text)),
                 _ => {}
             }
         }
@@ -60,7 +62,7 @@ impl Journal {
                 Entry::Told(text) => ('!', text),
                 Entry::Event(text) => ('#', text),
             };
-            self.put(&format!("{} {sign} {}", humantime::format_rfc3339_millis(SystemTime::now()), harmless(text)));
+            self.put(&format!("{} {sign} {}", humantime::format_rfc3339_millis(SystemTime::now()), Printable::new(text)));
         }
     }
 
@@ -74,21 +76,12 @@ impl Journal {
     }
 }
 
-/// One line, and nothing that moves a terminal's cursor or changes its colours.
-fn harmless(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() && c != '\t' { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
-}
-
 const LEGEND: &str = "# > to the device, < from it, ~ no message of it, ! to the client from the bridge, # what happened";
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn what_a_device_says_stays_in_its_line() {
-        assert_eq!(super::harmless("boot\r\n\u{1b}[31mé\t\0"), "boot\\r\\n\\u{1b}[31mé\t\\u{0}");
+        assert_eq!(super::Printable::new("boot\r\n\u{1b}[31mé\t\0").to_string(), "boot\\r\\n\\u001b[31mé\t\\u0000");
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::json::RawJson;
+use crate::printable::Printable;
 
 /// Why there is no answer to a request. Its [message](Self::answer) takes the answer's place: to the client it is an error of the code [`FAILED`], or the server's.
 #[derive(Clone, Copy, Debug)]
@@ -39,9 +40,9 @@ impl fmt::Display for Failure<'_> {
             Self::Status(status) => write!(f, "the server answered with the HTTP status {status}"),
             Self::Unauthorized { status: 401, .. } => f.write_str("the server wants to be told who asks (HTTP status 401)"),
             Self::Unauthorized { status, .. } => write!(f, "the server does not allow it (HTTP status {status})"),
-            Self::Error(error) => f.write_str(error.as_str()),
+            Self::Error(error) => Printable::new(error).fmt(f),
             Self::Lost => f.write_str("the connection ended before the answer came"),
-            Self::Unusable(reason) => f.write_str(reason),
+            Self::Unusable(reason) => Printable::new(reason).fmt(f),
         }
     }
 }

@@ -3,7 +3,7 @@
 use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, RawJson};
+use mcp_sansio::{CallOptions, ClientEvent, Outcome, Printable, RawJson};
 use mcp_sansio_adapters::embedded_io::{ClientHandler, ClientSession, Error};
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,7 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         Ok(opened) => {
             let info = opened.server_info();
             let name = info.and_then(|info| info.get("name")).map_or("?", RawJson::as_str);
-            let _ = writeln!(report, "opened: {}, {name}", opened.revision.as_str());
+            let _ = writeln!(report, "opened: {}, {}", opened.revision.as_str(), Printable::new(name));
             true
         }
         Err(error) => {
@@ -139,7 +139,7 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
     }
     if known & STRUCTURED != 0 {
         let has_data = call(house, "structured", &City { city: "Wien" }, |result| {
-            let _ = writeln!(report, "structured: {}", result.structured_content.map_or("nothing", RawJson::as_str));
+            let _ = writeln!(report, "structured: {}", Printable::new(result.structured_content.map_or("nothing", RawJson::as_str)));
             result.structured_content.is_some()
         })?;
         if !has_data {
@@ -163,7 +163,7 @@ fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
     let (mut known, mut tools) = (0, 0);
     let failed = house.list("tools/list", |page| {
         let Outcome::Result(page) = page else {
-            let _ = writeln!(report, "tools/list: {page:?}");
+            let _ = writeln!(report, "tools/list: {}", Printable::new(format_args!("{page:?}")));
             return Some(());
         };
         for tool in page.get("tools")?.elements() {

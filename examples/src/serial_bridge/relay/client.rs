@@ -34,6 +34,10 @@ impl Relay {
         let if_up = if is_up { Verdict::Pass } else { Verdict::Keep };
         match message.kind {
             MessageKind::Request { id, method, params } => {
+                if self.is_full() {
+                    self.refuse(id.as_str(), "Too many requests in flight");
+                    return Verdict::Keep;
+                }
                 let pending = Pending::new(id, message.text, method, &params);
                 if is_up {
                     // A second request with one id is the device's to refuse.

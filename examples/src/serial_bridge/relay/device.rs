@@ -5,7 +5,7 @@ use std::time::Instant;
 use mcp_sansio::{Frame, Malformed, Message, MessageKind, Messages, PeerError, RawJson, Violation};
 
 use super::pending::{Asked, Held, Id, Kind, Own, Pending};
-use super::{Entry, Phase, Relay, Verdict, lines};
+use super::{Entry, INTERNAL_ERROR, MAX_ASKED, MAX_UNREAD, Phase, Relay, Verdict, lines};
 
 impl Relay {
     /// A line of the device's.
@@ -99,6 +99,10 @@ impl Relay {
     fn device_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
         let (life, of_device) = (self.life, id.as_str().to_owned());
         let key = Id::of(id);
+        if !self.has_room_for_question() {
+            return self.refuse_question(&of_device);
+        }
+        self.refuses_questions = false;
         if self.asked.get(&key).is_none_or(|earlier| earlier.life == life) {
             self.asked.insert(key, Asked { life, id: of_device.clone(), of_device });
             return Verdict::Pass;
@@ -108,6 +112,27 @@ impl Relay {
         let key = RawJson::parse(&visible).map_or(Id::Text(name), Id::of);
         self.asked.insert(key, Asked { life, id: visible.clone(), of_device });
         Verdict::Instead(lines::replaced(message.text, id, &visible))
+    }
+
+    /// Makes room where a question of an earlier life is in the way: it was cancelled when the device went away.
+    fn has_room_for_question(&mut self) -> bool {
+        if self.asked.len() < MAX_ASKED {
+            return true;
+        }
+        let earlier = self.asked.iter().filter(|(_, asked)| asked.life < self.life);
+        let Some(key) = earlier.min_by_key(|(_, asked)| asked.life).map(|(key, _)| key.clone()) else { return false };
+        self.asked.remove(&key).is_some()
+    }
+
+    /// The client answers too little. The device is told so, as long as it reads.
+    fn refuse_question(&mut self, id: &str) -> Verdict {
+        if !std::mem::replace(&mut self.refuses_questions, true) {
+            self.event(format!("the device asks more than {MAX_ASKED} questions at once: the others are refused"));
+        }
+        if self.out.to_device.len() < MAX_UNREAD {
+            self.send(&lines::error(id, INTERNAL_ERROR, "Too many requests in flight"));
+        }
+        Verdict::Keep
     }
 
     /// The answer to a request of the bridge's.

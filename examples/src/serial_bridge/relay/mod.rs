@@ -24,14 +24,17 @@ pub(crate) struct Relay {
     timing: Timing,
     started: Instant,
     phase: Phase,
-    /// What the client has asked and the device has not answered.
+    /// What the client has asked and the device has not answered. With `held` at most [`MAX_IN_FLIGHT`].
     in_flight: BTreeMap<Id, Pending>,
     /// What the client has asked while the device was away.
     held: Vec<Held>,
     /// What was answered with an error when the device went away: it may not know.
     given_up: Vec<String>,
-    /// What devices have asked and the client has not answered, under the id that the client knows. Of earlier lives, too.
+    /// What devices have asked and the client has not answered, under the id that the client knows. Of earlier lives, too. At most
+    /// [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
+    /// The last question of the device was refused.
+    refuses_questions: bool,
     /// What the bridge itself has asked the device.
     own: BTreeMap<Id, Own>,
     own_made: u32,
@@ -83,6 +86,7 @@ impl Relay {
             held: Vec::new(),
             given_up: Vec::new(),
             asked: BTreeMap::new(),
+            refuses_questions: false,
             own: BTreeMap::new(),
             own_made: 0,
             life: 0,
@@ -229,6 +233,11 @@ impl Relay {
         line
     }
 
+    /// Whether the client may ask nothing more before something is answered.
+    fn is_full(&self) -> bool {
+        self.in_flight.len() + self.held.len() + self.own.len() >= MAX_IN_FLIGHT
+    }
+
     fn refuse(&mut self, id: &str, why: &str) {
         self.tell(&lines::error(id, INTERNAL_ERROR, why));
     }
@@ -255,6 +264,12 @@ impl Relay {
     }
 }
 
+/// Questions of the device that the client has not answered. Each takes 300 bytes at most, since an id has no more than 48.
+const MAX_ASKED: usize = 64;
+/// Requests of the client that the device has not answered, and of the bridge. Each is kept as it was sent.
+const MAX_IN_FLIGHT: usize = 1024;
+/// Bytes that may wait for a device that does not read before its own questions are dropped instead of refused.
+const MAX_UNREAD: usize = 256 << 10;
 /// After how much silence a device that may boot is spoken to again: at first, and at last, since the line may be slow.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);

@@ -18,7 +18,7 @@ struct Open {
     ready: bool,
     /// Params of `logging/setLevel`.
     level: Option<String>,
-    /// URIs, as JSON.
+    /// URIs, as JSON. Those beyond [`MAX_SUBSCRIPTIONS`] are lost when the device is reset.
     subscriptions: Vec<String>,
 }
 
@@ -55,6 +55,7 @@ impl Session {
 
     pub(super) fn subscribe(&mut self, uri: String) {
         if let Some(open) = &mut self.0
+            && open.subscriptions.len() < MAX_SUBSCRIPTIONS
             && !open.subscriptions.contains(&uri)
         {
             open.subscriptions.push(uri);
@@ -98,6 +99,9 @@ impl Session {
         lists.chain(resources).collect()
     }
 }
+
+/// Subscriptions that a reset of the device does not end.
+const MAX_SUBSCRIPTIONS: usize = 1024;
 
 fn version(result: RawJson<'_>) -> String {
     result.get("protocolVersion").and_then(RawJson::as_string).map(|version| version.to_string()).unwrap_or_default()

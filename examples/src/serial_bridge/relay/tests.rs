@@ -348,3 +348,86 @@ fn what_the_client_garbles_is_answered_here() {
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"prompts":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"x"}}"#;
+
+#[test]
+fn t2_a_device_that_asks_without_end_is_remembered_up_to_a_limit() {
+    let mut bridge = Bridge::initialized();
+    for id in 0..2000 {
+        bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
+    }
+    assert_eq!(bridge.relay.asked.len(), MAX_ASKED);
+    let events = bridge.relay.out.entries.iter().filter(|entry| matches!(entry, Entry::Event(_))).count();
+    assert_eq!(events, 1, "the log has one line about it, not one for each question");
+    let (client, device) = bridge.out();
+    assert_eq!((client.len(), device.len()), (MAX_ASKED, 2000 - MAX_ASKED));
+    for (line, id) in device.iter().zip(MAX_ASKED..) {
+        let answer = RawJson::parse(line).expect("JSON");
+        assert_eq!(answer.get("id").and_then(RawJson::as_i64), i64::try_from(id).ok());
+        assert_eq!(answer.get("error").and_then(|error| error.get("code")).and_then(RawJson::as_i64), Some(-32603));
+    }
+    // There is room again as soon as the client has answered.
+    bridge.client(r#"{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}"#);
+    bridge.device(r#"{"jsonrpc":"2.0","id":"next","method":"roots/list"}"#);
+    assert_eq!(bridge.out().0.len(), 1);
+}
+
+#[test]
+fn t2_refusals_do_not_pile_up_for_a_device_that_does_not_read() {
+    let mut bridge = Bridge::initialized();
+    for id in 0..20_000 {
+        bridge.relay.out.to_client.clear();
+        bridge.relay.out.entries.clear();
+        bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
+    }
+    let waiting = bridge.relay.out.to_device.len();
+    assert!((MAX_UNREAD..MAX_UNREAD + 1024).contains(&waiting), "{waiting} bytes");
+}
+
+#[test]
+fn t2_questions_of_earlier_lives_make_room() {
+    let mut bridge = Bridge::initialized();
+    for life in 0..3 {
+        for at in 0..MAX_ASKED {
+            bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":"{life}-{at}","method":"roots/list"}}"#));
+        }
+        let asked = bridge.out().0.iter().filter(|line| line.contains("roots/list")).count();
+        assert_eq!(asked, MAX_ASKED, "in life {life}");
+        bridge.relay.link_down(bridge.now, "unplugged");
+        bridge.up();
+        let (_, device) = bridge.out();
+        bridge.device(&answer(device.last().expect("initialize"), r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#));
+        bridge.out();
+    }
+    assert_eq!(bridge.relay.asked.len(), MAX_ASKED);
+}
+
+#[test]
+fn t2_requests_of_the_client_are_remembered_up_to_a_limit() {
+    let mut bridge = Bridge::initialized();
+    for id in 100..100 + 2 * MAX_IN_FLIGHT {
+        bridge.client(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#));
+    }
+    assert_eq!(bridge.relay.in_flight.len(), MAX_IN_FLIGHT);
+    let (client, device) = bridge.out();
+    assert_eq!((client.len(), device.len()), (MAX_IN_FLIGHT, MAX_IN_FLIGHT));
+    assert!(client.iter().all(|line| line.contains("-32603")));
+    // While the device is away they are held, and no more of them.
+    bridge.relay.link_down(bridge.now, "unplugged");
+    bridge.out();
+    for id in 0..2 * MAX_IN_FLIGHT {
+        bridge.client(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#));
+    }
+    assert_eq!(bridge.relay.held.len(), MAX_IN_FLIGHT);
+    assert_eq!(bridge.out().0.len(), MAX_IN_FLIGHT);
+}
+
+#[test]
+fn t2_subscriptions_are_remembered_up_to_a_limit() {
+    let mut bridge = Bridge::initialized();
+    for at in 0..1100 {
+        bridge.client(&format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"resources/subscribe","params":{{"uri":"a:{at}"}}}}"#));
+        let (_, device) = bridge.out();
+        bridge.device(&empty_answer(&device[0]));
+    }
+    assert_eq!(bridge.relay.session.requests().len(), 1024);
+}

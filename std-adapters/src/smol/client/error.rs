@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_sansio::{OpenError, OwnedJson, PeerError, SendError, Violation};
+use mcp_sansio::{OpenError, OwnedJson, PeerError, Printable, SendError, Violation};
 
 use super::question::Refusal;
 
@@ -74,7 +74,7 @@ impl From<OpenError<'_>> for OpenFailure {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", self.message, self.code)
+        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
     }
 }
 
@@ -82,7 +82,9 @@ impl fmt::Display for OpenFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "the server refused to begin: {error}"),
-            Self::NoCommonRevision(Some(theirs)) => write!(f, "no common revision: the server speaks {theirs:?}"),
+            Self::NoCommonRevision(Some(theirs)) => {
+                write!(f, "no common revision: the server speaks {}", Printable::new(theirs.as_raw()))
+            }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
             Self::TimedOut => f.write_str("the server did not answer in time"),

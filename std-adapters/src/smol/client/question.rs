@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ErrorCode, JsonStr, OwnedJson, RawJson, ReadError, Revision, RpcError, ServerRequest};
+use mcp_sansio::{ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision, RpcError, ServerRequest};
 use serde::Serialize;
 
 /// Something that a server wants to know: of the person, of the model, or the roots.
@@ -106,7 +106,7 @@ impl From<ReadError> for Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        Printable::new(&self.message).fmt(f)
     }
 }
 

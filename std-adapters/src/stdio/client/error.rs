@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use mcp_sansio::{OwnedJson, PeerError, ReadError, SendError, Violation};
+use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violation};
 
 use super::transport::Ended;
 
@@ -82,7 +82,7 @@ impl From<PeerError<'_>> for PeerFault {
 
 impl fmt::Display for PeerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", self.message, self.code)
+        write!(f, "{} (code {})", Printable::new(&self.message), self.code)
     }
 }
 
@@ -94,11 +94,11 @@ impl fmt::Display for Error {
             }
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
             Self::Open { why, ended } => {
-                write!(f, "cannot speak with `{}`: {why}", ended.server)?;
+                write!(f, "cannot speak with `{}`: {}", Printable::new(&ended.server), Printable::new(why))?;
                 if !ended.stderr.is_empty() {
                     f.write_str("; its last words on standard error:")?;
                 }
-                ended.stderr.iter().try_for_each(|line| write!(f, "\n  {line}"))
+                ended.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
             }
             Self::Ended(ended) => ended.fmt(f),
             Self::Peer(fault) => write!(f, "the server answered with an error: {fault}"),
@@ -114,7 +114,7 @@ impl fmt::Display for Error {
             Self::Unknown => f.write_str("no such call: it has been waited for already, or was cancelled"),
             Self::Send(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result is not what it should be: {error}"),
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => Printable::new(error).fmt(f),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use mcp_sansio::Printable;
+
 /// A connection to a server: a child process ([`Process`](super::Process)), a socket, a serial port.
 ///
 /// Both directions are one method, because neither may wait for the other: a server that writes much before it reads on must find a client that reads while
@@ -108,6 +110,6 @@ impl fmt::Display for Ended {
         if !self.stderr.is_empty() {
             f.write_str("; its last words on standard error:")?;
         }
-        self.stderr.iter().try_for_each(|line| write!(f, "\n  {line}"))
+        self.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use async_io::Timer;
+use mcp_sansio::Printable;
 use mcp_sansio::http::client::{Failure, Origin, Session};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
@@ -79,11 +80,13 @@ pub enum Notice<'n> {
 impl Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ToolDropped { name, reason } => write!(f, "the tool `{name}` is left out: {reason}"),
+            Self::ToolDropped { name, reason } => {
+                write!(f, "the tool `{}` is left out: {}", Printable::new(name), Printable::new(reason))
+            }
             Self::SessionRenewed => {
                 f.write_str("the server had ended the session; another one has been begun, without its subscriptions")
             }
-            Self::Redirected(target) => write!(f, "the server has redirected us to {target}"),
+            Self::Redirected(target) => write!(f, "the server has redirected us to {}", Printable::new(target)),
             Self::Refused(failure) => write!(f, "a message was refused: {failure}"),
             Self::TooLong => f.write_str("a message was longer than what is read"),
         }

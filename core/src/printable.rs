@@ -1,0 +1,104 @@
+//! Texts of a peer's, for a terminal or a log.
+
+use core::fmt::{self, Display, Write as _};
+
+/// What a peer has sent, as it may be shown in a terminal or written into a log. Without it a peer can move the cursor, erase and
+/// forge lines, set the clipboard, or turn the order of letters around.
+///
+/// It writes the characters that are obeyed and not shown as JSON escapes (`\u001b`): C0 controls except the tab, DEL, C1 controls,
+/// the line and paragraph separators, and the marks, embeddings, overrides and isolates of the bidirectional algorithm. In JSON they
+/// can only be inside of strings, so escaped JSON is the same JSON. It costs a pass over the text and allocates nothing.
+///
+/// ```
+/// # use mcp_sansio::Printable;
+/// assert_eq!(Printable::new("a\tb\nc\u{1b}[2J\u{9b}K\u{202e}").to_string(), r"a	b\nc\u001b[2J\u009bK\u202e");
+/// assert_eq!(Printable::new("a\r\nb\nc").with_line_breaks().to_string(), "a\r\nb\nc");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Printable<T> {
+    text: T,
+    has_line_breaks: bool,
+}
+
+impl<T> Printable<T> {
+    /// One line. Line breaks become `\n` and `\r`.
+    pub const fn new(text: T) -> Self {
+        Self { text, has_line_breaks: false }
+    }
+
+    /// Line breaks, `\n` and `\r\n`, stay. For a text that has a place of its own, where a line of the peer's cannot be taken for one of
+    /// the program's, and for JSON over several lines.
+    #[must_use]
+    pub fn with_line_breaks(self) -> Self {
+        Self { has_line_breaks: true, ..self }
+    }
+}
+
+impl<T: Display> Display for Printable<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut escape = Escape { to: f, has_line_breaks: self.has_line_breaks, return_is_due: false };
+        write!(escape, "{}", self.text)?;
+        escape.end()
+    }
+}
+
+struct Escape<'o, 'f> {
+    to: &'o mut fmt::Formatter<'f>,
+    has_line_breaks: bool,
+    /// There was a `\r`, which is half of a line break, or a way to overwrite the line.
+    return_is_due: bool,
+}
+
+impl Escape<'_, '_> {
+    fn end(&mut self) -> fmt::Result {
+        if core::mem::take(&mut self.return_is_due) { self.to.write_str("\\r") } else { Ok(()) }
+    }
+
+    fn escaped(&mut self, c: char) -> fmt::Result {
+        match c {
+            '\n' if self.has_line_breaks => {
+                let end = if core::mem::take(&mut self.return_is_due) { "\r\n" } else { "\n" };
+                return self.to.write_str(end);
+            }
+            '\r' if self.has_line_breaks => {
+                self.end()?;
+                self.return_is_due = true;
+                return Ok(());
+            }
+            _ => self.end()?,
+        }
+        match c {
+            '\n' => self.to.write_str("\\n"),
+            '\r' => self.to.write_str("\\r"),
+            // All of them are in the first plane, so four digits do.
+            c => write!(self.to, "\\u{:04x}", u32::from(c)),
+        }
+    }
+}
+
+impl fmt::Write for Escape<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_obeyed(*c)) {
+            let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
+            if !before.is_empty() {
+                self.end()?;
+                self.to.write_str(before)?;
+            }
+            self.escaped(c)?;
+            rest = from.get(c.len_utf8()..).unwrap_or_default();
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.end()?;
+        self.to.write_str(rest)
+    }
+}
+
+/// Whether a terminal, an editor or a log viewer does something at this character instead of showing it.
+const fn is_obeyed(c: char) -> bool {
+    matches!(c,
+        '\0'..='\u{8}' | '\n'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
