@@ -13,6 +13,7 @@ use super::ser::write_value;
 use super::write::{WriteError, Writer};
 use crate::error::SendError;
 use crate::lifecycle::Revision;
+use crate::printable::Printable;
 
 /// A JSON value as text of its own: what a task that outlives the frame keeps.
 ///
@@ -68,9 +69,10 @@ impl From<RawJson<'_>> for OwnedJson {
     }
 }
 
+/// As it was written, but harmless for a log: [`Printable`].
 impl fmt::Debug for OwnedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        fmt::Display::fmt(&Printable::new(&self.0), f)
     }
 }
 

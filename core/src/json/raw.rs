@@ -10,6 +10,7 @@ use super::marker::RAW;
 use super::number;
 use super::scan::{SyntaxError, skip_string, skip_value, skip_whitespace};
 use super::string::{JsonStr, same_text};
+use crate::printable::Printable;
 
 /// A JSON value as text: checked once, borrowed, never copied. Sixteen bytes, `Copy`.
 ///
@@ -171,9 +172,10 @@ impl<'f> RawJson<'f> {
     }
 }
 
+/// As it was written, but harmless for a log: [`Printable`].
 impl fmt::Debug for RawJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        fmt::Display::fmt(&Printable::new(self.0), f)
     }
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::marker::RAW;
 use super::scan::{skip_clean, skip_string};
+use crate::printable::Printable;
 
 /// A JSON string, quotes included and escapes untouched: no copy, no allocation.
 ///
@@ -106,9 +107,10 @@ impl PartialEq for JsonStr<'_> {
 
 impl Eq for JsonStr<'_> {}
 
+/// As it was written, but harmless for a log: [`Printable`].
 impl fmt::Debug for JsonStr<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
+        fmt::Display::fmt(&Printable::new(self.0), f)
     }
 }
 

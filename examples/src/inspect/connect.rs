@@ -39,7 +39,8 @@ pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Re
             let mut words = words.iter();
             let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
             command.args(words);
-            connector.connect(Process::new(command).stderr(if options.trace { Stderr::Inherit } else { Stderr::Keep }))
+            let trace = || Stderr::lines(|line| eprintln!("{}", plain(line)));
+            connector.connect(Process::new(command).stderr(if options.trace { trace() } else { Stderr::Keep }))
         }
         Server::Url { url, token } => {
             let wrong = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());

@@ -16,7 +16,7 @@ pub enum Stderr {
     /// The last lines are kept for error messages, the rest is forgotten.
     #[default]
     Keep,
-    /// It is that of this process. Error messages cannot repeat it.
+    /// It is that of this process, with every control character that the server writes. Error messages cannot repeat it.
     Inherit,
     /// It is thrown away.
     Null,
@@ -29,6 +29,7 @@ pub type LineFn = dyn FnMut(&str) + Send;
 
 impl Stderr {
     /// Each line is passed on as it comes, from a thread of its own. What is not UTF-8 is replaced; a line longer than 8 KiB comes in pieces.
+    /// [`Printable`](mcp_sansio::Printable) makes it harmless for a terminal or a log.
     #[must_use]
     pub fn lines(each: impl FnMut(&str) + Send + 'static) -> Self {
         Self::Lines(Arc::new(Mutex::new(each)))

@@ -1,0 +1,357 @@
+//! Servers and devices that put every character that a terminal obeys into every place: no program lets one through.
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use serde_json::{Value, json};
+
+const INSPECT: &str = env!("CARGO_BIN_EXE_inspect");
+const CALL_TOOL: &str = env!("CARGO_BIN_EXE_call-tool");
+const CLIENT: &str = env!("CARGO_BIN_EXE_everything-client");
+const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
+
+/// C0 controls, DEL, C1 controls, separators of lines and paragraphs, and what turns the order of letters around.
+fn obeyed() -> String {
+    let ranges =
+        ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}', '\u{200e}'..='\u{200f}'];
+    ranges.into_iter().flatten().chain(['\u{61c}']).collect()
+}
+
+/// A word with all of them in it.
+fn word(name: &str) -> String {
+    format!("{name}{}end", obeyed())
+}
+
+/// `word` for a place where JSON cannot escape. A line break would end the line.
+fn line(name: &str) -> String {
+    word(name).replace(['\n', '\r'], "")
+}
+
+/// JSON with everything raw that may be raw: only C0 controls must be escaped.
+fn is_harmless(what: &str, output: &Output) -> String {
+    let mut whole = String::new();
+    for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
+        let text = std::str::from_utf8(bytes).unwrap_or_else(|_| panic!("{what}: standard {name} is not UTF-8"));
+        let found = text.lines().find(|line| line.contains(|c| c != '\t' && obeyed().contains(c)));
+        assert!(found.is_none(), "{what}: standard {name} has {found:?}");
+        whole.push_str(text);
+    }
+    whole
+}
+
+// --- A server on standard input and output: this test program, started once more.
+
+/// The server. It is a test only for that its program is at hand; what the harness prints around it is noise to the clients.
+#[test]
+#[ignore = "the server of the other tests"]
+fn hostile_server() {
+    let mode = std::env::var("HOSTILE").unwrap_or_default();
+    let mut server = Server { mode: &mode, asked: 0 };
+    for _ in 0..3 {
+        eprintln!("{}", line("stderr"));
+    }
+    while let Some(line) = heard() {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        if !server.answer(&message) {
+            std::process::exit(3);
+        }
+    }
+    std::process::exit(0);
+}
+
+struct Server<'m> {
+    mode: &'m str,
+    asked: u32,
+}
+
+impl Server<'_> {
+    /// Whether it goes on.
+    fn answer(&mut self, message: &Value) -> bool {
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { return true };
+        let error = json!({"code": -32000, "message": word("message"), "data": {word("key"): word("data")}});
+        let result = match (self.mode, method) {
+            (_, "server/discover") => Err(json!({"code": -32601, "message": word("message")})),
+            ("refuse", "initialize") => Err(error),
+            ("mute", "initialize") => return false,
+            (_, "initialize") => Ok(opening()),
+            ("errors", _) => Err(error),
+            ("end", _) => return false,
+            ("ask", "tools/call") => {
+                self.ask();
+                Ok(json!({"content": []}))
+            }
+            ("tell", _) => {
+                tell(message);
+                Ok(offer(method))
+            }
+            ("end-later", "logging/setLevel") => {
+                tell(message);
+                return false;
+            }
+            (_, method) => Ok(offer(method)),
+        };
+        say(&match result {
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            Err(error) => json!({"jsonrpc": "2.0", "id": id, "error": error}),
+        });
+        true
+    }
+
+    /// Everything that a server may ask; the answers are waited for, or the client would end first.
+    fn ask(&mut self) {
+        let field =
+            json!({"type": "string", "title": word("title"), "description": word("description"), "default": word("default")});
+        let number = json!({"type": "integer", "title": word("number"), "default": 1});
+        let choice =
+            json!({"type": "string", "oneOf": [{"const": word("const"), "title": word("title")}], "default": word("const")});
+        let properties = json!({word("field"): field, "number": number, "choice": choice});
+        let form = json!({"type": "object", "properties": properties});
+        let content = json!({"role": "user", "content": {"type": "text", "text": word("text")}});
+        let picture = json!({"role": "user", "content": {"type": "image", "mimeType": word("type"), "data": ""}});
+        for (method, params) in [
+            ("elicitation/create", json!({"message": word("message"), "requestedSchema": form})),
+            (
+                "elicitation/create",
+                json!({"mode": "url", "message": word("message"), "url": word("https://a/"), "elicitationId": "1"}),
+            ),
+            ("elicitation/create", json!({"message": word("message"), "requestedSchema": {"type": word("type")}})),
+            ("sampling/createMessage", json!({"messages": [content, picture], "maxTokens": 9})),
+            ("roots/list", json!({})),
+            (&word("method"), json!({})),
+        ] {
+            self.asked += 1;
+            say(&json!({"jsonrpc": "2.0", "id": format!("\u{9b}{}", self.asked), "method": method, "params": params}));
+            heard();
+        }
+    }
+}
+
+fn opening() -> Value {
+    json!({
+        "protocolVersion": "2025-11-25",
+        "serverInfo": {"name": word("name"), "version": word("version"), "title": word("title")},
+        "instructions": word("instructions"),
+        "capabilities": {"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "logging": {}, "completions": {}, word("capability"): {}},
+    })
+}
+
+/// The result of a request.
+fn offer(method: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {word("argument"): {"type": word("type"), "description": word("d")}}});
+    let needy = json!({"type": "object", "properties": {word("argument"): {"type": "string"}}, "required": [word("argument")]});
+    let tool = |name: &str, schema: &Value| json!({"name": name, "title": word("title"), "description": word("description"), "inputSchema": schema});
+    match method {
+        "tools/list" => json!({"tools": [tool("plain", &schema), tool("needy", &needy), tool(&word("name"), &schema)]}),
+        "tools/call" => json!({
+            "isError": true,
+            "structuredContent": {word("key"): [word("value")]},
+            "content": [
+                {"type": "text", "text": word("text")},
+                {"type": "image", "mimeType": word("image"), "data": "AAAA"},
+                {"type": "resource_link", "uri": word("uri"), "name": word("name")},
+                {"type": "resource", "resource": {"uri": word("uri"), "mimeType": word("type"), "blob": "AAAA"}},
+            ],
+        }),
+        "resources/list" => json!({"resources": [{"uri": word("uri:"), "name": word("name"), "mimeType": word("type")}]}),
+        "resources/templates/list" => json!({"resourceTemplates": [{"uriTemplate": word("uri:"), "name": word("name")}]}),
+        "resources/read" => json!({"contents": [
+            {"uri": word("uri"), "text": word("text")}, {"uri": word("uri"), "mimeType": word("type"), "blob": word("blob")},
+        ]}),
+        "prompts/list" => json!({"prompts": [
+            {"name": "plain", "description": word("d"), "arguments": [{"name": word("argument")}]},
+            {"name": "needy", "arguments": [{"name": word("argument"), "required": true}]},
+        ]}),
+        "prompts/get" => json!({"description": word("d"), "messages": [
+            {"role": "user", "content": {"type": "text", "text": word("text")}},
+            {"role": "assistant", "content": {"type": "audio", "mimeType": word("type"), "data": "AAAA"}},
+        ]}),
+        _ => json!({}),
+    }
+}
+
+/// Everything that a server may say beside answers, and things that it may not.
+fn tell(request: &Value) {
+    let token = &request["params"]["_meta"]["progressToken"];
+    for (method, params) in [
+        ("notifications/message", json!({"level": "warning", "logger": word("logger"), "data": word("data")})),
+        ("notifications/message", json!({"level": "warning", "data": {word("key"): word("data")}})),
+        ("notifications/progress", json!({"progressToken": token, "progress": 1, "total": 2, "message": word("message")})),
+        ("notifications/resources/updated", json!({"uri": word("uri")})),
+        (&word("method"), json!({word("key"): word("value")})),
+    ] {
+        say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+    say(&json!({"jsonrpc": "2.0", "id": word("id"), "result": {}}));
+    println!("{}", line("no message"));
+}
+
+fn heard() -> Option<String> {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).is_ok_and(|read| read > 0).then_some(line)
+}
+
+fn say(message: &Value) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{message}").and_then(|()| out.flush()).unwrap_or_else(|_| std::process::exit(0));
+}
+
+/// Runs a program with the hostile server; an empty line is typed at it again and again.
+fn run(mode: &str, program: &str, words: &[&str]) -> String {
+    let server = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    command.args(words);
+    if program != CALL_TOOL {
+        command.arg("--");
+    }
+    command.arg(server).args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"]).env("HOSTILE", mode);
+    is_harmless(&format!("{mode}: {program} {words:?}"), &finish(&mut command))
+}
+
+fn finish(command: &mut Command) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    // It may have ended already.
+    let _ = child.stdin.take().expect("a pipe").write_all(&b"\n".repeat(50));
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn t1_inspect_shows_nothing_that_a_terminal_obeys() {
+    for (mode, words) in [
+        ("offer", &["--legacy"][..]),
+        ("offer", &[]),
+        ("offer", &["--json"]),
+        ("offer", &["tools", "--json"]),
+        ("offer", &["call", "plain"]),
+        ("offer", &["call", "plain", "--json"]),
+        ("offer", &["call", "needy"]),
+        ("offer", &["call", "unknown"]),
+        ("offer", &["read", "uri:"]),
+        ("offer", &["read", "uri:", "--json"]),
+        ("offer", &["prompt", "plain"]),
+        ("offer", &["prompt", "plain", "--json"]),
+        ("offer", &["prompt", "needy"]),
+        ("offer", &["--trace"]),
+        ("errors", &["tools"]),
+        ("errors", &["read", "uri:"]),
+        ("errors", &["tools", "--json"]),
+        ("refuse", &[]),
+        ("mute", &["--legacy"]),
+        ("end", &["tools"]),
+        ("tell", &["call", "plain"]),
+        ("tell", &["--trace", "call", "plain"]),
+        ("ask", &["call", "plain"]),
+        ("end-later", &["watch", "uri:"]),
+    ] {
+        let shown = run(mode, INSPECT, words);
+        // What is not shown at all proves nothing.
+        assert!(shown.contains("\\u009b"), "{mode}, {words:?}: {shown}");
+    }
+}
+
+#[test]
+fn t1_json_is_the_same_json() {
+    let server = std::env::current_exe().expect("this program");
+    let mut command = Command::new(INSPECT);
+    command.args(["call", "plain", "--json", "--"]).arg(server);
+    command.args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"]).env("HOSTILE", "offer");
+    let shown: Value = serde_json::from_slice(&finish(&mut command).stdout).expect("JSON");
+    assert_eq!(shown, offer("tools/call"));
+}
+
+#[test]
+fn t1_the_smallest_client_shows_nothing_that_a_terminal_obeys() {
+    for mode in ["offer", "errors", "refuse", "mute", "end", "tell"] {
+        assert!(run(mode, CALL_TOOL, &["plain", "{}"]).contains("\\u009b"), "{mode}");
+    }
+}
+
+#[test]
+fn t1_the_everything_client_shows_nothing_that_a_terminal_obeys() {
+    for mode in ["offer", "errors", "refuse", "mute", "end", "tell", "ask"] {
+        // Questions come first; the name of the last tool says that the tour went on behind them.
+        assert!(run(mode, CLIENT, &["tour"]).contains("\\u009b"), "{mode}");
+    }
+}
+
+// --- A server behind a URL.
+
+/// Answers every request with these bytes.
+fn http_server(answer: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(&answer);
+        }
+    });
+    url
+}
+
+#[test]
+fn t1_what_a_server_says_over_http_is_harmless() {
+    // ESC, C1 and bidirectional controls as UTF-8: what a field may have in the eyes of a lenient reader, and what not.
+    let field: String = obeyed().chars().filter(|c| *c >= '\u{80}').collect();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": word("message"), "data": word("data")}})
+        .to_string();
+    let with_body = |head: &str| format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    for answer in [
+        with_body(&format!("401 Unauthorized\r\nContent-Type: text/plain\r\nWWW-Authenticate: Bearer realm=\"{field}\"")),
+        with_body(&format!("403 {field}\r\nContent-Type: {field}\r\nWWW-Authenticate: {field}")),
+        with_body("400 Bad Request\r\nContent-Type: application/json"),
+        with_body("200 OK\r\nContent-Type: application/json"),
+        with_body(&format!("307 Elsewhere\r\nLocation: /{field}")),
+        with_body(&format!("308 Elsewhere\r\nLocation: http://{field}/")),
+        with_body(&format!("200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: {field}")),
+        format!("{}\r\n\r\n", line("HTTP")),
+    ] {
+        let url = http_server(answer.into_bytes());
+        for words in [&[][..], &["--legacy"], &["--modern"], &["call", "plain", "--json"]] {
+            let output = finish(Command::new(INSPECT).args(["--timeout", "0.3"]).args(words).arg(&url));
+            is_harmless(&format!("inspect {words:?}"), &output);
+        }
+        is_harmless("everything-client", &finish(Command::new(CLIENT).args(["tour", &url])));
+    }
+}
+
+// --- A device at the other end of `serial-bridge`.
+
+/// Says hostile things, also as a message's id, and ends.
+fn device(mut stream: TcpStream) {
+    let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
+    let ping = lines.by_ref().map_while(Result::ok).find(|line| line.contains("ping")).expect("the bridge asks");
+    let ping: Value = serde_json::from_str(&ping).expect("JSON");
+    let up = json!({"jsonrpc": "2.0", "id": ping["id"], "result": {word("key"): word("value")}});
+    let foreign = json!({"jsonrpc": "2.0", "id": "\u{9b}31m\u{202e}\u{7f}", "result": {}});
+    let text = format!("{}\n{up}\n{foreign}\n{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", line("boot"), "\u{9b}");
+    stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\x1b[31m\xff\xfe\x9b\n")).expect("the bridge reads");
+    // Until the bridge closes.
+    lines.for_each(drop);
+}
+
+#[test]
+fn t1_what_a_device_says_is_harmless_in_the_log() {
+    for log in [&[][..], &["--log", "-"]] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let place = format!("tcp:{}", listener.local_addr().expect("an address"));
+        let serving = thread::spawn(move || device(listener.accept().expect("the bridge comes").0));
+        let mut command = Command::new(BRIDGE);
+        let pipes = command.args(log).arg(place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut bridge = pipes.spawn().expect("it starts");
+        // What comes out is for the client; the last message says that all has been seen.
+        let mut out = BufReader::new(bridge.stdout.take().expect("a pipe"));
+        let mut seen = String::new();
+        while !seen.contains("method") {
+            assert!(out.read_line(&mut seen).expect("UTF-8") > 0, "the bridge has ended");
+        }
+        drop(bridge.stdin.take());
+        let output = bridge.wait_with_output().expect("it ends");
+        let shown = is_harmless("serial-bridge", &output);
+        assert!(shown.contains("\\u009b31m\\u202e\\u007f") && shown.contains("boot"), "{shown}");
+        serving.join().expect("the device has done its part");
+    }
+}
