@@ -4,6 +4,7 @@ mod access;
 mod connections;
 mod load;
 mod lost;
+mod memory;
 mod old;
 mod sessions;
 mod site;

@@ -19,8 +19,16 @@ static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
     ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
 );
-static CATALOG: Catalog<'_> =
-    Catalog::new().tools(&[tool("echo"), tool("who"), tool("steps"), tool("wait"), tool("ask"), tool("long"), tool("later")]);
+static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+    tool("echo"),
+    tool("who"),
+    tool("steps"),
+    tool("wait"),
+    tool("ask"),
+    tool("long"),
+    tool("later"),
+    tool("flood"),
+]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
@@ -61,6 +69,7 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
             let answer = ctx.ask("who", InputRequest::Elicit(form)).await?;
             return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
         }
+        "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
         "later" => {
             let is_gone = ctx.let_go();

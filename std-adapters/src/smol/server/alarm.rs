@@ -1,5 +1,6 @@
-//! What wakes whoever drives a peer.
+//! What wakes whoever drives a peer, and those that wait for something of it.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -47,6 +48,41 @@ impl Alarm {
 
     fn lock(&self) -> MutexGuard<'_, Rest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakers of futures that wait for the same event. Each future has one place, however often it is polled, and gives it back when
+/// it is dropped: there are never more wakers than futures.
+#[derive(Default)]
+pub(super) struct Wakers {
+    by_place: BTreeMap<u64, Waker>,
+    places: u64,
+}
+
+impl Wakers {
+    /// Keeps the waker of a future. `place` is the future's own: `None` until it waits for the first time.
+    pub(super) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
+        let place = *place.get_or_insert_with(|| {
+            self.places += 1;
+            self.places
+        });
+        let kept = self.by_place.entry(place).or_insert_with(|| waker.clone());
+        kept.clone_from(waker);
+    }
+
+    /// A future that waits no more.
+    pub(super) fn leave(&mut self, place: u64) {
+        self.by_place.remove(&place);
+    }
+
+    /// All wakers, to be woken. Futures that have to go on waiting keep their places.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
+        std::mem::take(&mut self.by_place).into_values()
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.by_place.len()
     }
 }
 

@@ -17,7 +17,7 @@ use super::ask::Asking;
 use super::hub::Hub;
 use super::reply::{Failure, Reply};
 use super::rounds::Rounds;
-use super::voice::{Note, Voice};
+use super::voice::{Note, Voice, Waiting};
 
 /// A request, and what its handler speaks through. Owned: it may go to other threads.
 pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
@@ -84,7 +84,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
         let handle = self.call.handle;
         let now = self.voice.now();
-        sent(poll_fn(|cx| self.voice.poll_note(handle, &Note::Progress(now, progress), cx)).await)
+        let mut waiting = Waiting::new(&*self.voice);
+        sent(poll_fn(|cx| self.voice.poll_note(handle, &Note::Progress(now, progress), &mut waiting.place, cx)).await)
     }
 
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
@@ -93,10 +94,11 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
     pub async fn log<T: Serialize + ?Sized>(&self, message: &LogMessage<'_, T>) -> Result<(), Failure> {
         let handle = self.call.handle;
+        let mut waiting = Waiting::new(&*self.voice);
         let told = poll_fn(|cx| {
             let data = mcp_sansio::Json(message.data);
             let message = LogMessage { level: message.level, logger: message.logger, data: &data as &dyn Payload };
-            self.voice.poll_note(handle, &Note::Log(&message), cx)
+            self.voice.poll_note(handle, &Note::Log(&message), &mut waiting.place, cx)
         });
         sent(told.await)
     }

@@ -5,7 +5,7 @@ use std::task::Waker;
 
 use mcp_sansio::{Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
 
-use super::alarm::Alarm;
+use super::alarm::{Alarm, Wakers};
 use super::app::MIN_BUFFER;
 use super::ask::Asks;
 use super::hub::{Member, News};
@@ -28,8 +28,8 @@ pub(super) struct State<const N: usize, const S: usize> {
     /// What subscribers have yet to be told, and how far the first of it has come.
     news: Vec<News>,
     told: u16,
-    /// Handlers that wait for room.
-    pub(super) waiting: Vec<Waker>,
+    /// Handlers and connections that wait for room.
+    pub(super) waiting: Wakers,
     alarm: Arc<Alarm>,
 }
 
@@ -42,7 +42,7 @@ impl<const N: usize, const S: usize> Link<N, S> {
             asks: Asks::default(),
             news: Vec::new(),
             told: 0,
-            waiting: Vec::new(),
+            waiting: Wakers::default(),
             alarm: Arc::clone(&alarm),
         };
         Self { state: Mutex::new(state), alarm, principal, clock: std::time::Instant::now() }
@@ -74,16 +74,22 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.wake_waiting();
     }
 
-    /// Wakes when there may be room.
+    /// Wakes when there may be room. `place` is kept by the future that waits, and given back with
+    /// [`leave`](Self::leave).
     #[cfg(feature = "http")]
-    pub(super) fn wait(&self, waker: &Waker) {
-        self.lock().waiting.push(waker.clone());
+    pub(super) fn wait(&self, place: &mut Option<u64>, waker: &Waker) {
+        self.lock().waiting.wait(place, waker);
+    }
+
+    /// A future that waits no more.
+    pub(super) fn leave(&self, place: u64) {
+        self.lock().waiting.leave(place);
     }
 
     /// Those who wait for room try again.
     pub(super) fn wake_waiting(&self) {
-        let waiting = std::mem::take(&mut self.lock().waiting);
-        waiting.into_iter().for_each(Waker::wake);
+        let waiting = self.lock().waiting.take();
+        waiting.for_each(Waker::wake);
     }
 
     /// The connection is gone: whatever still holds this is told so.
@@ -91,9 +97,9 @@ impl<const N: usize, const S: usize> Link<N, S> {
         let mut state = self.lock();
         state.server.close();
         state.asks.close();
-        let waiting = std::mem::take(&mut state.waiting);
+        let waiting = state.waiting.take();
         drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        waiting.for_each(Waker::wake);
     }
 }
 

@@ -13,8 +13,17 @@ pub(super) trait Voice: Send + Sync {
     #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str>;
     fn is_open(&self, request: RequestHandle) -> bool;
-    /// Sends a frame about a request that goes out whole, as soon as there is room.
-    fn poll_note(&self, request: RequestHandle, note: &Note<'_>, cx: &mut Context<'_>) -> Poll<Result<Answered, SendError>>;
+    /// Sends a frame about a request that goes out whole, as soon as there is room. `place` is where the caller waits: see
+    /// [`Waiting`].
+    fn poll_note(
+        &self,
+        request: RequestHandle,
+        note: &Note<'_>,
+        place: &mut Option<u64>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Answered, SendError>>;
+    /// A caller that waits no more.
+    fn leave(&self, place: u64);
     /// Has the connection ask; the question's ticket.
     fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64;
     fn poll_answer(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<OwnedJson, Failure>>;
@@ -28,6 +37,26 @@ pub(super) trait Voice: Send + Sync {
 pub(super) enum Note<'n> {
     Progress(Instant, &'n Progress<'n>),
     Log(&'n LogMessage<'n, dyn Payload + 'n>),
+}
+
+/// A future that waits for room. Dropped, it leaves no waker behind.
+pub(super) struct Waiting<'v> {
+    voice: &'v dyn Voice,
+    pub(super) place: Option<u64>,
+}
+
+impl<'v> Waiting<'v> {
+    pub(super) fn new(voice: &'v dyn Voice) -> Self {
+        Self { voice, place: None }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(place) = self.place {
+            self.voice.leave(place);
+        }
+    }
 }
 
 impl<const N: usize, const S: usize> Voice for Link<N, S> {
@@ -44,7 +73,13 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         self.lock().server.is_open(request)
     }
 
-    fn poll_note(&self, request: RequestHandle, note: &Note<'_>, cx: &mut Context<'_>) -> Poll<Result<Answered, SendError>> {
+    fn poll_note(
+        &self,
+        request: RequestHandle,
+        note: &Note<'_>,
+        place: &mut Option<u64>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Answered, SendError>> {
         let mut state = self.lock();
         let (server, outlet) = state.at(request);
         let sent = match note {
@@ -54,7 +89,7 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         };
         match sent {
             Err(error) if error.is_full() => {
-                state.waiting.push(cx.waker().clone());
+                state.waiting.wait(place, cx.waker());
                 Poll::Pending
             }
             sent => {
@@ -62,6 +97,10 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
                 Poll::Ready(sent)
             }
         }
+    }
+
+    fn leave(&self, place: u64) {
+        self.leave(place);
     }
 
     fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64 {

@@ -20,7 +20,9 @@ pub(super) async fn renew<D: Dial>(shared: &Shared<D>, generation: u32) -> io::R
                 return Poll::Ready(false);
             }
             if state.is_renewing {
-                state.renewal_wakers.push(cx.waker().clone());
+                if !state.renewal_wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+                    state.renewal_wakers.push(cx.waker().clone());
+                }
                 return Poll::Pending;
             }
             state.is_renewing = true;

@@ -17,6 +17,7 @@ use super::super::app::App;
 use super::super::context::Context;
 use super::super::hub::Member;
 use super::super::reply::{Failure, Reply};
+use super::super::voice::Waiting;
 use super::auth::Denied;
 use super::head::Head;
 use super::old::{Old, endpoint};
@@ -228,13 +229,14 @@ where
                 };
                 let mut messages = Messages::new(Frame::Complete(&body));
                 let mut taken = Taken::default();
+                let mut waiting = Waiting::new(&*peer.link);
                 // There is always room soon, since somebody writes it out; where there is none, the client has to wait.
                 std::future::poll_fn(|cx| {
                     peer.take_in(&shared.app, 0, &mut messages, &mut taken);
                     if taken.is_all {
                         return std::task::Poll::Ready(());
                     }
-                    peer.link.wait(cx.waker());
+                    peer.link.wait(&mut waiting.place, cx.waker());
                     std::task::Poll::Pending
                 })
                 .await;

@@ -10,6 +10,7 @@ use std::time::Instant;
 use mcp_sansio::http::server::{Body, Cursor, EventId, Recording, Replay, SessionId};
 use mcp_sansio::{Revision, TxBuffer};
 
+use super::super::alarm::Wakers;
 use super::super::app::App;
 use super::super::context::Context;
 use super::super::reply::{Failure, Reply};
@@ -34,8 +35,8 @@ pub(super) struct Streams {
     pub(super) own_cursor: Cursor,
     /// Which of those that wanted the session's own stream came last.
     pub(super) holder: u64,
-    /// Those that wait for something to be recorded.
-    pub(super) readers: Vec<Waker>,
+    /// Connections that wait for something to be recorded: at most one waker for each.
+    pub(super) readers: Wakers,
     /// Connections.
     pub(super) attached: usize,
     /// When something happened last.
@@ -61,7 +62,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             lines: BTreeMap::new(),
             own: Recording::new(0),
             holder: 0,
-            readers: Vec::new(),
+            readers: Wakers::default(),
             attached: 0,
             active: Instant::now(),
             exchanges: 0,
@@ -108,7 +109,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             state.outlets.close(exchange);
             streams.lines.remove(&exchange);
             // Those that were replaying it come to its end.
-            streams.readers.drain(..).for_each(Waker::wake);
+            streams.readers.take().for_each(Waker::wake);
             return;
         }
         if let Some(line) = streams.lines.get_mut(&exchange) {
@@ -137,7 +138,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let mut streams = self.streams();
         streams.is_over = true;
         let lines = std::mem::take(&mut streams.lines);
-        let wakers: Vec<Waker> = lines.into_values().filter_map(|line| line.waker).chain(streams.readers.drain(..)).collect();
+        let wakers: Vec<Waker> = lines.into_values().filter_map(|line| line.waker).chain(streams.readers.take()).collect();
         drop(streams);
         wakers.into_iter().for_each(Waker::wake);
         self.peer.close();
@@ -182,7 +183,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             true
         });
         if moved {
-            streams.readers.drain(..).for_each(Waker::wake);
+            streams.readers.take().for_each(Waker::wake);
         }
         moved
     }
@@ -223,7 +224,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     return Poll::Ready(());
                 }
                 if is_closing {
-                    self.streams().readers.drain(..).for_each(Waker::wake);
+                    self.streams().readers.take().for_each(Waker::wake);
                 }
                 let far = Instant::now() + options.idle_timeout;
                 moved |= poll_timer(&mut timer, cx, &self.peer, ends_at.unwrap_or(far));

@@ -29,14 +29,14 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
 {
     let resumed = after.and_then(|after| Some((after.stream, session.resume(after)?)));
-    let _attached = Attached::new(session);
+    let mut attached = Attached::new(session);
     let (stream, mut cursor, holder) = {
         let mut streams = session.streams();
         let (stream, cursor) = resumed.unwrap_or((0, streams.own_cursor));
         if stream == 0 {
             streams.holder += 1;
             // Who had it before ends.
-            streams.readers.drain(..).for_each(std::task::Waker::wake);
+            streams.readers.take().for_each(std::task::Waker::wake);
         }
         (stream, cursor, streams.holder)
     };
@@ -80,7 +80,7 @@ where
                     if stream == 0 {
                         streams.own_cursor = cursor;
                     }
-                    streams.readers.push(cx.waker().clone());
+                    streams.readers.wait(&mut attached.place, cx.waker());
                 }
             }
             let had = !wire.out.is_empty();
@@ -109,22 +109,107 @@ where
 }
 
 /// A connection that a session has, for as long as it has it.
-struct Attached<'s, F, const N: usize, const S: usize>(&'s Session<F, N, S>);
+struct Attached<'s, F, const N: usize, const S: usize> {
+    session: &'s Session<F, N, S>,
+    /// Among those that wait for something to be recorded.
+    place: Option<u64>,
+}
 
 impl<'s, F, const N: usize, const S: usize> Attached<'s, F, N, S> {
     fn new(session: &'s Session<F, N, S>) -> Self {
         session.streams().attached += 1;
-        Self(session)
+        Self { session, place: None }
     }
 }
 
 impl<F, const N: usize, const S: usize> Drop for Attached<'_, F, N, S> {
     fn drop(&mut self) {
-        self.0.streams().attached -= 1;
+        let mut streams = self.session.streams();
+        streams.attached -= 1;
+        if let Some(place) = self.place {
+            streams.readers.leave(place);
+        }
+        drop(streams);
         // Counted as an event.
-        self.0.leave_exchange(0);
+        self.session.leave_exchange(0);
     }
 }
 
 /// How much is written at once.
 const MOST: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use std::future::{Future, Ready, ready};
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Wake, Waker};
+
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{ServerCapability, ServerConfig};
+
+    use super::super::super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
+    use super::super::super::context;
+    use super::super::super::reply::{Failure, Reply};
+    use super::super::shared::new_id;
+    use super::*;
+
+    static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+
+    fn answer(_: context::Context) -> Ready<Result<Reply, Failure>> {
+        ready(Err(Failure::tool("")))
+    }
+
+    /// A client that sends nothing more and reads everything.
+    struct Silent;
+
+    impl AsyncRead for Silent {
+        fn poll_read(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>, _: &mut [u8]) -> Poll<io::Result<usize>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Silent {
+        fn poll_write(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    struct Counted;
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    #[test]
+    fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
+        let app = App::new(&CONFIG, answer);
+        let options = Options::new();
+        let session =
+            Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(&app, &options, new_id().unwrap(), None);
+        let counted = Arc::new(Counted);
+        let waker = Waker::from(Arc::clone(&counted));
+        let mut cx = Context::from_waker(&waker);
+        for after in [None, Some(EventId { stream: 0, number: 0 })] {
+            let mut wire = Wire::new(Silent, 1000);
+            let mut sender = Sender::new(false, true, Vec::new());
+            let mut stream = pin!(serve(app.hub(), &options, &mut wire, &session, after, &mut sender));
+            for _ in 0..3000 {
+                assert!(stream.as_mut().poll(&mut cx).is_pending());
+            }
+            assert_eq!(session.streams().readers.len(), 1);
+            // The timers keep some as well.
+            assert!(Arc::strong_count(&counted) <= 10, "{}", Arc::strong_count(&counted));
+        }
+        let streams = session.streams();
+        assert_eq!((streams.readers.len(), streams.attached), (0, 0));
+    }
+}
