@@ -107,3 +107,20 @@ fn a_page_that_was_invited_may_read_what_it_gets() {
     assert_eq!(answer.field("access-control-allow-origin"), Some("https://chat.example.com"));
     assert_eq!(answer.text(), "done");
 }
+
+#[test]
+fn s8_metadata_is_where_the_challenge_says_for_a_resource_with_a_query_or_a_slash() {
+    for resource in ["http://localhost/mcp?x=y", "http://localhost/mcp/", "http://localhost/?x=y", "http://localhost/"] {
+        let options = Options::new()
+            .protected_resource(ProtectedResource::new(resource, "https://auth.example.com"))
+            .authorize(|_| Err(Denied::token_needed()));
+        let site = Site::with(options);
+        let denied = site.send(&modern("echo"));
+        let challenge = denied.field("www-authenticate").unwrap();
+        let target =
+            challenge.strip_prefix("Bearer resource_metadata=\"http://localhost").and_then(|rest| rest.strip_suffix('"'));
+        let answer = site.send(&request("GET", target.unwrap(), &[], ""));
+        assert_eq!(answer.status, 200, "{challenge}");
+        assert!(answer.body.contains(&format!("\"resource\":\"{resource}\"")), "{answer:?}");
+    }
+}

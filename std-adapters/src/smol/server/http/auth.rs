@@ -112,22 +112,25 @@ impl ProtectedResource {
         Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Where it is served: the well-known path before that of the resource.
+    /// Where it is served: the well-known path, and behind it path and query of the resource (RFC 9728, 3.1).
     fn url(&self) -> String {
-        let (origin, path) = self.split();
-        format!("{origin}{WELL_KNOWN}{path}")
+        let (origin, path, query) = self.split();
+        format!("{origin}{WELL_KNOWN}{path}{query}")
     }
 
-    /// Whether it is asked for: with the path of the resource, or without.
+    /// Whether a request for this path asks for it: with the path of the resource, or without. The query makes no difference,
+    /// since there is only one resource.
     pub(super) fn is_at(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|rest| rest.is_empty() || rest == self.split().1)
     }
 
-    fn split(&self) -> (&str, &str) {
+    /// Scheme and host, path, and query with its question mark. The slash of a resource that has no other path is left out.
+    fn split(&self) -> (&str, &str, &str) {
         let host = self.resource.find("://").map_or(0, |at| at + 3);
-        let path = self.resource[host..].find('/').map_or(self.resource.len(), |at| host + at);
-        let (origin, path) = self.resource.split_at(path);
-        (origin, path.trim_end_matches('/'))
+        let (url, query) = self.resource.split_at(self.resource.find('?').unwrap_or(self.resource.len()));
+        let path = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
+        let (origin, path) = url.split_at(path);
+        (origin, if path == "/" { "" } else { path }, query)
     }
 }
 
@@ -150,6 +153,25 @@ mod tests {
         assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
         assert!(!resource.is_at("/.well-known/oauth-protected-resource/other"));
         assert_eq!(quoted("a\"\r\nb\\"), "ab");
+    }
+
+    #[test]
+    fn s8_the_url_of_the_metadata_has_path_and_query_of_the_resource() {
+        let well_known = "/.well-known/oauth-protected-resource";
+        for (resource, url, path) in [
+            ("https://a.example/mcp?x=y", "/mcp?x=y", "/mcp"),
+            ("https://a.example/mcp/", "/mcp/", "/mcp/"),
+            ("https://a.example/mcp/?x=/", "/mcp/?x=/", "/mcp/"),
+            ("https://a.example/?x=y", "?x=y", ""),
+            ("https://a.example?x=/y", "?x=/y", ""),
+            ("https://a.example/", "", ""),
+            ("https://a.example", "", ""),
+        ] {
+            let resource = ProtectedResource::new(resource, "https://auth.example");
+            assert_eq!(resource.url(), format!("https://a.example{well_known}{url}"));
+            assert!(resource.is_at(&format!("{well_known}{path}")), "{resource:?}");
+            assert!(resource.is_at(well_known) && !resource.is_at(&format!("{well_known}/other")));
+        }
     }
 
     #[test]
