@@ -151,7 +151,7 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
 
 #[test]
 fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again() {
-    let stream = "id: 4\nretry: 70\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n\n";
+    let stream = "id: 4\nretry: 170\ndata:\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}\n\n";
     let response = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
         stream.len()
@@ -171,7 +171,7 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
             let expected = match era {
                 _ if cut < response.find("\r\n\r\n").unwrap() + 4 => None,
                 _ if cut >= answered => Some(After::Over),
-                Era::Legacy if cut >= primed => Some(After::Resume(core::time::Duration::from_millis(70))),
+                Era::Legacy if cut >= primed => Some(After::Resume(core::time::Duration::from_millis(170))),
                 _ => Some(After::Lost),
             };
             assert_eq!(after, expected, "{era:?} {cut}");
@@ -235,4 +235,36 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     assert_eq!(post.cancels(), exchange.id());
     assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");
     assert_eq!(device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])), Err(SendError::Value));
+}
+
+/// A stream that has ended as often as this without a message, at the same event.
+fn ended_in_vain(exchange: &mut Exchange, session: &mut Session, retry: u64, times: usize) -> Vec<After> {
+    let retry = core::time::Duration::from_millis(retry);
+    let ended = (0..times).map(|_| {
+        let mut reader = ResponseReader::new([0; 256]);
+        assert!(reader.expect("GET"));
+        let response = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+        reader.spare()[..response.len()].copy_from_slice(response);
+        reader.commit(response.len());
+        let Ok(Some(Part::Head(head))) = reader.next_part() else { panic!("a head") };
+        assert_eq!(session.reply(exchange, &head.as_head()), Reply::Events);
+        exchange.ended(Some("7"), Some(retry))
+    });
+    ended.collect()
+}
+
+#[test]
+fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_in_vain() {
+    let mut device = Device::new();
+    device.client.assume(Some(Era::Legacy));
+    device.client.open(NOW, &mut device.tx).unwrap();
+    let (mut exchange, _) = device.post();
+    let least = After::Resume(mcp_sansio::http::client::MIN_RETRY);
+    // The first end is at a new event: not in vain.
+    let ended = ended_in_vain(&mut exchange, &mut device.session, 0, 10);
+    assert_eq!(ended[..8], [least; 8]);
+    assert_eq!(ended[8..], [After::Lost; 2]);
+    // A message shows that the server goes on.
+    device.session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#));
+    assert_eq!(ended_in_vain(&mut exchange, &mut device.session, 0, 1), [least]);
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::lifecycle::Revision;
-use crate::message::MAX_ID;
+use crate::message::{MAX_ID, hash_str};
 
 /// What is known of an exchange while it lasts: who waits for it, and how it may go on.
 #[derive(Clone, Debug)]
@@ -17,8 +17,10 @@ pub struct Exchange {
     pub(super) offer: Option<Revision>,
     pub(super) is_stream: bool,
     pub(super) is_answered: bool,
-    /// How often in a row it could not be resumed.
+    /// How often in a row it was resumed without a message or the id of another event.
     pub(super) in_vain: u8,
+    /// The hash of the last event's id when it ended before.
+    pub(super) last_event: Option<u64>,
 }
 
 /// What an exchange is for.
@@ -55,6 +57,7 @@ impl Exchange {
             is_stream: false,
             is_answered: false,
             in_vain: 0,
+            last_event: None,
         }
     }
 
@@ -90,12 +93,18 @@ impl Exchange {
 
     /// The body has ended, or the connection has. What follows depends on whether the answer has come, and on the stream: the
     /// [id of its last event](crate::http::sse::EventReader::last_event_id) and the [time to wait](crate::http::sse::EventReader::retry) that the server asked for.
-    /// Call it again when there was no response to what was to take the stream up again: after some times in vain the answer is lost.
+    /// Call it again when there was no response to what was to take the stream up again. After 8 times in a row without a message or the id of another event the
+    /// answer is lost. The time to wait is at least [`MIN_RETRY`], whatever the server asks for.
     pub fn ended(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
         // What belongs to no request has no time limit that would end the attempts.
+        // A new id shows that the server follows the stream, although it has had nothing to say yet.
+        let last_event = last_event_id.map(hash_str);
+        if last_event.is_some() && last_event != self.last_event {
+            (self.last_event, self.in_vain) = (last_event, 0);
+        }
         let is_over = self.in_vain >= MAX_IN_VAIN && self.purpose != Purpose::Listen;
         let resumes = self.is_stream && !self.is_modern && !is_over;
-        let wait = retry.unwrap_or(RETRY.saturating_mul(1 << self.in_vain.min(5)));
+        let wait = retry.map_or(RETRY.saturating_mul(1 << self.in_vain.min(5)), |retry| retry.max(MIN_RETRY));
         let after = match self.purpose {
             Purpose::Delete => After::Over,
             Purpose::Older => After::Lost,
@@ -114,5 +123,7 @@ impl Exchange {
 
 /// How often in a row it is tried to resume a stream.
 const MAX_IN_VAIN: u8 = 8;
+/// The shortest time that is waited before a stream is resumed, also where the server asks for less.
+pub const MIN_RETRY: Duration = Duration::from_millis(100);
 /// How long to wait before a stream is resumed, where the server does not say; twice as long each time that it is in vain.
 const RETRY: Duration = Duration::from_secs(1);

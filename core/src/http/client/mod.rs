@@ -58,7 +58,7 @@ mod post;
 mod session;
 
 pub use challenge::{Challenge, challenges};
-pub use exchange::{After, Exchange};
+pub use exchange::{After, Exchange, MIN_RETRY};
 pub use failure::{FAILED, Failure};
 pub use origin::{Origin, Resolved, UrlError};
 pub use post::Post;

@@ -167,7 +167,7 @@ impl Session {
     pub fn reply(&mut self, exchange: &mut Exchange, head: &ResponseHead<'_>) -> Reply {
         let kind = head.fields.get("content-type").map(|kind| kind.split(';').next().unwrap_or_default().trim());
         let is = |wanted: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
-        (exchange.is_stream, exchange.in_vain) = (false, 0);
+        exchange.is_stream = false;
         match (head.status, exchange.purpose) {
             (401 | 403, _) => Reply::Unauthorized(head.status),
             (404, _) if exchange.in_session => Reply::SessionEnded,
@@ -244,6 +244,7 @@ impl Session {
 
     /// Looks at a message of an exchange's before the client does: whether it is the answer, and what was agreed upon.
     pub fn received(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
+        exchange.in_vain = 0;
         let mut messages = Messages::new(data);
         while !messages.is_done() {
             let mut envelope = messages.envelope();
