@@ -32,6 +32,12 @@ impl CallOptions {
         Self { limit: Some(limit), ..self }
     }
 
+    /// What [`limit`](Self::limit) was told.
+    #[must_use]
+    pub const fn given_limit(&self) -> Option<Duration> {
+        self.limit
+    }
+
     /// The server is asked to report progress.
     #[must_use]
     pub const fn progress(self) -> Self {

@@ -51,6 +51,12 @@ impl<K, F> Tasks<K, F> {
         self.len() == 0
     }
 
+    /// How many want to be polled.
+    #[cfg(feature = "http")]
+    pub(super) fn ready(&self) -> usize {
+        self.ready.lock().places.len()
+    }
+
     /// Takes a future in. It is polled for the first time by the next [`poll_next`](Self::poll_next).
     pub(super) fn insert(&mut self, name: K, future: F) {
         let place = self.free.pop().unwrap_or_else(|| {

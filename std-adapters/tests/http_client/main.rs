@@ -3,6 +3,7 @@
 
 mod cancelling;
 mod heads;
+mod hostile;
 mod older;
 mod opening;
 #[path = "../smol/pipe.rs"]

@@ -204,8 +204,8 @@ fn a_list_without_an_end_is_not_read_to_its_end() {
     let script = |event: &ServerEvent<'_>, session: &mut Session| {
         let ServerEvent::Request(request) = event else { return };
         asked += 1;
-        let page = RawJson::from_static(r#"{"prompts":[],"nextCursor":"more"}"#);
-        let _ = session.server.respond_raw(request.handle, page, &mut session.tx).unwrap();
+        let page = format!(r#"{{"prompts":[],"nextCursor":"{asked}"}}"#);
+        let _ = session.server.respond_raw(request.handle, RawJson::parse(&page).unwrap(), &mut session.tx).unwrap();
     };
     let (prompts, _) =
         play(Connector::new(&CLIENT), &MODERN, script, async |client| client.list::<Prompts>(CallOptions::new()).await);

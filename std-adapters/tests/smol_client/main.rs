@@ -4,8 +4,11 @@
 mod asking;
 mod calls;
 mod changes;
+mod closing;
 mod ends;
 mod flow;
+mod hostile;
+mod limits;
 mod opening;
 #[path = "../smol/pipe.rs"]
 mod pipe;

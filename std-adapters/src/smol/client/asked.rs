@@ -10,7 +10,8 @@ use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
 use super::link::{Link, State};
 use super::question::{Answering, Question, Refusal};
 
-/// Requests and what finds their answers, and the answers that wait for room. A future never sends its own.
+/// Requests and what finds their answers, and the answers that wait for room. A future never sends its own. Together there are up to `N`, the places in the core's
+/// table: what the server cancels is forgotten.
 pub(super) struct Asked {
     open: Vec<(RequestHandle, Answering)>,
     answered: VecDeque<(RequestHandle, Result<OwnedJson, Refusal>)>,
@@ -43,6 +44,7 @@ impl Asked {
     /// The server does not wait for it any more.
     pub(super) fn forget(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
+        self.answered.retain(|(handle, _)| *handle != request);
     }
 
     /// Goes on with those that want to, all of them when one does: they are few.

@@ -1,9 +1,12 @@
 //! One call on its way: waiting for its turn, in flight, given up when it is dropped.
 
-use std::future::poll_fn;
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use async_io::Timer;
 use mcp_sansio::{Call, Instant, SendError, Tx};
 
 use super::error::CallError;
@@ -29,10 +32,43 @@ impl<F, const N: usize, R> Send<N, R> for F where
 {
 }
 
+/// The same of a request, which is told how long it may take.
+pub(super) trait SendWithin<const N: usize>:
+    FnMut(&mut mcp_sansio::Client<'static, N>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
+{
+}
+
+impl<F, const N: usize> SendWithin<N> for F where
+    F: FnMut(&mut mcp_sansio::Client<'static, N>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
+{
+}
+
+/// When something that has been begun is given up.
+#[derive(Clone, Copy)]
+pub(super) struct Deadline(Option<std::time::Instant>);
+
+impl Deadline {
+    pub(super) const NEVER: Self = Self(None);
+
+    /// `Duration::MAX` from now is never.
+    pub(super) fn after(limit: Duration) -> Self {
+        Self(std::time::Instant::now().checked_add(limit))
+    }
+
+    pub(super) fn left(self) -> Duration {
+        self.0.map_or(Duration::MAX, |at| at.saturating_duration_since(std::time::Instant::now()))
+    }
+}
+
 impl<const N: usize> InFlight<N> {
-    /// Sends a request as soon as it is its turn.
-    pub(super) async fn start(owner: &Arc<Owner<N>>, send: impl Send<N, Call>) -> Result<Self, CallError> {
-        let number = take_turn(&owner.link, send, |state, call| state.mail.open(Some(call))).await?;
+    /// Sends a request as soon as it is its turn, unless it is too late by then.
+    pub(super) async fn start(
+        owner: &Arc<Owner<N>>,
+        deadline: Deadline,
+        mut send: impl SendWithin<N>,
+    ) -> Result<Self, CallError> {
+        let send = |client: &mut mcp_sansio::Client<'static, N>, now, tx: &mut Tx<'_>| send(client, now, deadline.left(), tx);
+        let number = take_turn(&owner.link, deadline, send, |state, call| state.mail.open(Some(call))).await?;
         Ok(Self { owner: Arc::clone(owner), number })
     }
 
@@ -69,10 +105,11 @@ impl<const N: usize> Drop for InFlight<N> {
 /// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same lock.
 pub(super) async fn take_turn<const N: usize, R, S>(
     link: &Link<N>,
+    deadline: Deadline,
     mut send: impl Send<N, R>,
     sent: impl Fn(&mut State<N>, R) -> S,
 ) -> Result<S, CallError> {
-    let mut turn = Turn { link, number: None, was_full: false };
+    let mut turn = Turn { link, number: None, was_full: false, deadline, timer: None };
     poll_fn(|cx| turn.poll(cx, &mut send, &sent)).await
 }
 
@@ -82,10 +119,27 @@ struct Turn<'l, const N: usize> {
     number: Option<u64>,
     /// Whether there was no room when it was tried. It is worth another attempt when all has been sent: each formats the request again.
     was_full: bool,
+    deadline: Deadline,
+    /// Most need none, since their turn is at once.
+    timer: Option<Timer>,
 }
 
 impl<const N: usize> Turn<'_, N> {
     fn poll<R, S>(
+        &mut self,
+        cx: &mut Context<'_>,
+        send: &mut impl Send<N, R>,
+        sent: &impl Fn(&mut State<N>, R) -> S,
+    ) -> Poll<Result<S, CallError>> {
+        let turn = self.try_to_send(cx, send, sent);
+        let Some(at) = self.deadline.0.filter(|_| turn.is_pending()) else { return turn };
+        match Pin::new(self.timer.get_or_insert_with(|| Timer::at(at))).poll(cx) {
+            Poll::Ready(_) => Poll::Ready(Err(CallError::TimedOut)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    fn try_to_send<R, S>(
         &mut self,
         cx: &Context<'_>,
         send: &mut impl Send<N, R>,

@@ -15,6 +15,7 @@ use super::alarm::Alarm;
 use super::asked::Asked;
 use super::connector::{IN_FLIGHT, Limits, OnEvent};
 use super::error::OpenFailure;
+use super::guard;
 use super::incoming::Incoming;
 use super::link::{Link, Phase, State};
 use super::opened::Opened;
@@ -53,7 +54,7 @@ pub enum End {
     NotOpened(OpenFailure),
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin, const N: usize> Connection<T, N> {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
     pub(super) fn new(stream: T, link: Arc<Link<N>>, limits: Limits, on_event: Option<OnEvent>) -> Self {
         Self {
             stream,
@@ -207,11 +208,11 @@ fn see<const N: usize>(
         _ => {}
     }
     if let Some(on_event) = on_event {
-        on_event(event);
+        let _ = guard::call(|| on_event(event));
     }
 }
 
-impl<T: AsyncRead + AsyncWrite + Unpin, const N: usize> Future for Connection<T, N> {
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Connection<T, N> {
     type Output = io::Result<End>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -253,5 +254,5 @@ impl<T, const N: usize> fmt::Debug for Connection<T, N> {
     }
 }
 
-/// How often in a row a connection goes on before others have their turn.
-const ROUNDS: usize = 32;
+/// How often in a row a connection goes on before others have their turn. Each time it reads once, and up to 64 KiB.
+const ROUNDS: usize = 16;

@@ -9,9 +9,11 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{ClientConfig, ClientEvent, Era};
 
 use super::connection::Connection;
+use super::guard;
 use super::handle::{Client, Owner};
 use super::link::Link;
-use super::question::{Answer, Answerer, Question, Refusal};
+use super::pages::MAX_LIST;
+use super::question::{Answer, Answerer, Answering, Question, Refusal};
 
 /// What is settled before a connection: who answers the server's questions, who sees what belongs to no call, limits.
 ///
@@ -31,6 +33,7 @@ pub(super) struct Limits {
     pub(super) max_pending: usize,
     pub(super) close_timeout: Duration,
     pub(super) stall_timeout: Duration,
+    pub(super) max_list: usize,
 }
 
 /// Sees events.
@@ -58,22 +61,28 @@ impl<const N: usize> Connector<N> {
                 max_pending: MAX_PENDING,
                 close_timeout: CLOSE_TIMEOUT,
                 stall_timeout: STALL_TIMEOUT,
+                max_list: MAX_LIST,
             },
         }
     }
 
     /// Who answers what the server wants to know, in both eras. Called for each question; several may be open at once, and take their time. When a question is
-    /// not asked any more, because the server has cancelled it or its call is dropped, the future is.
+    /// not asked any more, because the server has cancelled it or its call is dropped, the future is. Where it panics, the question is answered with an internal
+    /// error (-32603), and nothing else ends.
     #[must_use]
     pub fn answer<F>(self, answer: impl Fn(Question) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Answer, Refusal>> + Send + 'static,
     {
-        Self { answerer: Box::new(move |question| Box::pin(answer(question))), ..self }
+        let answerer = move |question| -> Answering {
+            let answering = guard::call(|| answer(question));
+            Box::pin(async { guard::outcome(answering).await.unwrap_or_else(|| Err(Refusal::panicked())) })
+        };
+        Self { answerer: Box::new(answerer), ..self }
     }
 
     /// Who sees what belongs to no call: log messages, what a legacy server tells of changes, notifications of all kinds, and what the server did wrong. Called
-    /// by the connection, which waits for it.
+    /// by the connection, which waits for it. A panic in it ends nothing.
     #[must_use]
     pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
         Self { on_event: Some(Box::new(on_event)), ..self }
@@ -97,13 +106,19 @@ impl<const N: usize> Connector<N> {
         Self { limits: Limits { max_pending: max_pending.max(MIN_BUFFER), ..self.limits }, ..self }
     }
 
-    /// How long the server may take to close its side after we have closed ours. Default: 2 s.
+    /// The longest list that [`Client::list`] puts together, in bytes of all its pages. Default: [`MAX_LIST`].
+    #[must_use]
+    pub fn max_list(self, max_list: usize) -> Self {
+        Self { limits: Limits { max_list, ..self.limits }, ..self }
+    }
+
+    /// How long the server may take to close its side after we have closed ours. Default: 2 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn close_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { close_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// After how long the connection is given up of a server that reads nothing although there is something for it. Default: 60 s.
+    /// After how long the connection is given up of a server that reads nothing although there is something for it. Default: 60 s. `Duration::MAX`: never.
     #[must_use]
     pub fn stall_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { stall_timeout: timeout, ..self.limits }, ..self }
@@ -112,10 +127,14 @@ impl<const N: usize> Connector<N> {
     /// A client on this stream, and the connection that has to be awaited or spawned for it. The stream is a socket, or a pair of pipes.
     ///
     /// The opening begins at once: the server's era is found out, if need be.
-    pub fn connect<T: AsyncRead + AsyncWrite + Unpin>(self, stream: T) -> (Client<N>, Connection<T, N>) {
+    ///
+    /// When the connection closes, the server has to see the end of its input. Closing a [`Pair`](crate::smol::Pair) drops its writer; [`Async`](async_io::Async)
+    /// sockets over TCP and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one that only flushes,
+    /// [`close_timeout`](Self::close_timeout) has to pass.
+    pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(self, stream: T) -> (Client<N>, Connection<T, N>) {
         let mut core = mcp_sansio::Client::with_capacity(self.config);
         core.assume(self.era);
-        let link = Arc::new(Link::new(core, self.limits.max_pending, self.answerer));
+        let link = Arc::new(Link::new(core, &self.limits, self.answerer));
         let client = Client(Arc::new(Owner { link: Arc::clone(&link) }));
         (client, Connection::new(stream, link, self.limits, self.on_event))
     }

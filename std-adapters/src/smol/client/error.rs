@@ -24,6 +24,10 @@ pub enum CallError {
     TimedOut,
     /// A list with more pages than [`MAX_PAGES`](super::MAX_PAGES).
     TooManyPages,
+    /// A list with more bytes than [`Connector::max_list`](super::Connector::max_list).
+    ListTooLong,
+    /// A page of a list names a cursor that another page of it has named: the list would have no end.
+    RepeatedCursor,
     /// The connection has ended.
     Closed,
 }
@@ -102,6 +106,8 @@ impl fmt::Display for CallError {
             Self::Unanswered(refusal) => write!(f, "the server's question was not answered: {refusal}"),
             Self::TimedOut => f.write_str("the server did not answer in time"),
             Self::TooManyPages => f.write_str("the list has too many pages"),
+            Self::ListTooLong => f.write_str("the list is longer than what is kept (Connector::max_list)"),
+            Self::RepeatedCursor => f.write_str("the list goes round in circles: a page names a cursor that was there before"),
             Self::Closed => f.write_str("the connection has ended"),
         }
     }

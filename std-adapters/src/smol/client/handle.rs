@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{CallOptions, Era, OwnedJson};
 use serde::Serialize;
 
-use super::call::{InFlight, take_turn};
+use super::call::{Deadline, InFlight, take_turn};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::link::{Link, State};
@@ -18,7 +19,8 @@ use super::rounds::Inputs;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same connection, from any thread; it closes when the last is gone.
 ///
-/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be made at once. One whose future is dropped is cancelled, and
+/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be made at once. All of that counts towards its
+/// [limit](CallOptions::limit); the [timeout](CallOptions::timeout) begins when it is sent. One whose future is dropped is cancelled, and
 /// the server is told.
 pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<Owner<N>>);
 
@@ -70,10 +72,11 @@ impl<const N: usize> Client<N> {
         P: Serialize + ?Sized,
     {
         let mut inputs: Option<Inputs> = None;
+        let limit = self.limit(options);
         loop {
-            let call = InFlight::start(&self.0, |client, now, tx| match &inputs {
-                None => client.request(now, method, params, options, tx),
-                Some(inputs) => client.retry(now, method, params, &inputs.as_core(), options, tx),
+            let call = InFlight::start(&self.0, Deadline::after(limit), |client, now, left, tx| match &inputs {
+                None => client.request(now, method, params, options.limit(left), tx),
+                Some(inputs) => client.retry(now, method, params, &inputs.as_core(), options.limit(left), tx),
             });
             let call = call.await?;
             let ended = loop {
@@ -101,7 +104,7 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// See [`CallError`].
     pub async fn notify<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), CallError> {
-        take_turn(&self.0.link, |client, _, tx| client.notify(method, params, tx), |_, ()| ()).await
+        take_turn(&self.0.link, Deadline::NEVER, |client, _, tx| client.notify(method, params, tx), |_, ()| ()).await
     }
 
     /// Tells a legacy server that the roots have changed: see [`Client::roots_changed`](mcp_sansio::Client::roots_changed).
@@ -109,7 +112,7 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// See [`CallError`].
     pub async fn roots_changed(&self) -> Result<(), CallError> {
-        take_turn(&self.0.link, |client, _, tx| client.roots_changed(tx), |_, ()| ()).await
+        take_turn(&self.0.link, Deadline::NEVER, |client, _, tx| client.roots_changed(tx), |_, ()| ()).await
     }
 
     /// Waits for the connection to be open. Need not be called before requests are made.
@@ -117,11 +120,20 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// [`CallError::NotOpened`], [`CallError::Closed`].
     pub async fn opened(&self) -> Result<Arc<Opened>, CallError> {
+        self.opened_before(Deadline::NEVER).await
+    }
+
+    /// How long a call may take, with all that it waits for.
+    pub(super) fn limit(&self, options: CallOptions) -> Duration {
+        options.given_limit().unwrap_or(self.0.link.call_limit)
+    }
+
+    pub(super) async fn opened_before(&self, deadline: Deadline) -> Result<Arc<Opened>, CallError> {
         if let Poll::Ready(opened) = self.0.link.with(|state| state.opened()) {
             return opened;
         }
         // The first turn is when it is open.
-        take_turn(&self.0.link, |_, _, _| Ok(()), |_, ()| ()).await?;
+        take_turn(&self.0.link, deadline, |_, _, _| Ok(()), |_, ()| ()).await?;
         match self.0.link.with(|state| state.opened()) {
             Poll::Ready(opened) => opened,
             Poll::Pending => Err(CallError::Closed),

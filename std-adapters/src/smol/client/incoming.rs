@@ -14,22 +14,24 @@ pub(super) struct Incoming {
     rx: RxBuffer<Vec<u8>>,
     /// Where to go on in the frame that is lent next.
     position: Option<Position>,
+    /// Whether frames are left that have not been looked at.
+    has_more: bool,
     input_ended: bool,
 }
 
 impl Incoming {
     pub(super) fn new(max_line: usize) -> Self {
-        Self { rx: RxBuffer::with_limit(Vec::new(), max_line), position: None, input_ended: false }
+        Self { rx: RxBuffer::with_limit(Vec::new(), max_line), position: None, has_more: false, input_ended: false }
     }
 
     /// Whether there is nothing any more, and nothing will come.
     pub(super) fn has_ended(&self) -> bool {
-        self.input_ended && self.position.is_none()
+        self.input_ended && self.position.is_none() && !self.has_more
     }
 
     /// Forgets what has been read.
     pub(super) fn discard(&mut self) {
-        self.position = None;
+        (self.position, self.has_more) = (None, false);
         while self.rx.next_frame().is_some() {}
     }
 
@@ -38,7 +40,9 @@ impl Incoming {
         if self.input_ended || self.rx.spare().is_empty() {
             return Ok(false);
         }
-        match Pin::new(stream).poll_read(cx, self.rx.spare()) {
+        let spare = self.rx.spare();
+        let len = spare.len().min(READ);
+        match Pin::new(stream).poll_read(cx, spare.get_mut(..len).unwrap_or_default()) {
             Poll::Pending => return Ok(false),
             Poll::Ready(Ok(read)) if read > 0 => self.rx.commit(read),
             Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
@@ -55,11 +59,12 @@ impl Incoming {
         Ok(true)
     }
 
-    /// Takes all frames in; `see` gets the events that belong to no call. Most need no room to be answered. One that does and has none is given back, and gone
+    /// Takes frames in, up to [`FRAMES`]; `see` gets the events that belong to no call. Most need no room to be answered. One that does and has none is given back, and gone
     /// on with later, while reading goes on.
     pub(super) fn take_events<const N: usize>(&mut self, link: &Link<N>, mut see: impl FnMut(&ClientEvent<'_>)) -> bool {
         let now = link.now();
-        let mut moved = false;
+        let (mut moved, mut frames) = (false, 0);
+        self.has_more = false;
         while let Some(frame) = self.rx.next_frame() {
             let mut messages = match self.position.take() {
                 Some(position) => Messages::resume(frame, position),
@@ -85,6 +90,12 @@ impl Incoming {
                     }
                 }
             }
+            frames += 1;
+            if frames == FRAMES {
+                // What there may be is looked at in the next round.
+                self.has_more = true;
+                return true;
+            }
         }
         moved
     }
@@ -94,3 +105,8 @@ impl Incoming {
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
+
+/// What is read at once, in bytes.
+const READ: usize = 64 << 10;
+/// Frames that are taken in before something else is done.
+const FRAMES: usize = 256;

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
 
+use super::connector::Limits;
 use super::error::{CallError, OpenFailure};
 use super::mail::Mail;
 use super::opened::Opened;
@@ -15,6 +17,10 @@ pub(super) struct Link<const N: usize> {
     state: Mutex<State<N>>,
     clock: std::time::Instant,
     pub(super) answerer: Answerer,
+    /// Bytes of a list.
+    pub(super) max_list: usize,
+    /// How long a call may take that does not say.
+    pub(super) call_limit: Duration,
 }
 
 pub(super) struct State<const N: usize> {
@@ -22,7 +28,7 @@ pub(super) struct State<const N: usize> {
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) phase: Phase,
     pub(super) mail: Mail,
-    /// Calls that nobody waits for any more.
+    /// Calls that nobody waits for any more, each in the core's table: up to `N`.
     pub(super) unwanted: Vec<Call>,
     pub(super) turns: Turns,
     /// Whether a request was cut off whose beginning has been sent.
@@ -48,10 +54,11 @@ pub(super) enum Phase {
 }
 
 impl<const N: usize> Link<N> {
-    pub(super) fn new(client: mcp_sansio::Client<'static, N>, max_pending: usize, answerer: Answerer) -> Self {
+    pub(super) fn new(client: mcp_sansio::Client<'static, N>, limits: &Limits, answerer: Answerer) -> Self {
+        let call_limit = client.config().call_limit;
         let state = State {
             client,
-            tx: TxBuffer::with_limit(Vec::new(), max_pending),
+            tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
             phase: Phase::Opening,
             mail: Mail::default(),
             unwanted: Vec::new(),
@@ -61,7 +68,8 @@ impl<const N: usize> Link<N> {
             is_touched: false,
             wakers: Vec::new(),
         };
-        Self { state: Mutex::new(state), clock: std::time::Instant::now(), answerer }
+        let clock = std::time::Instant::now();
+        Self { state: Mutex::new(state), clock, answerer, max_list: limits.max_list, call_limit }
     }
 
     /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
@@ -85,7 +93,7 @@ impl<const N: usize> Link<N> {
     }
 
     pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
-        self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
+        self.clock.checked_add(Duration::from_millis(at.as_millis()))
     }
 
     /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.

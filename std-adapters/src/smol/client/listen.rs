@@ -9,7 +9,7 @@ use futures_lite::Stream;
 use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
 
-use super::call::InFlight;
+use super::call::{Deadline, InFlight};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::handle::Client;
@@ -59,10 +59,13 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// See [`CallError`].
     pub async fn listen(&self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<Listening<N>, CallError> {
-        if !self.opened().await?.revision.is_modern() {
-            return self.listen_to_legacy(filter, options).await;
+        let deadline = Deadline::after(self.limit(options));
+        if !self.opened_before(deadline).await?.revision.is_modern() {
+            return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
         }
-        let call = InFlight::start(&self.0, |client, now, tx| client.listen(now, filter, options, tx)).await?;
+        let call =
+            InFlight::start(&self.0, deadline, |client, now, left, tx| client.listen(now, filter, options.limit(left), tx))
+                .await?;
         loop {
             match call.letter().await {
                 Letter::Listening(filter) => return Ok(Listening { call, filter: Some(filter), ended: None }),

@@ -25,6 +25,8 @@ struct Mailbox {
     /// A `listen` to a legacy server, who is not asked: to be told of these.
     wants: Option<Wants>,
     letters: VecDeque<Letter>,
+    /// What the reports and changes among them take.
+    bytes: usize,
     waker: Option<Waker>,
 }
 
@@ -75,6 +77,7 @@ impl Mail {
         let mailbox = self.boxes.get_mut(number).filter(|mailbox| mailbox.is_used)?;
         mailbox.is_used = false;
         mailbox.letters.clear();
+        mailbox.bytes = 0;
         mailbox.waker = None;
         mailbox.wants = None;
         let call = mailbox.call.take();
@@ -95,7 +98,7 @@ impl Mail {
     /// The oldest letter. Without one, the waker is kept.
     pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<Letter> {
         let mailbox = self.boxes.get_mut(number)?;
-        let letter = mailbox.letters.pop_front();
+        let letter = mailbox.pop();
         if letter.is_none() && !mailbox.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
             mailbox.waker = Some(waker.clone());
         }
@@ -141,25 +144,54 @@ impl Mail {
 }
 
 impl Mailbox {
+    fn pop(&mut self) -> Option<Letter> {
+        let letter = self.letters.pop_front()?;
+        self.bytes -= letter.bytes();
+        Some(letter)
+    }
+
     fn put(&mut self, letter: Letter) -> Option<Waker> {
+        let bytes = letter.bytes();
         match &letter {
             // The latest says all.
-            Letter::Progress(_) if self.letters.len() >= LETTERS => drop(self.letters.pop_front()),
+            Letter::Progress(_) => {
+                while self.is_full(bytes) && matches!(self.letters.front(), Some(Letter::Progress(_))) {
+                    self.pop();
+                }
+            }
             Letter::Change(change) => {
                 let is_told = |kept: &Letter| matches!(kept, Letter::Change(kept) if kept == change || *kept == Change::Missed);
                 if self.letters.iter().any(is_told) {
                     return None;
                 }
-                if self.letters.len() >= LETTERS {
+                if self.is_full(bytes) {
                     self.letters.retain(|letter| !matches!(letter, Letter::Change(_)));
+                    self.bytes = self.letters.iter().map(Letter::bytes).sum();
                     self.letters.push_back(Letter::Change(Change::Missed));
                     return self.waker.take();
                 }
             }
             _ => {}
         }
+        self.bytes += bytes;
         self.letters.push_back(letter);
         self.waker.take()
+    }
+
+    /// Whether there is no room for as many bytes more.
+    fn is_full(&self, bytes: usize) -> bool {
+        self.letters.len() >= LETTERS || self.bytes + bytes > LETTER_BYTES
+    }
+}
+
+impl Letter {
+    /// What it takes, of those of which there can be many.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Progress(params) => params.as_raw().as_str().len(),
+            Self::Change(Change::Resource(uri)) => uri.len(),
+            _ => 0,
+        }
     }
 }
 
@@ -188,3 +220,5 @@ impl From<Outcome<'_>> for Ended {
 
 /// Letters that are kept for one call; older progress goes, and changes become one [`Change::Missed`].
 const LETTERS: usize = 64;
+/// Bytes of them. The latest report of progress is kept even if it is longer.
+const LETTER_BYTES: usize = 64 << 10;

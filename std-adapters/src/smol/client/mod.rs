@@ -67,7 +67,21 @@
 //! # Memory
 //!
 //! For each connection the core's [`Client`](mcp_sansio::Client) (sized by `N`, see there), two buffers that start empty and grow to the limits of the
-//! [`Connector`] as messages need it, and what is kept of calls that nobody looks at: for each up to 64 reports of progress or changes.
+//! [`Connector`] as messages need it. Nothing that a server sends is kept beyond these limits:
+//!
+//! | what is kept | at most |
+//! | --- | --- |
+//! | what is read and not taken in yet | [`Connector::max_line`], 16 MiB; then nothing more is read |
+//! | what waits to be written | [`Connector::max_pending`], 1 MiB; then what must be answered waits, and behind it the server |
+//! | requests of the server's under way | `N`; more are refused (-32603) |
+//! | questions in a result (2026-07-28) | 64; the call ends with [`CallError::Unanswered`] |
+//! | reports of progress and changes that wait for a call to be looked at | 64 for each call, and 64 KiB; older reports go, changes become [`Change::Missed`] |
+//! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::TooManyPages`] or [`CallError::ListTooLong`] |
+//! | results | one for each call, up to [`Connector::max_line`] |
+//!
+//! # Panics
+//!
+//! A panic in what [answers](Connector::answer) ends its own question with -32603, and one in [`on_event`](Connector::on_event) ends nothing, where panics unwind.
 
 mod alarm;
 mod asked;
@@ -75,6 +89,7 @@ mod call;
 mod connection;
 mod connector;
 mod error;
+mod guard;
 mod handle;
 #[cfg(feature = "http")]
 pub mod http;
@@ -95,5 +110,5 @@ pub use error::{CallError, OpenFailure, ServerError};
 pub use handle::Client;
 pub use listen::{Change, Listening};
 pub use opened::Opened;
-pub use pages::{Listed, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools};
+pub use pages::{Listed, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools};
 pub use question::{Answer, Question, Refusal};

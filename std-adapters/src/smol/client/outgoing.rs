@@ -1,14 +1,20 @@
 //! From what was written to the stream.
 
+use std::any::Any;
 use std::io::{self, ErrorKind};
+use std::net::{Shutdown, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use async_io::Async;
 use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
 use super::link::Link;
+use crate::smol::Socket;
 
 /// How far sending has come.
 pub(super) struct Outgoing {
@@ -32,23 +38,27 @@ impl Outgoing {
         cx: &mut Context<'_>,
     ) -> io::Result<bool> {
         let mut moved = false;
-        while let Some(written) = link.with(|state| {
-            let pending = state.tx.pending();
-            if pending.is_empty() {
-                return None;
-            }
-            let written = match self.is_deaf {
-                true => Poll::Ready(Ok(pending.len())),
-                false => Pin::new(&mut *stream).poll_write(cx, pending),
-            };
-            if let Poll::Ready(Ok(written)) = written {
-                state.tx.advance(written);
-                if state.tx.pending().is_empty() {
-                    state.wake_next();
+        let mut writes = 0;
+        // The rest has its turn in the next round.
+        while writes < WRITES
+            && let Some(written) = link.with(|state| {
+                let pending = state.tx.pending();
+                if pending.is_empty() {
+                    return None;
                 }
-            }
-            Some(written)
-        }) {
+                let written = match self.is_deaf {
+                    true => Poll::Ready(Ok(pending.len())),
+                    false => Pin::new(&mut *stream).poll_write(cx, pending),
+                };
+                if let Poll::Ready(Ok(written)) = written {
+                    state.tx.advance(written);
+                    if state.tx.pending().is_empty() {
+                        state.wake_next();
+                    }
+                }
+                Some(written)
+            })
+        {
             match written {
                 Poll::Pending => {
                     self.waits_since.get_or_insert_with(Instant::now);
@@ -64,6 +74,7 @@ impl Outgoing {
                 Poll::Ready(Err(error)) => return Err(error),
             }
             self.waits_since = None;
+            writes += 1;
         }
         if !self.is_flushed
             && let Poll::Ready(flushed) = Pin::new(stream).poll_flush(cx)
@@ -82,8 +93,11 @@ impl Outgoing {
     }
 
     /// Closes our side. `true` when that is done, or has failed: either way there is nothing left to do.
-    pub(super) fn poll_close(&mut self, stream: &mut (impl AsyncWrite + Unpin), cx: &mut Context<'_>) -> bool {
-        self.is_closed = self.is_closed || Pin::new(stream).poll_close(cx).is_ready();
+    pub(super) fn poll_close(&mut self, stream: &mut (impl AsyncWrite + Unpin + 'static), cx: &mut Context<'_>) -> bool {
+        if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
+            shut_down(stream);
+            self.is_closed = true;
+        }
         self.is_closed
     }
 
@@ -96,3 +110,23 @@ impl Outgoing {
         self.waits_since.is_some_and(|since| since.elapsed() >= timeout)
     }
 }
+
+/// Has the server see that no more comes. Most streams do that when they are closed; [`Async`] only flushes, since it does not know what it holds.
+fn shut_down<T: 'static>(stream: &mut T) {
+    let stream: &mut dyn Any = stream;
+    // One that is not connected any more needs it no more.
+    if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+    #[cfg(unix)]
+    if let Some(socket) = stream.downcast_ref::<Async<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+}
+
+/// Writes in a row before something else is done.
+const WRITES: usize = 16;

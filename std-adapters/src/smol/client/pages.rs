@@ -1,12 +1,15 @@
 //! Lists that come in pages.
 
+use std::collections::HashSet;
 use std::fmt;
+use std::hash::{BuildHasher as _, RandomState};
 use std::marker::PhantomData;
 
 use mcp_sansio::types::{PaginatedParams, Prompt, Resource, ResourceTemplate, Text, Tool};
 use mcp_sansio::{CallOptions, OwnedJson, RawJson, ReadError};
 use serde::Deserialize;
 
+use super::call::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 
@@ -52,17 +55,28 @@ pub struct Pages<L> {
 }
 
 impl<const N: usize> Client<N> {
-    /// All pages of a list, up to [`MAX_PAGES`]: `client.list::<Tools>(CallOptions::new())`.
+    /// All pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to [`MAX_PAGES`] pages, and
+    /// [`Connector::max_list`](super::Connector::max_list) bytes; the [limit](CallOptions::limit) in time is that of all pages together.
     ///
     /// # Errors
-    /// See [`CallError`].
+    /// [`CallError::TooManyPages`], [`CallError::ListTooLong`], [`CallError::RepeatedCursor`]; otherwise as any call.
     pub async fn list<L: Listed>(&self, options: CallOptions) -> Result<Pages<L>, CallError> {
         let mut pages: Vec<OwnedJson> = Vec::new();
+        let (mut bytes, mut cursors) = (0, Cursors::default());
+        let deadline = Deadline::after(self.limit(options));
         while pages.len() < MAX_PAGES {
             let mut params = PaginatedParams::new();
             params.cursor = pages.last().and_then(next_cursor);
-            let page = self.request(L::METHOD, &params, options).await?;
-            let is_last = next_cursor(&page).is_none();
+            let page = self.request(L::METHOD, &params, options.limit(deadline.left())).await?;
+            bytes += page.as_raw().as_str().len();
+            if bytes > self.0.link.max_list {
+                return Err(CallError::ListTooLong);
+            }
+            let cursor = page.as_raw().get("nextCursor").filter(|cursor| cursor.as_string().is_some());
+            let is_last = cursor.is_none();
+            if cursor.is_some_and(|cursor| !cursors.insert(cursor.as_str().as_bytes())) {
+                return Err(CallError::RepeatedCursor);
+            }
             pages.push(page);
             if is_last {
                 return Ok(Pages { pages, kind: PhantomData });
@@ -96,5 +110,21 @@ impl<L> fmt::Debug for Pages<L> {
     }
 }
 
-/// Pages of one list that are asked for. Who has more, or goes round in circles, is not waited for.
+/// The cursors of a list that have been there: hashes of them, up to [`MAX_PAGES`].
+#[derive(Default)]
+pub(super) struct Cursors {
+    seen: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl Cursors {
+    /// `false` when it was there before.
+    pub(super) fn insert(&mut self, cursor: &[u8]) -> bool {
+        self.seen.insert(self.hasher.hash_one(cursor))
+    }
+}
+
+/// Pages of one list that are asked for.
 pub const MAX_PAGES: usize = 1000;
+/// The longest list, in bytes of all its pages, unless said otherwise.
+pub const MAX_LIST: usize = 64 << 20;

@@ -93,6 +93,10 @@ impl Refusal {
         Self::error(ErrorCode::MethodNotFound, "Nobody answers this here")
     }
 
+    pub(super) fn panicked() -> Self {
+        Self::error(ErrorCode::InternalError, "What answers this has panicked")
+    }
+
     pub(super) fn as_error(&self) -> RpcError<'_> {
         RpcError::new(self.code, &self.message)
     }

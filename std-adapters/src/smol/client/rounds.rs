@@ -4,12 +4,12 @@ use std::future::poll_fn;
 use std::task::{Context, Poll};
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{OwnedJson, RawJson, Revision, Violation};
+use mcp_sansio::{ErrorCode, OwnedJson, RawJson, Revision, Violation};
 use serde::{Serialize, Serializer};
 
 use super::error::CallError;
 use super::link::Link;
-use super::question::{Answering, Question};
+use super::question::{Answering, Question, Refusal};
 
 /// What goes with the next attempt of a request.
 pub(super) struct Inputs {
@@ -50,6 +50,12 @@ fn answer_all<const N: usize>(
 ) -> Result<impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<N>, CallError> {
     let mut open = Vec::new();
     for (key, question) in questions.members() {
+        if open.len() == MAX_QUESTIONS {
+            return Err(CallError::Unanswered(Refusal::error(
+                ErrorCode::InvalidParams,
+                "More questions at once than are answered",
+            )));
+        }
         let question = Question::read(question, Revision::LATEST).map_err(|_| CallError::Invalid(Violation::InvalidResult))?;
         open.push(Open { key: key.to_string(), found: Err((link.answerer)(question)) });
     }
@@ -88,3 +94,6 @@ impl Serialize for Answers {
         serializer.collect_map(self.0.iter().map(|(key, answer)| (key, answer)))
     }
 }
+
+/// Questions that a server may ask at once, instead of an answer.
+const MAX_QUESTIONS: usize = 64;

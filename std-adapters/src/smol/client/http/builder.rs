@@ -25,6 +25,7 @@ pub struct Http<D = Tcp> {
     pub(super) on_notice: Option<OnNotice>,
     pub(super) max_message: usize,
     pub(super) connect_timeout: Duration,
+    pub(super) accept_timeout: Duration,
 }
 
 pub(super) type Authorize = Arc<dyn Fn(String) -> Authorizing + Send + Sync>;
@@ -59,6 +60,7 @@ impl<D: Dial> Http<D> {
             on_notice: None,
             max_message: MAX_MESSAGE,
             connect_timeout: CONNECT_TIMEOUT,
+            accept_timeout: ACCEPT_TIMEOUT,
         })
     }
 
@@ -97,10 +99,18 @@ impl<D: Dial> Http<D> {
         Self { max_message: max_message.max(1024), ..self }
     }
 
-    /// How long it may take to connect. Default: 10 s.
+    /// How long it may take to connect. Default: 10 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
         Self { connect_timeout, ..self }
+    }
+
+    /// How long the server may take to accept what has no answer: a notification, or the answer to one of its questions; also, to begin another session. After
+    /// that it counts as [refused](Notice::Refused). Requests have time limits of their own ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s.
+    /// `Duration::MAX`: no limit.
+    #[must_use]
+    pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
+        Self { accept_timeout, ..self }
     }
 
     /// Where it leads, as a URL.
@@ -132,3 +142,4 @@ pub const MAX_MESSAGE: usize = 16 << 20;
 /// Connections that are kept for the next request.
 pub const MAX_IDLE: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);

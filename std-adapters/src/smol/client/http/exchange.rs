@@ -71,7 +71,7 @@ pub(super) async fn follow<D: Dial>(
     loop {
         if let Some(mut wire) = current.take() {
             // A stream that is cut off has ended.
-            let _ = hear(shared, &mut wire, exchange, &mut events, to, &mut got.message).await;
+            let _ = hear(shared, &mut wire, exchange, &mut events, Vec::new(), to, &mut got.message).await;
             if exchange.is_answered() {
                 got.wire = Some(wire);
             }
@@ -118,18 +118,23 @@ pub(super) async fn resume<D: Dial>(
     }
 }
 
-/// Reads a stream until it ends, or the answer has come.
+/// Reads a stream until it ends, or the answer has come. `chunk` is what was read before.
+///
+/// # Errors
+/// The connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
 pub(super) async fn hear<D: Dial>(
     shared: &Shared<D>,
     wire: &mut Wire<D::Stream>,
     exchange: &mut Exchange,
     events: &mut EventReader<Vec<u8>>,
+    mut chunk: Vec<u8>,
     to: To,
     message: &mut Vec<u8>,
 ) -> io::Result<()> {
-    let mut chunk = Vec::new();
+    let mut without_event = 0;
     loop {
         while let Some(event) = events.next_event() {
+            without_event = 0;
             if event.kind == EventKind::Message {
                 take(shared, exchange, event.data, to, message).await;
             }
@@ -142,12 +147,16 @@ pub(super) async fn hear<D: Dial>(
         if chunk.is_empty() && !wire.piece(&mut |piece| chunk.extend_from_slice(piece)).await? {
             return Ok(());
         }
-        feed(events, &mut chunk);
+        let fed = feed(events, &mut chunk);
+        without_event += fed;
+        if without_event / MAX_EVENT > shared.http.max_message {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "an event has no end"));
+        }
     }
 }
 
-/// Puts as much as there is room for into the reader.
-pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) {
+/// Puts as much as there is room for into the reader, and says how much that is.
+pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> usize {
     let spare = events.spare();
     let n = chunk.len().min(spare.len());
     if let (Some(spare), Some(part)) = (spare.get_mut(..n), chunk.get(..n)) {
@@ -155,6 +164,7 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) {
     }
     events.commit(n);
     chunk.drain(..n);
+    n
 }
 
 /// Takes a message.
@@ -184,4 +194,6 @@ pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, r
     }
 }
 
+/// What of a stream may go by without an event, in times the longest message: comments, and data that is too long. The stream is cut off then.
+const MAX_EVENT: usize = 16;
 const TOO_LONG: &str = "the answer is longer than what is read (Http::max_message)";

@@ -2,7 +2,7 @@
 
 use std::task::Waker;
 
-/// A bounded queue of bytes: who puts a message in waits for room first.
+/// A bounded queue of bytes: who puts a message in waits for room first. It holds up to [`ENOUGH`] and one message, and as much again that has been read.
 #[derive(Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
@@ -55,6 +55,10 @@ impl Inbox {
             self.read = 0;
             // What one long message needed is not kept for ever.
             self.bytes.shrink_to(ENOUGH);
+        } else if self.read >= ENOUGH.max(self.bytes.len() - self.read) {
+            // It may never be empty. Moving the rest is paid for by what has been read.
+            self.bytes.drain(..self.read);
+            self.read = 0;
         }
         let wakers = if self.has_room() { std::mem::take(&mut self.writers) } else { Vec::new() };
         (n, wakers)
@@ -68,3 +72,35 @@ impl Inbox {
 
 /// Bytes that may wait to be read before another message is put in.
 const ENOUGH: usize = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c2_what_has_been_read_is_given_back_while_more_comes() {
+        let mut inbox = Inbox::default();
+        let (message, mut into) = ([b'x'; 4095], [0; 4096]);
+        inbox.put(&message);
+        for _ in 0..10_000 {
+            assert!(inbox.has_room());
+            inbox.put(&message);
+            assert_eq!(inbox.take(&mut into).0, into.len());
+            // One message always waits: it is never empty.
+            assert!(!inbox.is_empty());
+            assert!(inbox.bytes.len() <= 2 * ENOUGH + into.len(), "{}", inbox.bytes.len());
+        }
+        assert!(inbox.bytes.capacity() <= 4 * ENOUGH + 2 * into.len(), "{}", inbox.bytes.capacity());
+    }
+
+    #[test]
+    fn c2_a_message_has_no_room_when_enough_waits() {
+        let mut inbox = Inbox::default();
+        let mut messages = 0;
+        while inbox.has_room() {
+            inbox.put(&[b'x'; 1023]);
+            messages += 1;
+        }
+        assert_eq!(messages, ENOUGH / 1024);
+    }
+}

@@ -29,6 +29,8 @@ pub(super) struct Begun<S> {
     pub(super) wire: Wire<S>,
     pub(super) exchange: Exchange,
     pub(super) events: EventReader<Vec<u8>>,
+    /// What was read behind that, and there was no room for.
+    pub(super) chunk: Vec<u8>,
 }
 
 /// What a job is known by.
@@ -38,8 +40,10 @@ pub(super) enum Name {
     Request(String),
     /// A message without an answer, or the end of the session: it is finished before the stream closes.
     Short,
-    /// A stream without an end.
-    Endless,
+    /// The stream of what belongs to no request. There is one: that of the latest session.
+    Listen,
+    /// All that a server of 2024-11-05 says.
+    Older,
 }
 
 pub(super) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;

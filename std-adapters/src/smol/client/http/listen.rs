@@ -22,8 +22,8 @@ pub(super) async fn listen<D: Dial>(shared: &Shared<D>) {
 
 /// Hears all that a server of 2024-11-05 says. Its end is that of everything.
 pub(super) async fn older<D: Dial>(shared: &Shared<D>, begun: Begun<D::Stream>) {
-    let Begun { mut wire, mut exchange, mut events } = begun;
-    let ended = hear(shared, &mut wire, &mut exchange, &mut events, To::Client, &mut Vec::new()).await;
+    let Begun { mut wire, mut exchange, mut events, chunk } = begun;
+    let ended = hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new()).await;
     shared.finish(ended.err().filter(|error| error.kind() != ErrorKind::UnexpectedEof));
 }
 
@@ -44,29 +44,29 @@ pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
     }
     let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
     let mut chunk = Vec::new();
+    let mut fed = 0;
     let first = loop {
         if let Some(event) = events.next_event() {
             break match (event.kind, event.data) {
-                (EventKind::Endpoint, Frame::Complete(uri)) => String::from_utf8(uri.to_vec()).ok(),
+                (EventKind::Endpoint, Frame::Complete(uri)) if uri.len() <= MAX_ENDPOINT => String::from_utf8(uri.to_vec()).ok(),
                 _ => None,
             };
         }
         if chunk.is_empty() && !wire.piece(&mut |piece| chunk.extend_from_slice(piece)).await? {
             break None;
         }
-        feed(&mut events, &mut chunk);
+        fed += feed(&mut events, &mut chunk);
+        if fed > MAX_BEFORE_ENDPOINT {
+            break None;
+        }
     };
     let Some(uri) = first else { return Ok(false) };
-    // What came behind the endpoint stays in the reader.
-    while !chunk.is_empty() {
-        feed(&mut events, &mut chunk);
-    }
     shared.with(|state| {
         let target = shared.origin().resolve(&state.target, &uri).map(|target| target.to_string());
         state.older = Some(target.map_err(|error| {
             io::Error::new(ErrorKind::InvalidData, format!("the server wants its messages at `{uri}`: {error}"))
         })?);
-        state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events })));
+        state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events, chunk })));
         Ok(true)
     })
 }
@@ -87,3 +87,8 @@ pub(super) async fn delete<D: Dial>(shared: &Shared<D>) {
     })
     .await;
 }
+
+/// The longest URI of an endpoint, in bytes.
+const MAX_ENDPOINT: usize = 8 << 10;
+/// What a server of 2024-11-05 may say before the endpoint is there, in bytes.
+const MAX_BEFORE_ENDPOINT: usize = 64 << 10;

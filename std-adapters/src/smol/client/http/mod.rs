@@ -40,7 +40,21 @@
 //!
 //! # Memory
 //!
-//! For each request under way its body, a buffer for heads and one for what comes, up to [`Http::max_message`].
+//! For each post under way its body, a buffer for heads (16 to 64 KiB) and one for what comes, up to [`Http::max_message`]. Posts under way are limited: those of
+//! requests by the `N` of the [`Connector`](crate::smol::client::Connector), those that have no answer by [`MAX_SHORTS`]; beside them there is one GET stream.
+//!
+//! | what is kept | at most |
+//! | --- | --- |
+//! | messages that wait to be posted | 256, or 1 MiB and one message; then the client waits |
+//! | messages that wait to be read by the client | 1 MiB and one message, and as much again; then the streams wait, and with them the server |
+//! | an event | [`Http::max_message`]; a stream is cut off after 16 times that without an event |
+//! | input schemas whose annotations are repeated in heads | 10,000 tools, 4 MiB in all; the others are called without |
+//! | connections that wait for the next request | [`MAX_IDLE`] |
+//! | messages to open another session with | 2 |
+//!
+//! # Panics
+//!
+//! Where a function of the application's panics ([`Dial`], [`Http::authorize`], [`Http::on_notice`]), what it was called for fails, and nothing else.
 
 mod builder;
 mod dial;
@@ -49,6 +63,7 @@ mod inbox;
 mod jobs;
 mod listen;
 mod post;
+mod queue;
 mod renew;
 mod shared;
 mod stream;
@@ -57,5 +72,6 @@ mod wire;
 
 pub use builder::{Http, MAX_IDLE, MAX_MESSAGE};
 pub use dial::{Address, Dial, Tcp};
+pub use queue::MAX_SHORTS;
 pub use shared::Notice;
 pub use stream::Stream;

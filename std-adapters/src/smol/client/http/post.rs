@@ -1,6 +1,7 @@
 //! A message on its way: everything between its line and its answer.
 
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 
 use mcp_sansio::RawJson;
 use mcp_sansio::http::client::{Exchange, Failure, Post, Reply};
@@ -9,9 +10,10 @@ use mcp_sansio::http::codec::BodyLength;
 use super::dial::Dial;
 use super::exchange::{Got, To, follow, read, unusable};
 use super::jobs::Job;
-use super::shared::{Notice, Shared};
+use super::shared::{Notice, Shared, within};
 use super::wire::Wire;
 use super::{listen, renew, tools};
+use crate::smol::client::guard;
 
 /// What has been tried already.
 #[derive(Default)]
@@ -132,16 +134,21 @@ async fn exchange_messages<D: Dial>(
     is_older: bool,
     tried: &mut Tried,
 ) -> io::Result<Next> {
-    let mut wire = shared.send("POST", head, message).await?;
-    let (status, reply, challenge, location) = wire
-        .head(|head| {
+    // The client keeps the time of its requests, and drops what takes too long.
+    let patience = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
+    let sent = async {
+        let mut wire = shared.send("POST", head, message).await?;
+        let head = wire.head(|head| {
             let reply = shared.with(|state| state.session.reply(exchange, head));
             let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
             let challenge = if matches!(reply, Reply::Unauthorized(_)) { text("www-authenticate") } else { String::new() };
             let location = if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
             (head.status, reply, challenge, location)
-        })
-        .await?;
+        });
+        let head = head.await?;
+        Ok((wire, head))
+    };
+    let (mut wire, (status, reply, challenge, location)) = within(patience, sent).await?;
     // A server of 2024-11-05 answers on its stream.
     if is_older && (200..=299).contains(&status) {
         opened(shared, post);
@@ -151,11 +158,11 @@ async fn exchange_messages<D: Dial>(
     let to = if post.is("tools/list") && exchange.is_modern() { To::ClientAsTools } else { To::Client };
     match reply {
         Reply::Message => {
-            let got = read(shared, wire, exchange, to).await?;
+            let got = within(patience, read(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
         Reply::Events => {
-            let got = follow(shared, wire, exchange, to).await?;
+            let got = within(patience, follow(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
         Reply::Accepted => {
@@ -175,14 +182,17 @@ async fn exchange_messages<D: Dial>(
                 return Ok(Next::Failed(Failed::Status(404)));
             }
             tried.another_session = true;
-            renew::renew(shared, generation).await?;
+            within(shared.http.accept_timeout, renew::renew(shared, generation)).await?;
             Ok(Next::Again)
         }
         Reply::Unauthorized(status) => {
             shared.drain(wire).await;
             unauthorized(shared, post, status, challenge, tried).await
         }
-        Reply::Refused(status) => refused(shared, post, exchange, wire, status, &location, tried).await,
+        Reply::Refused(status) => {
+            let body = within(patience, wire.body(MAX_ERROR)).await?;
+            refused(shared, post, exchange, wire, body, status, &location, tried).await
+        }
         Reply::Unusable(reason) if post.opens() && exchange.is_initialize() => {
             Ok(Next::Hopeless(io::Error::new(ErrorKind::InvalidData, reason)))
         }
@@ -208,7 +218,7 @@ async fn unauthorized<D: Dial>(
     tried: &mut Tried,
 ) -> io::Result<Next> {
     if let Some(authorize) = shared.http.authorize.as_ref().filter(|_| !tried.authorization)
-        && let Some(token) = authorize(challenge.clone()).await
+        && let Some(token) = guard::outcome(guard::call(|| authorize(challenge.clone()))).await.flatten()
     {
         tried.authorization = true;
         shared.with(|state| state.token = Some(token));
@@ -222,16 +232,17 @@ async fn unauthorized<D: Dial>(
     Ok(Next::Failed(Failed::Unauthorized(status, challenge)))
 }
 
+#[allow(clippy::too_many_arguments)] // what the response was about
 async fn refused<D: Dial>(
     shared: &Shared<D>,
     post: &Post<'_>,
     exchange: &Exchange,
-    mut wire: Wire<D::Stream>,
+    wire: Wire<D::Stream>,
+    (body, is_cut): (Vec<u8>, bool),
     status: u16,
     location: &str,
     tried: &mut Tried,
 ) -> io::Result<Next> {
-    let (body, is_cut) = wire.body(MAX_ERROR).await?;
     if !is_cut {
         shared.release(wire);
     }

@@ -1,6 +1,5 @@
 //! What all exchanges of a stream share.
 
-use std::collections::VecDeque;
 use std::fmt::{self, Display};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -17,8 +16,10 @@ use super::builder::{Http, MAX_IDLE};
 use super::dial::Dial;
 use super::inbox::Inbox;
 use super::jobs::Job;
+use super::queue::Queue;
 use super::tools::ToolTable;
 use super::wire::Wire;
+use crate::smol::client::guard;
 
 pub(super) struct Shared<D: Dial> {
     pub(super) http: Http<D>,
@@ -42,7 +43,7 @@ pub(super) struct State<S> {
     pub(super) tools: ToolTable,
     pub(super) inbox: Inbox,
     /// Messages that wait to be sent.
-    pub(super) queue: VecDeque<Vec<u8>>,
+    pub(super) queue: Queue,
     /// Whether a message is on its way that no other may overtake.
     pub(super) is_opening: bool,
     /// What is to be begun beside the messages.
@@ -106,7 +107,7 @@ impl<D: Dial> Shared<D> {
             token: http.token.take(),
             tools: ToolTable::default(),
             inbox: Inbox::default(),
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             is_opening: false,
             jobs: Vec::new(),
             idle: Vec::new(),
@@ -123,7 +124,7 @@ impl<D: Dial> Shared<D> {
 
     pub(super) fn notice(&self, notice: Notice<'_>) {
         if let Some(on_notice) = &self.http.on_notice {
-            on_notice(notice);
+            let _ = guard::call(|| on_notice(notice));
         }
     }
 
@@ -178,7 +179,10 @@ impl<D: Dial> Shared<D> {
                 return Ok(wire);
             }
         }
-        let stream = within(self.http.connect_timeout, self.http.dial.dial(self.http.address.clone())).await;
+        let dial = guard::call(|| self.http.dial.dial(self.http.address.clone()));
+        let dial =
+            async { guard::outcome(dial).await.unwrap_or_else(|| Err(io::Error::other("what makes connections has panicked"))) };
+        let stream = within(self.http.connect_timeout, dial).await;
         let at = |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
         let mut wire = Wire::new(stream.map_err(at)?);
         wire.send(method, head, body).await?;
@@ -236,7 +240,7 @@ impl<D: Dial> Shared<D> {
     }
 }
 
-/// The same, but no longer than that.
+/// The same, but no longer than that; `Duration::MAX` is no limit.
 pub(super) async fn timeout<R>(limit: std::time::Duration, future: impl Future<Output = R>) -> Result<R, io::Error> {
     let (mut future, mut timer) = (pin!(future), Timer::after(limit));
     poll_fn(|cx| match future.as_mut().poll(cx) {
@@ -246,7 +250,8 @@ pub(super) async fn timeout<R>(limit: std::time::Duration, future: impl Future<O
     .await
 }
 
-async fn within<R>(limit: std::time::Duration, future: impl Future<Output = io::Result<R>>) -> io::Result<R> {
+/// The same of something that can fail.
+pub(super) async fn within<R>(limit: std::time::Duration, future: impl Future<Output = io::Result<R>>) -> io::Result<R> {
     timeout(limit, future).await.and_then(|result| result)
 }
 

@@ -19,6 +19,8 @@ use crate::smol::tasks::Tasks;
 pub struct Stream<D: Dial = Tcp> {
     shared: Arc<Shared<D>>,
     tasks: Tasks<Name, Running>,
+    /// Those of them that bring no answer.
+    shorts: usize,
     /// A line that has not ended.
     line: Vec<u8>,
     closing: Closing,
@@ -37,47 +39,57 @@ enum Closing {
 
 impl<D: Dial> Stream<D> {
     pub(super) fn new(shared: Arc<Shared<D>>) -> Self {
-        Self { shared, tasks: Tasks::new(), line: Vec::new(), closing: Closing::Open }
+        Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
 
-    /// Lets everything under way go on as far as it can.
+    /// Lets everything under way go on that wants to, once: what wants to go on at once again waits until others had their turn, on this stream and elsewhere.
     fn work(&mut self, cx: &Context<'_>) {
-        // Others want their turn, too.
-        for _ in 0..ROUNDS {
+        self.begin();
+        for _ in 0..self.tasks.ready().min(ROUNDS) {
+            self.poll_one(cx);
             self.begin();
-            if self.tasks.poll_next(cx).is_pending() {
-                // A task may have left something to begin.
-                if !self.begin() {
-                    return;
-                }
-            }
         }
-        cx.waker().wake_by_ref();
+        // The last poll leaves the waker.
+        if self.tasks.ready() > 0 || self.poll_one(cx) {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// `false` when no task wants to be polled.
+    fn poll_one(&mut self, cx: &Context<'_>) -> bool {
+        let polled = self.tasks.poll_next(cx);
+        if let Poll::Ready(Some((Name::Short, ()))) = polled {
+            self.shorts -= 1;
+        }
+        polled.is_ready()
     }
 
     /// Begins what may begin.
-    fn begin(&mut self) -> bool {
-        let Self { shared, tasks, .. } = self;
-        let mut begun = false;
-        let mut insert = |name, job: Job<D::Stream>| {
-            tasks.insert(name, job.run(shared));
-            begun = true;
-        };
+    fn begin(&mut self) {
+        let Self { shared, tasks, shorts, .. } = self;
         for job in shared.with(|state| std::mem::take(&mut state.jobs)) {
-            insert(if matches!(job, Job::Delete) { Name::Short } else { Name::Endless }, job);
+            let name = match &job {
+                Job::Listen => {
+                    // The session that the other one belongs to is over.
+                    tasks.drop_where(|name| *name == Name::Listen);
+                    Name::Listen
+                }
+                Job::Older(_) => Name::Older,
+                Job::Delete | Job::Message(_) => {
+                    *shorts += 1;
+                    Name::Short
+                }
+            };
+            tasks.insert(name, job.run(shared));
         }
-        while let Some(message) = shared.with(|state| {
-            // What opens a session goes first. An answer may be what that waits for.
-            let may_go = |message: &Vec<u8>| Post::read(message).is_none_or(|post| post.opens() || post.method().is_none());
-            let at = if state.is_opening { state.queue.iter().position(may_go)? } else { 0 };
-            let message = state.queue.remove(at)?;
-            state.is_opening |= Post::read(&message).is_some_and(|post| post.opens());
-            Some(message)
+        while let Some(queued) = shared.with(|state| {
+            let queued = state.queue.next(state.is_opening, *shorts)?;
+            state.is_opening |= queued.opens();
+            Some(queued)
         }) {
-            let id = Post::read(&message).and_then(|post| post.id().map(str::to_owned));
-            insert(id.map_or(Name::Short, Name::Request), Job::Message(message));
+            *shorts += usize::from(queued.id.is_none());
+            tasks.insert(queued.id.map_or(Name::Short, Name::Request), Job::Message(queued.message).run(shared));
         }
-        begun
     }
 
     /// Takes a line that the client has written.
@@ -87,7 +99,7 @@ impl<D: Dial> Stream<D> {
         if let Some(cancelled) = post.cancels() {
             let cancelled = cancelled.to_owned();
             let is_modern = self.shared.with(|state| {
-                state.queue.retain(|waiting| Post::read(waiting).and_then(|post| post.id()) != Some(&cancelled));
+                state.queue.retain(|waiting| waiting.id.as_ref() != Some(&cancelled));
                 state.session.revision().is_none() && state.older.is_none()
             });
             // Ending the exchange is all that there is to do in 2026-07-28. Before, it was nothing.
@@ -96,7 +108,24 @@ impl<D: Dial> Stream<D> {
                 return;
             }
         }
-        self.shared.with(|state| state.queue.push_back(line));
+        self.shared.with(|state| state.queue.push(line));
+    }
+
+    /// Takes lines until as many wait as may, and says how many bytes that was.
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = 0;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.shared.with(|state| state.queue.is_full()) {
+                break;
+            }
+            taken += part.len();
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.line);
+                self.submit(line);
+            }
+        }
+        taken
     }
 }
 
@@ -129,20 +158,15 @@ impl<D: Dial> AsyncWrite for Stream<D> {
         if this.closing != Closing::Open {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        if this.shared.with(|state| state.queue.len() >= MAX_QUEUE) {
+        let mut taken = this.take(bytes);
+        if taken == 0 && !bytes.is_empty() {
             this.work(cx);
-            if this.shared.with(|state| state.queue.len() >= MAX_QUEUE) {
+            taken = this.take(bytes);
+            if taken == 0 {
                 return Poll::Pending;
             }
         }
-        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-            this.line.extend_from_slice(part);
-            if part.ends_with(b"\n") {
-                let line = std::mem::take(&mut this.line);
-                this.submit(line);
-            }
-        }
-        Poll::Ready(Ok(bytes.len()))
+        Poll::Ready(Ok(taken))
     }
 
     /// What was written is on its way; this helps it along.
@@ -157,7 +181,7 @@ impl<D: Dial> AsyncWrite for Stream<D> {
             // Nobody waits for answers any more.
             this.tasks.drop_where(|name| *name != Name::Short);
             this.shared.with(|state| {
-                state.queue.retain(|message| Post::read(message).is_some_and(|post| post.id().is_none()));
+                state.queue.retain(|waiting| waiting.id.is_none());
                 state.is_opening = false;
             });
             this.closing = Closing::Sending;
@@ -188,7 +212,5 @@ impl<D: Dial> fmt::Debug for Stream<D> {
     }
 }
 
-/// How often in a row a stream goes on before others have their turn.
+/// How many tasks go on before others have their turn.
 const ROUNDS: usize = 64;
-/// Messages that may wait to be sent.
-const MAX_QUEUE: usize = 256;

@@ -11,11 +11,14 @@ use mcp_sansio::{OwnedJson, RawJson};
 use super::dial::Dial;
 use super::exchange::{To, follow, read};
 use super::shared::{Notice, Shared};
+use crate::smol::client::pages::{Cursors, MAX_LIST};
 
 /// The input schemas that annotate something, by the names of their tools.
 #[derive(Default)]
 pub(super) struct ToolTable {
     schemas: HashMap<String, OwnedJson>,
+    /// Of names and schemas.
+    bytes: usize,
 }
 
 /// A list without the tools that break a rule.
@@ -31,6 +34,12 @@ impl ToolTable {
         self.schemas.get(tool).map(OwnedJson::as_raw)
     }
 
+    fn remove(&mut self, name: &str) {
+        if let Some(schema) = self.schemas.remove(name) {
+            self.bytes -= name.len() + schema.as_raw().as_str().len();
+        }
+    }
+
     /// Takes in a page of the list of tools, as it came.
     pub(super) fn take(&mut self, message: &[u8]) -> Sound {
         let mut sound = Sound { message: None, dropped: Vec::new() };
@@ -43,14 +52,16 @@ impl ToolTable {
             let name = tool.get("name").and_then(RawJson::as_string).map(|name| name.to_string()).unwrap_or_default();
             let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
             if let Err(reason) = check_schema(schema) {
-                self.schemas.remove(&name);
+                self.remove(&name);
                 sound.dropped.push((name, reason));
                 continue;
             }
             kept.push(tool.as_str());
-            if params(schema, RawJson::EMPTY).next().is_none() {
-                self.schemas.remove(&name);
-            } else if self.schemas.len() < MAX_TOOLS || self.schemas.contains_key(&name) {
+            self.remove(&name);
+            let bytes = self.bytes + name.len() + schema.as_str().len();
+            let has_room = self.schemas.len() < MAX_TOOLS && bytes <= MAX_SCHEMAS;
+            if has_room && params(schema, RawJson::EMPTY).next().is_some() {
+                self.bytes = bytes;
                 self.schemas.insert(name, schema.into());
             }
         }
@@ -75,6 +86,8 @@ pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> boo
         }
     }
     let mut cursor: Option<String> = None;
+    let mut cursors = Cursors::default();
+    let mut bytes = 0;
     for page in 0..MAX_PAGES {
         // Numbers are for the client's own requests.
         let cursor_member = cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
@@ -87,8 +100,10 @@ pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> boo
         let text = String::from_utf8_lossy(&answer);
         let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result")) else { return false };
         cursor = result.get("nextCursor").filter(|cursor| cursor.as_string().is_some()).map(|cursor| cursor.as_str().to_owned());
-        if cursor.is_none() {
-            return true;
+        let Some(next) = &cursor else { return true };
+        bytes += answer.len();
+        if bytes > MAX_LIST || !cursors.insert(next.as_bytes()) {
+            return false;
         }
     }
     false
@@ -118,4 +133,6 @@ async fn ask<D: Dial>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
 
 /// Tools whose annotations are kept; of more, calls are sent without what they should repeat.
 const MAX_TOOLS: usize = 10_000;
+/// Bytes of their names and schemas.
+const MAX_SCHEMAS: usize = 4 << 20;
 const MAX_PAGES: u32 = 1000;

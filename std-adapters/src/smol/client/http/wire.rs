@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::codec::{Fault, Part, ResponseReader};
@@ -16,6 +17,8 @@ pub(super) struct Wire<S> {
     was_used: bool,
     /// Whether the response has been read to its end.
     is_over: bool,
+    /// Steps since others had their turn.
+    steps: u8,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
@@ -26,6 +29,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             idle_since: Instant::now(),
             was_used: false,
             is_over: false,
+            steps: 0,
         }
     }
 
@@ -61,6 +65,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
                 Some(_) => return Err(ErrorKind::InvalidData.into()),
                 None => {}
             }
+            self.give_way().await;
             if self.read().await? == 0 {
                 self.reader.end_of_input().map_err(cut)?;
                 return Err(ErrorKind::UnexpectedEof.into());
@@ -71,6 +76,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     /// The next piece of the body, handed to `take`. `false` at its end.
     pub(super) async fn piece(&mut self, take: &mut (dyn FnMut(&[u8]) + Send)) -> io::Result<bool> {
         while !self.is_over {
+            self.give_way().await;
             match self.reader.next_part().map_err(invalid)? {
                 Some(Part::Body(piece)) => {
                     take(piece);
@@ -100,6 +106,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             }
         }
         Ok((body, false))
+    }
+
+    /// Lets others have their turn after some steps: a server that never pauses must hold up neither them nor time limits.
+    async fn give_way(&mut self) {
+        self.steps += 1;
+        if self.steps >= STEPS {
+            self.steps = 0;
+            yield_now().await;
+        }
     }
 
     async fn read(&mut self) -> io::Result<usize> {
@@ -142,5 +157,7 @@ fn cut(fault: Fault) -> io::Error {
 const MAX_HEAD: usize = 64 << 10;
 /// How long a connection may wait for the next request. Servers close them after five seconds and more.
 const MAX_REST: Duration = Duration::from_secs(4);
+/// Reads and pieces of a body in a row before others have their turn.
+const STEPS: u8 = 16;
 /// What is read at once, in bytes.
 const READ: usize = 16 << 10;

@@ -1,0 +1,405 @@
+//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread; and what a server may make the client keep or do, filled to the
+//! limit. What is counted is steps and connections, not time.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_lite::{AsyncRead, AsyncWrite, future};
+use mcp_sansio::types::{CallToolParams, ListRootsResult};
+use mcp_sansio::{CallOptions, Era};
+use mcp_sansio_adapters::smol::client::http::{Http, MAX_SHORTS};
+use mcp_sansio_adapters::smol::client::{CallError, Client, Connector, Question};
+use serde_json::json;
+
+use crate::scene::{Reply, call, error, event, initialized, legacy, modern, play, play_with, run};
+use crate::{CLIENT, LEGACY, MODERN};
+
+const SHORT: Duration = Duration::from_millis(50);
+
+/// A connection on which the server says `first`, and then `said` for ever.
+struct Hostile {
+    kind: Kind,
+    first: &'static [u8],
+    said: &'static [u8],
+    at: usize,
+    steps: Arc<AtomicUsize>,
+    /// Whether it drips now, or lets the client wait.
+    drips: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    NeverPauses,
+    NeverReads,
+    Drips,
+}
+
+impl Hostile {
+    fn say(&mut self, into: &mut [u8]) -> usize {
+        for byte in into.iter_mut() {
+            let beyond = self.at.checked_sub(self.first.len());
+            *byte = beyond.map_or_else(|| self.first[self.at], |beyond| self.said[beyond % self.said.len()]);
+            self.at += 1;
+        }
+        into.len()
+    }
+}
+
+impl AsyncRead for Hostile {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+        match self.kind {
+            Kind::NeverPauses => {
+                let len = into.len().min(1024);
+                Poll::Ready(Ok(self.say(&mut into[..len])))
+            }
+            Kind::NeverReads => Poll::Pending,
+            Kind::Drips => {
+                self.drips = !self.drips;
+                if self.drips {
+                    return Poll::Ready(Ok(self.say(&mut into[..1])));
+                }
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Hostile {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.kind == Kind::NeverReads { Poll::Pending } else { Poll::Ready(Ok(bytes.len())) }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+const CHUNKED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const JSON: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+const REFUSAL: &str = "HTTP/1.1 500 No\r\nContent-Type: application/json\r\n\r\n";
+
+/// What is said once, and what for ever.
+const NOISE: [(&str, &str); 9] = [
+    (EVENTS, "data: x\n"),
+    (EVENTS, "id: 1\n\n"),
+    (EVENTS, ":\n\n"),
+    (EVENTS, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n"),
+    (CHUNKED, "1\r\n\n\r\n"),
+    (JSON, " "),
+    (REFUSAL, " "),
+    ("", "HTTP/1.1 100 Continue\r\n\r\n"),
+    ("HTTP/1.1 200 OK\r\nx: ", "x"),
+];
+
+fn hostile(
+    kind: Kind,
+    (first, said): (&'static str, &'static str),
+    steps: &Arc<AtomicUsize>,
+) -> Http<impl mcp_sansio_adapters::smol::client::http::Dial> {
+    let steps = Arc::clone(steps);
+    let dial = move |_| {
+        let stream =
+            Hostile { kind, first: first.as_bytes(), said: said.as_bytes(), at: 0, steps: Arc::clone(&steps), drips: false };
+        async move { Ok(stream) }
+    };
+    Http::with_dial("http://hostile/mcp", dial).unwrap()
+}
+
+#[test]
+fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
+    for (kind, noise) in
+        [Kind::NeverPauses, Kind::NeverReads, Kind::Drips].into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise)))
+    {
+        let steps = Arc::new(AtomicUsize::new(0));
+        let connector = Connector::new(&CLIENT).assume(Some(Era::Modern)).close_timeout(SHORT);
+        let (client, connection) = connector.connect(hostile(kind, noise, &steps).max_message(1 << 30).connect());
+        let hostile = async {
+            let call = client.request("tools/call", &CallToolParams::new("a"), CallOptions::new().limit(SHORT)).await;
+            // A head that is too long, or has no end, is refused before.
+            assert!(matches!(call, Err(CallError::TimedOut | CallError::Server(_))), "{kind:?} {noise:?}: {call:?}");
+            client.close();
+        };
+        // The ordinary one, meanwhile.
+        let both = Box::pin(future::zip(hostile, connection));
+        let most = beside(both, &steps);
+        assert!(most < 5_000, "{kind:?} {noise:?}: {most} steps of the hostile server during one call of the other");
+    }
+}
+
+/// Makes calls of an ordinary server beside this, and says how many steps were taken during one of them.
+fn beside(hostile: impl Future, steps: &AtomicUsize) -> usize {
+    let mut hostile = Some(Box::pin(hostile));
+    let most = Mutex::new(0);
+    let played = play(&MODERN, 1 << 16, modern, async |client| {
+        let calls = async {
+            for _ in 0..50 {
+                let before = steps.load(Ordering::Relaxed);
+                call(&client, "a", &json!({})).await.unwrap();
+                let mut most = most.lock().unwrap();
+                *most = (*most).max(steps.load(Ordering::Relaxed) - before);
+            }
+        };
+        future::zip(calls, hostile.take().unwrap()).await;
+        drop(client);
+    });
+    played.end.unwrap();
+    most.into_inner().unwrap()
+}
+
+#[test]
+fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
+    static SOON: mcp_sansio::ClientConfig<'_> = LEGACY_SOON;
+    const LEGACY_SOON: mcp_sansio::ClientConfig<'_> = crate::BOTH
+        .probe_timeout(SHORT)
+        .call_timeout(SHORT)
+        .revisions(mcp_sansio::Revisions::only(mcp_sansio::Revision::V2024_11_05));
+    for body in
+        [":\n\n".repeat(100_000), "data: x\n".repeat(100_000), format!("event: endpoint\ndata: /{}\n\n", "x".repeat(9_000))]
+    {
+        let answer = move |seen: &crate::scene::Seen| {
+            if seen.method == "GET" { Reply::events(&body).hold() } else { Reply::status(404) }
+        };
+        let played = play(&SOON, 1 << 16, answer, async |client| client.opened().await.map(|_| ()));
+        assert!(played.result.is_err(), "{:?}", played.result);
+        assert!(!played.trace.iter().any(|line| line.starts_with("POST /x")), "{:?}", played.trace);
+    }
+}
+
+/// Asks for the roots as often as that.
+fn asks(times: usize) -> String {
+    (0..times).map(|n| event(&json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"}))).collect()
+}
+
+/// Polls others for a while.
+async fn a_while() {
+    for _ in 0..2_000 {
+        future::yield_now().await;
+    }
+}
+
+#[test]
+fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of_connections() {
+    let posted = Arc::new(AtomicUsize::new(0));
+    let (count, seen_by_client) = (Arc::clone(&posted), Arc::clone(&posted));
+    let roots = async |question: Question| question.answer(&ListRootsResult::new(&[]));
+    let played = play_with(
+        Connector::new(&LEGACY).answer(roots),
+        |http| http.accept_timeout(Duration::MAX),
+        1 << 16,
+        move |seen| match seen.message() {
+            "tools/call" if seen.body["params"]["name"] == "ask" => Reply::events(&asks(2_000)).hold(),
+            // It takes no answer.
+            "answer" => {
+                count.fetch_add(1, Ordering::Relaxed);
+                Reply::silence()
+            }
+            _ => legacy(seen),
+        },
+        async |client: Client| {
+            client.opened().await.unwrap();
+            let arguments = json!({});
+            let asking = call(&client, "ask", &arguments);
+            let others = async {
+                while seen_by_client.load(Ordering::Relaxed) < MAX_SHORTS {
+                    future::yield_now().await;
+                }
+                a_while().await;
+                client.close();
+            };
+            future::zip(asking, others).await.1
+        },
+    );
+    assert_eq!(posted.load(Ordering::Relaxed), MAX_SHORTS);
+    assert!(played.dials <= MAX_SHORTS + 8, "{}", played.dials);
+}
+
+#[test]
+fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next_goes_out() {
+    let roots = async |question: Question| question.answer(&ListRootsResult::new(&[]));
+    let posted = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&posted);
+    let played = play_with(
+        Connector::new(&LEGACY).answer(roots),
+        |http| http.accept_timeout(SHORT),
+        1 << 16,
+        move |seen| match seen.message() {
+            "tools/call" => Reply::events(&asks(40)).hold(),
+            "answer" => {
+                kept.lock().unwrap().push(seen.body["id"].clone());
+                Reply::silence()
+            }
+            _ => legacy(seen),
+        },
+        async |client: Client| {
+            let arguments = json!({});
+            let all_posted = async {
+                while posted.lock().unwrap().len() < 40 {
+                    async_io::Timer::after(Duration::from_millis(2)).await;
+                }
+            };
+            future::or(async { drop(call(&client, "ask", &arguments).await) }, all_posted).await;
+        },
+    );
+    assert!(played.notices.len() >= 40 - MAX_SHORTS, "{:?}", played.notices);
+    assert!(played.notices.iter().all(|notice| notice.starts_with("a message was refused")), "{:?}", played.notices);
+}
+
+#[test]
+fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
+    let mut sessions = 0;
+    let mut is_forgotten = false;
+    let played = play(
+        &LEGACY,
+        1 << 16,
+        move |seen| match (seen.method.as_str(), seen.message()) {
+            ("GET", _) => Reply::events(":\n\n").hold(),
+            (_, "initialize") => {
+                sessions += 1;
+                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &format!("s-{sessions}"))
+            }
+            (_, "tools/call") => {
+                is_forgotten = !is_forgotten;
+                if is_forgotten { Reply::status(404) } else { legacy(seen) }
+            }
+            _ => legacy(seen),
+        },
+        async |client| {
+            for _ in 0..10 {
+                call(&client, "a", &json!({})).await.unwrap();
+                a_while().await;
+            }
+            a_while().await;
+        },
+    );
+    let count = |what: &str| played.trace.iter().filter(|line| line.starts_with(what)).count();
+    assert_eq!(count("GET /mcp"), 11, "{:#?}", played.trace);
+    assert_eq!(count("closed: GET /mcp"), 11, "{:#?}", played.trace);
+    let at = |wanted: &str| played.trace.iter().rposition(|line| line.starts_with(wanted)).unwrap();
+    // All but the latest are closed before the end of the session.
+    let before_end = &played.trace[..at("DELETE")];
+    assert!(before_end.iter().filter(|line| line.starts_with("closed: GET")).count() >= 10, "{:#?}", played.trace);
+}
+
+#[test]
+fn c3_an_event_without_an_end_is_cut_off() {
+    for said in ["data: x\n", ":\n\n"] {
+        let played = play_with(
+            Connector::new(&MODERN),
+            |http| http.max_message(1024),
+            1 << 16,
+            move |seen| match seen.message() {
+                "tools/call" => Reply::events(&said.repeat(100_000)).hold(),
+                _ => modern(seen),
+            },
+            async |client| error(call(&client, "a", &json!({})).await),
+        );
+        assert_eq!(played.result, (-32000, "the connection ended before the answer came".to_owned()));
+    }
+}
+
+#[test]
+fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
+    let gets = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&gets);
+    let played = play(
+        &LEGACY,
+        1 << 16,
+        move |seen| match seen.method.as_str() {
+            "GET" => {
+                count.fetch_add(1, Ordering::Relaxed);
+                Reply::events("retry: 0\n\n")
+            }
+            _ => legacy(seen),
+        },
+        async |client| {
+            let begun = std::time::Instant::now();
+            call(&client, "a", &json!({})).await.unwrap();
+            while gets.load(Ordering::Relaxed) < 6 {
+                async_io::Timer::after(Duration::from_millis(2)).await;
+            }
+            begun.elapsed()
+        },
+    );
+    // The first is at once.
+    assert!(played.result >= Duration::from_millis(500), "{:?}", played.result);
+}
+
+#[test]
+fn d_functions_of_the_application_that_panic_end_one_call() {
+    let mut calls = 0;
+    let played = play_with(
+        Connector::new(&MODERN),
+        |http| {
+            http.authorize(|challenge| async move {
+                assert!(challenge.is_empty(), "it panics");
+                None
+            })
+            .on_notice(|_| panic!("at every notice"))
+        },
+        1 << 16,
+        move |seen| match seen.message() {
+            "tools/call" => {
+                calls += 1;
+                if calls == 1 { Reply::status(401).field("WWW-Authenticate", "Bearer") } else { modern(seen) }
+            }
+            "tools/list" => {
+                let schema = json!({"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
+                Reply::result(seen, &json!({"tools": [{"name": "bad", "inputSchema": schema}]}))
+            }
+            _ => modern(seen),
+        },
+        async |client| {
+            let refused = call(&client, "a", &json!({})).await.is_err();
+            let listed = client.request("tools/list", &mcp_sansio::RawJson::EMPTY, CallOptions::new()).await.is_ok();
+            (refused, listed, call(&client, "a", &json!({})).await.unwrap())
+        },
+    );
+    assert_eq!(played.result, (true, true, "called".to_owned()));
+}
+
+#[test]
+fn d_a_dial_that_panics_ends_the_connection_with_an_error() {
+    struct Never;
+    impl mcp_sansio_adapters::smol::client::http::Dial for Never {
+        type Stream = crate::pipe::Pipe;
+
+        async fn dial(&self, _: mcp_sansio_adapters::smol::client::http::Address) -> io::Result<crate::pipe::Pipe> {
+            panic!("it panics")
+        }
+    }
+    let stream = Http::with_dial("http://server/mcp", Never).unwrap().connect();
+    let (client, connection) = Connector::new(&CLIENT).connect(stream);
+    let (called, end) = run(future::zip(call(&client, "a", &json!({})), connection));
+    assert!(called.is_err());
+    assert!(end.unwrap_err().to_string().contains("panicked"));
+}
+
+#[test]
+fn s8_the_longest_duration_means_never() {
+    let played = play_with(
+        Connector::new(&LEGACY).close_timeout(Duration::MAX).stall_timeout(Duration::MAX),
+        |http| http.connect_timeout(Duration::MAX).accept_timeout(Duration::MAX),
+        1 << 16,
+        |seen| match seen.method.as_str() {
+            "GET" => Reply::events(&format!(
+                "retry: 99999999999999999999\n{}",
+                event(&json!({"jsonrpc": "2.0", "method": "notifications/x"}))
+            )),
+            _ => legacy(seen),
+        },
+        async |client| call(&client, "a", &json!({})).await,
+    );
+    assert_eq!(played.result.unwrap(), "called");
+}
