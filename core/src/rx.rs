@@ -26,6 +26,8 @@ pub struct RxBuffer<S: Storage + ?Sized> {
     end: usize,
     /// Start of the frame that was lent last, for [`unread`](Self::unread).
     lent: usize,
+    /// Where the line ends that was taken back: it is not searched again.
+    unread: Option<usize>,
     /// Bytes kept of the beginning of an oversized line whose end has not arrived.
     prefix: Option<usize>,
     limit: usize,
@@ -61,10 +63,11 @@ impl<S: Storage> RxBuffer<S> {
         Self::with_limit(storage, 0)
     }
 
-    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted, with its newline).
+    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted, with its newline), and not beyond 4 GiB.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
-        Self { start: 0, scanned: 0, end: 0, lent: 0, prefix: None, limit, storage }
+        let limit = if limit > MAX_LINE { MAX_LINE } else { limit };
+        Self { start: 0, scanned: 0, end: 0, lent: 0, unread: None, prefix: None, limit, storage }
     }
 }
 
@@ -93,12 +96,18 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             if self.scanned == self.end {
                 return None;
             }
-            let fresh = self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
-            let Some(at) = newline(fresh) else {
-                self.scanned = self.end;
-                return None;
+            let known = self.unread.take();
+            let line_end = match known {
+                Some(line_end) => line_end,
+                None => {
+                    let fresh = self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
+                    let Some(at) = newline(fresh) else {
+                        self.scanned = self.end;
+                        return None;
+                    };
+                    self.scanned + at
+                }
             };
-            let line_end = self.scanned + at;
             let line_start = self.start;
             self.start = line_end + 1;
             self.scanned = self.start;
@@ -113,7 +122,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             }
             let line = self.storage.bytes().get(line_start..line_end).unwrap_or_default();
             let len = line.len() - usize::from(line.last() == Some(&b'\r'));
-            if !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
+            if known.is_some() || !line.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
                 self.lent = line_start;
                 return self.storage.bytes().get(line_start..line_start + len).map(Frame::Complete);
             }
@@ -146,9 +155,10 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 
     /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an adapter that must go on reading while it
     /// waits for room to answer. Only a complete frame can be taken back, and only before the next [`spare`](Self::spare); reading may go on
-    /// behind it.
+    /// behind it. Lending it again costs nothing, however long it is.
     pub fn unread(&mut self) {
         if self.prefix.is_none() && self.lent < self.start {
+            self.unread = Some(self.start - 1);
             self.start = self.lent;
             self.scanned = self.lent;
         }
@@ -164,6 +174,7 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, floor);
         self.scanned -= start - floor;
+        self.unread = self.unread.map(|line_end| line_end - (start - floor));
         self.end -= start - floor;
         self.start = floor;
     }
@@ -247,3 +258,6 @@ fn newline(bytes: &[u8]) -> Option<usize> {
 fn has_newline<const N: usize>(block: &[u8; N]) -> bool {
     block.iter().fold(false, |hit, b| hit | (*b == b'\n'))
 }
+
+/// Places in a frame are kept in 32 bits.
+const MAX_LINE: usize = u32::MAX as usize;

@@ -98,6 +98,9 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     if !schema.is_object() {
         return Err("a schema must be a JSON object");
     }
+    if schema.has_duplicate_key() {
+        return Err("two members of an object in a schema have the same key");
+    }
     if !is_known_dialect(schema) {
         return Err("the dialect of a schema must be JSON Schema 2020-12 or draft-07");
     }

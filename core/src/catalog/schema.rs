@@ -20,9 +20,32 @@ pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
         .is_none_or(|dialect| dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known)))
 }
 
+/// What a check may still look at, in bytes. Members are searched one by one, so a schema and a value that are both long, as a server's output schema and its
+/// result may be, would cost the product of their lengths.
+struct Budget(usize);
+
+impl Budget {
+    /// Enough for what programs write, a thousand members of 16 KiB among it; a constant times the length beyond that.
+    fn new(schema: RawJson<'_>, value: RawJson<'_>) -> Self {
+        let len = schema.as_str().len().saturating_add(value.as_str().len());
+        Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
+    }
+
+    fn spend(&mut self, text: RawJson<'_>) -> Result<(), &'static str> {
+        self.0 = self.0.checked_sub(text.as_str().len()).ok_or("is too large to be checked")?;
+        Ok(())
+    }
+
+    fn find<'x>(&mut self, object: RawJson<'x>, name: JsonStr<'_>) -> Result<Option<RawJson<'x>>, &'static str> {
+        self.spend(object)?;
+        Ok(find(object, name))
+    }
+}
+
 /// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are not known here, allow anything.
 pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogFault<'x>> {
     let fault = |entry, fault| Err(CatalogFault { entry, fault });
+    let budget = &mut Budget::new(schema, value);
     if !is_known_dialect(schema) {
         return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
     }
@@ -33,31 +56,42 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if refers(schema) {
         return Ok(());
     }
-    fits(schema, value, NESTED).or_else(|found| fault("the whole", found))?;
+    fits(schema, value, NESTED, budget).or_else(|found| fault("the whole", found))?;
     if !value.is_object() {
         return Ok(());
     }
     let properties = schema.get("properties").unwrap_or(RawJson::EMPTY);
     for (name, property) in properties.members().filter(|(_, property)| !refers(*property)) {
-        if let Some(value) = find(value, name) {
-            fits(property, value, NESTED).or_else(|found| fault(name.inner(), found))?;
-        }
+        let found =
+            budget.find(value, name).and_then(|value| value.map_or(Ok(()), |value| fits(property, value, NESTED, budget)));
+        found.or_else(|found| fault(name.inner(), found))?;
     }
     for name in schema.get("required").unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string) {
-        if find(value, name).is_none() {
-            return fault(name.inner(), "is missing");
+        match budget.find(value, name) {
+            Ok(Some(_)) => {}
+            Ok(None) => return fault(name.inner(), "is missing"),
+            Err(found) => return fault(name.inner(), found),
         }
     }
     let closed =
         schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
-    match value.members().find(|(name, _)| closed && find(properties, *name).is_none()) {
-        Some((name, _)) => fault(name.inner(), "is not known"),
-        None => Ok(()),
+    if !closed {
+        return Ok(());
     }
+    for (name, _) in value.members() {
+        match budget.find(properties, name) {
+            Ok(Some(_)) => {}
+            Ok(None) => return fault(name.inner(), "is not known"),
+            Err(found) => return fault(name.inner(), found),
+        }
+    }
+    Ok(())
 }
 
 /// The keywords that need no look into objects; the elements of a list, too, while `nested` lasts.
-fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8) -> Result<(), &'static str> {
+fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget) -> Result<(), &'static str> {
+    budget.spend(schema)?;
+    budget.spend(value)?;
     if schema.as_bool() == Some(false) {
         return Err("is not allowed");
     }
@@ -97,7 +131,7 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8) -> Result<(), &'sta
         return Err("has too few elements, or too many");
     }
     match schema.get("items").filter(|_| nested > 0 && schema.get("prefixItems").is_none()) {
-        Some(items) => value.elements().try_for_each(|element| fits(items, element, nested - 1)),
+        Some(items) => value.elements().try_for_each(|element| fits(items, element, nested - 1, budget)),
         None => Ok(()),
     }
 }
@@ -145,3 +179,6 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
 
 /// How deep lists in lists are looked into.
 const NESTED: u8 = 2;
+/// What may be looked at in any case, and for each byte of schema and value: 16 MiB take some ten milliseconds on a desktop.
+const LEAST_BUDGET: usize = 16 << 20;
+const BUDGET_PER_BYTE: usize = 64;

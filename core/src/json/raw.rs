@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use super::de::{ReadError, Reader};
 use super::marker::RAW;
 use super::number;
-use super::scan::{SyntaxError, skip_string, skip_value, skip_whitespace};
+use super::scan::{SyntaxError, has_duplicate_key, skip_string, skip_value, skip_whitespace};
 use super::string::{JsonStr, same_text};
 use crate::printable::Printable;
 
@@ -38,11 +38,18 @@ impl<'f> RawJson<'f> {
     /// JSON in a program's text, checked while it compiles.
     ///
     /// # Panics
-    /// When `json` is not one JSON value without whitespace around it: in a `const`, that is a compile error.
+    /// When `json` is not one JSON value without whitespace around it, or, up to 16 KiB, when two members of an object have the same key: in a
+    /// `const`, that is a compile error.
     #[must_use]
     pub const fn from_static(json: &'static str) -> RawJson<'static> {
         match skip_value(json.as_bytes(), 0, 0) {
-            Ok(end) if end == json.len() => RawJson(json),
+            Ok(end) if end == json.len() => {
+                assert!(
+                    json.len() > LONGEST_COMPARED || !has_duplicate_key(json.as_bytes()),
+                    "two members of an object have the same key"
+                );
+                RawJson(json)
+            }
             Ok(_) => panic!("there is something behind the JSON value"),
             Err(e) if e.is_too_deep() => panic!("the JSON value is nested too deeply"),
             Err(_) => panic!("not a JSON value (it must not begin with whitespace)"),
@@ -62,6 +69,11 @@ impl<'f> RawJson<'f> {
             Some(value) if after == json.len() => Ok(Self(value)),
             _ => Err(SyntaxError { at: after, too_deep: false }),
         }
+    }
+
+    /// Whether two members of an object in it have the same key: readers differ in which of them they take. Quadratic in the members of an object.
+    pub(crate) fn has_duplicate_key(self) -> bool {
+        has_duplicate_key(self.0.as_bytes())
     }
 
     /// `json` has been scanned and is one value.
@@ -324,3 +336,6 @@ impl<'de: 'f, 'f> Deserialize<'de> for RawJson<'f> {
         deserializer.deserialize_newtype_struct(RAW, Visitor)
     }
 }
+
+/// Keys of longer text are not compared while a program is compiled, which would take the compiler long.
+const LONGEST_COMPARED: usize = 16 << 10;

@@ -134,6 +134,70 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
     }
 }
 
+/// Whether two members of one object have the same key, as it is written, somewhere in scanned text. For text of a program's own: keys are compared with
+/// all that come before.
+pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
+    let mut at = 0;
+    while at < text.len() {
+        match text[at] {
+            b'"' => match skip_string(text, at) {
+                Ok(end) => at = end,
+                Err(_) => return false,
+            },
+            b'{' => {
+                if repeats_a_key(text, at) {
+                    return true;
+                }
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    false
+}
+
+/// The same of the object that begins at `open`, without what is inside of its values.
+const fn repeats_a_key(text: &[u8], open: usize) -> bool {
+    let first = skip_whitespace(text, open + 1);
+    let mut at = first;
+    while byte(text, at) == b'"' {
+        let mut earlier = first;
+        while earlier < at {
+            if same_key(text, earlier, at) {
+                return true;
+            }
+            earlier = next_key(text, earlier);
+        }
+        at = next_key(text, at);
+    }
+    false
+}
+
+/// Where the key behind the member at `key` begins; the end of the text where that was the last one.
+const fn next_key(text: &[u8], key: usize) -> usize {
+    if let Ok(value) = skip_key(text, key)
+        && let Ok(end) = skip_value(text, value, 0)
+    {
+        let comma = skip_whitespace(text, end);
+        if byte(text, comma) == b',' {
+            return skip_whitespace(text, comma + 1);
+        }
+    }
+    text.len()
+}
+
+const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
+    let mut i = 1;
+    while byte(text, one + i) == byte(text, other + i) {
+        match byte(text, one + i) {
+            b'"' => return true,
+            b'\\' => i += 2,
+            _ => i += 1,
+        }
+    }
+    false
+}
+
 /// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte is known.
 #[cfg_attr(target_pointer_width = "64", inline(always))]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]

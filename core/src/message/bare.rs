@@ -4,8 +4,8 @@ use super::envelope::Kind;
 use super::id::Id;
 use super::member::Member;
 use super::params::Params;
-use super::{Item, Messages, Place, Source};
-use crate::json::{JsonStr, RawJson, skip_value};
+use super::{Item, Messages};
+use crate::json::{JsonStr, RawJson};
 use crate::rpc::PeerError;
 use crate::violation::Violation;
 
@@ -76,7 +76,7 @@ impl<'f> Messages<'f> {
         while !self.is_done() {
             let mut envelope = self.envelope();
             let (item, next) = self.peek(&mut envelope)?;
-            let place = core::mem::replace(&mut self.place, next.0);
+            self.place = next.0;
             let kind = match item {
                 Item::Batch => continue,
                 Item::Fault { violation, id, silent } => return Some(Err(Malformed { violation, id: id.map(raw), silent })),
@@ -94,18 +94,15 @@ impl<'f> Messages<'f> {
                 // Whatever has no method is a response.
                 (_, None) => continue,
             };
-            return Some(Ok(Message { text: self.text_at(place), kind }));
+            return Some(Ok(Message { text: whole(envelope.text()), kind }));
         }
         None
     }
+}
 
-    fn text_at(&self, place: Place) -> RawJson<'f> {
-        let Source::Text(text) = self.source else { return RawJson::EMPTY };
-        RawJson::scanned(match place {
-            Place::Element(at) => skip_value(text.as_bytes(), at, 1).ok().and_then(|end| text.get(at..end)).unwrap_or_default(),
-            _ => text.trim_matches([' ', '\t', '\r', '\n']),
-        })
-    }
+/// A message with what may stand around it.
+fn whole(text: &str) -> RawJson<'_> {
+    RawJson::scanned(text.trim_matches([' ', '\t', '\r', '\n']))
 }
 
 fn raw(id: Id<'_>) -> RawJson<'_> {

@@ -46,6 +46,10 @@ impl<'f> Envelope<'f> {
         }
     }
 
+    pub(crate) fn text(&self) -> &'f str {
+        self.text
+    }
+
     /// Reads the object at `start`, around which there are `used` levels of nesting; returns its end.
     ///
     /// One loop for all levels: what is open is known from the level, and from the places that have no end yet.

@@ -123,8 +123,18 @@ pub(crate) fn hash_str(text: &str) -> u64 {
     fnv_64(BASIS_64, text)
 }
 
+/// The same whatever the case of its ASCII letters.
+#[cfg(feature = "http")]
+pub(crate) fn hash_lower_case(text: &str) -> u64 {
+    text.bytes().fold(BASIS_64, |hash, byte| fnv_64_byte(hash, byte.to_ascii_lowercase()))
+}
+
 fn fnv_64(hash: u64, text: &str) -> u64 {
-    text.bytes().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    text.bytes().fold(hash, fnv_64_byte)
+}
+
+fn fnv_64_byte(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
 /// An integer in its only spelling.

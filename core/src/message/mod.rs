@@ -20,6 +20,8 @@ pub use id::MAX_ID;
 
 pub(crate) use carrier::{Carrier, ExchangeKey};
 pub(crate) use envelope::{Envelope, Kind};
+#[cfg(feature = "http")]
+pub(crate) use id::hash_lower_case;
 pub(crate) use id::{Id, IdText, hash_str, hash_text};
 pub(crate) use member::Member;
 #[cfg(feature = "alloc")]
@@ -44,9 +46,13 @@ pub struct Position(Place);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'f> {
-    Text(&'f str),
-    NotUtf8,
-    Oversized { prefix: &'f [u8], tail: &'f [u8] },
+    /// Checked where it is read: all of it at its start, a batch then message by message, so that a cursor that is made anew for each of them costs
+    /// nothing.
+    Bytes(&'f [u8]),
+    Oversized {
+        prefix: &'f [u8],
+        tail: &'f [u8],
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +78,8 @@ pub(crate) enum Item<'f> {
 pub(crate) struct Next(Place);
 
 impl<'f> Messages<'f> {
-    /// The messages of `frame`. An oversized one is refused like any other that cannot be read.
+    /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so is one of 4 GiB or more, since places in a
+    /// frame are kept in 32 bits.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
@@ -99,7 +106,8 @@ impl<'f> Messages<'f> {
         Position(self.place)
     }
 
-    /// The messages of a frame that was lent before, from where another cursor stood.
+    /// The messages of a frame that was lent before, from where another cursor stood. Within a batch it costs as much as the message that
+    /// comes next, however long the batch is.
     #[must_use]
     pub fn resume(frame: Frame<'f>, position: Position) -> Self {
         Self::new(frame).at(position)
@@ -123,22 +131,27 @@ impl<'f> Messages<'f> {
     /// Where [`peek`](Self::peek) puts the members.
     #[inline]
     pub(crate) fn envelope(&self) -> Envelope<'f> {
-        Envelope::new(if let Source::Text(text) = self.source { text } else { "" })
+        let Source::Bytes(bytes) = self.source else { return Envelope::new("") };
+        let bytes = if let Place::Element(at) = self.place { element(bytes, at) } else { bytes };
+        // What is no text is empty, as nothing else that is looked at.
+        Envelope::new(core::str::from_utf8(bytes).unwrap_or_default())
     }
 
     /// What stands at the cursor; nothing at the end. The envelope is a new one for each.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
-        let text = match self.source {
-            Source::Text(text) => text,
-            Source::NotUtf8 => return fault(Violation::NotUtf8),
+        let bytes = match self.source {
+            Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
                 let found = oversized::identify(prefix, tail);
                 let item = Item::Fault { violation: Violation::TooLong, id: found.id, silent: found.silent() };
                 return Some((item, Next(Place::End)));
             }
         };
-        let bytes = text.as_bytes();
+        let text = envelope.text();
+        if text.is_empty() && !bytes.is_empty() && self.place != Place::End {
+            return fault(Violation::NotUtf8);
+        }
         match self.place {
             Place::Start => {
                 let start = skip_whitespace(bytes, 0);
@@ -148,14 +161,12 @@ impl<'f> Messages<'f> {
                 Some((read(envelope, text, start, 0, true), Next(Place::End)))
             }
             Place::Element(at) => {
-                // The whole array has been scanned, so its elements are values.
-                let end = skip_value(bytes, at, 1).unwrap_or(bytes.len());
-                let after = skip_whitespace(bytes, end);
+                let after = skip_whitespace(bytes, at.saturating_add(text.len()));
                 let next = match bytes.get(after) {
                     Some(b',') => Place::Element(skip_whitespace(bytes, after + 1)),
                     _ => Place::End,
                 };
-                Some((read(envelope, text, at, 1, false), Next(next)))
+                Some((read(envelope, text, 0, 1, false), Next(next)))
             }
             Place::End => None,
         }
@@ -181,8 +192,14 @@ impl<'f> Source<'f> {
         if u32::try_from(bytes.len()).is_err() {
             return Self::Oversized { prefix: bytes.get(..1024).unwrap_or_default(), tail: &[] };
         }
-        core::str::from_utf8(bytes).map_or(Self::NotUtf8, Self::Text)
+        Self::Bytes(bytes)
     }
+}
+
+/// The message at `at`. The whole array has been scanned, so its elements are values.
+fn element(bytes: &[u8], at: usize) -> &[u8] {
+    let end = skip_value(bytes, at, 1).unwrap_or(bytes.len());
+    bytes.get(at..end).unwrap_or_default()
 }
 
 fn fault<'f>(violation: Violation) -> Option<(Item<'f>, Next)> {

@@ -8,6 +8,7 @@ use super::macros::{names, payload, wrong};
 use super::tell::{Tell, Teller, serialize_told};
 use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
+use crate::message::hash_text;
 
 /// The fields of a form: an object without nesting. The member `requestedSchema` of schema type `ElicitRequestFormParams`.
 ///
@@ -87,13 +88,15 @@ impl<'a> RequestedSchema<'a> {
         }
     }
 
-    /// The fields.
+    /// The fields. Of JSON that has more than [`MAX_FORM_FIELDS`] the next one is an error, and the last.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         match self.0 {
-            Form::Own(fields) => Fields { own: fields, schema: RawJson::EMPTY, members: RawJson::EMPTY.members() },
+            Form::Own(fields) => Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() },
             Form::Json(schema) => {
-                Fields { own: &[], schema, members: schema.get("properties").unwrap_or(RawJson::EMPTY).members() }
+                let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
+                let required = required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
+                Fields { own: &[], required, at: 0, members }
             }
         }
     }
@@ -103,8 +106,32 @@ impl<'a> RequestedSchema<'a> {
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     own: &'a [Field<'a>],
-    schema: RawJson<'a>,
+    /// Which of the members must be filled in: a bit each.
+    required: u128,
+    /// How many members came before.
+    at: usize,
     members: Members<'a>,
+}
+
+/// How many fields a form of a peer may have. Reading it takes 800 bytes of stack.
+pub const MAX_FORM_FIELDS: usize = 100;
+
+/// Which of the first members are in the list of those that are required. Each is looked for by its hash, so that two long lists cost no more than their
+/// length.
+fn required(members: Members<'_>, list: RawJson<'_>) -> u128 {
+    let mut names = [0; MAX_FORM_FIELDS];
+    for (place, (name, _)) in names.iter_mut().zip(members.clone()) {
+        *place = hash_text(name);
+    }
+    let len = members.take(MAX_FORM_FIELDS).count();
+    list.elements().filter_map(RawJson::as_string).map(hash_text).fold(0, |required, hash| {
+        names
+            .iter()
+            .take(len)
+            .enumerate()
+            .filter(|(_, name)| **name == hash)
+            .fold(required, |required, (at, _)| required | 1 << at)
+    })
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -115,11 +142,15 @@ impl<'a> Iterator for Fields<'a> {
             self.own = rest;
             return Some(Ok(*field));
         }
+        if self.at > MAX_FORM_FIELDS {
+            return None;
+        }
         let (name, schema) = self.members.next()?;
-        let required = self
-            .schema
-            .get("required")
-            .is_some_and(|required| required.elements().filter_map(RawJson::as_string).any(|required| required == name));
+        let required = self.required.checked_shr(self.at as u32).unwrap_or(0) & 1 != 0;
+        self.at += 1;
+        if self.at > MAX_FORM_FIELDS {
+            return Some(Err(wrong(&"at most 100 fields")));
+        }
         Some(schema.to().map(|schema| Field { name: Text::from_json(name), schema, required }))
     }
 }

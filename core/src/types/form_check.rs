@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::form::FieldKind;
+use super::form::{FieldKind, MAX_FORM_FIELDS};
 use super::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
@@ -37,6 +37,8 @@ pub enum FormFault {
     Choice,
     /// Too few choices, or too many.
     Count,
+    /// The form has more fields, or requires more, than [`MAX_FORM_FIELDS`].
+    TooMany,
 }
 
 impl<'a> RequestedSchema<'a> {
@@ -50,6 +52,13 @@ impl<'a> RequestedSchema<'a> {
             let object = raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
             if !object || !raw.get("properties").is_some_and(RawJson::is_object) {
                 return Err(whole(FormFault::Schema));
+            }
+            // A required name may be none of the properties, so there is a limit to these, too.
+            let required = raw.get("required").unwrap_or(RawJson::NULL);
+            if required.elements().nth(MAX_FORM_FIELDS).is_some()
+                || raw.get("properties").unwrap_or(RawJson::EMPTY).members().nth(MAX_FORM_FIELDS).is_some()
+            {
+                return Err(whole(FormFault::TooMany));
             }
             for (name, schema) in raw.get("properties").unwrap_or(RawJson::EMPTY).members() {
                 match schema.to::<FieldSchema<'_>>() {
@@ -252,6 +261,7 @@ impl fmt::Display for FormError<'_> {
             FormFault::Format => "the text does not fit the format",
             FormFault::Choice => "it is not one of the choices",
             FormFault::Count => "too few choices, or too many",
+            FormFault::TooMany => "it has more than 100 fields",
         })
     }
 }

@@ -73,7 +73,9 @@ pub use completion::{
 pub use content::{Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role, TextContent};
 pub use elicitation::{ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, ElicitationCompleteParams, FormMode};
 pub use error::{ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData, UrlElicitationRequiredData};
-pub use form::{BooleanSchema, Field, FieldSchema, Fields, NumberKind, NumberSchema, RequestedSchema, StringSchema};
+pub use form::{
+    BooleanSchema, Field, FieldSchema, Fields, MAX_FORM_FIELDS, NumberKind, NumberSchema, RequestedSchema, StringSchema,
+};
 pub use form_check::{FormError, FormFault};
 pub use form_defaults::FormDefaults;
 pub use implementation::{Icon, IconTheme, Implementation};

@@ -15,5 +15,5 @@
 mod params;
 mod value;
 
-pub use params::{MAX_LEVELS, MAX_PARAM_NAME, Param, ParamName, Params, check_schema, params};
+pub use params::{MAX_LEVELS, MAX_PARAM_NAME, MAX_PARAMS, Param, ParamName, Params, check_schema, params};
 pub use value::{FieldValue, Unmirrorable};

@@ -2,6 +2,7 @@
 
 use crate::catalog::find_member;
 use crate::json::{JsonStr, Members, RawJson};
+use crate::message::hash_lower_case;
 
 /// The annotated properties of an input schema, each with the argument that belongs to it.
 ///
@@ -124,6 +125,7 @@ impl ParamName {
 /// The first rule that is broken.
 pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
+    let mut names = [0; MAX_PARAMS];
     for param in params(schema, RawJson::EMPTY) {
         let Some(name) = param.name() else {
             return Err("x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~");
@@ -131,10 +133,15 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         if !param.is_mirrorable() {
             return Err("x-mcp-header is only for properties whose type is string, integer or boolean");
         }
-        let earlier = params(schema, RawJson::EMPTY).take(found);
-        if earlier.filter_map(|other| other.name()).any(|other| other.as_str().eq_ignore_ascii_case(name.as_str())) {
+        // By a hash, since a name takes 110 bytes.
+        let hash = hash_lower_case(name.as_str());
+        if names.iter().take(found).any(|other| *other == hash) {
             return Err("two x-mcp-header of a schema are the same, whatever their case");
         }
+        let Some(place) = names.get_mut(found) else {
+            return Err("more than 64 x-mcp-header: no head takes more fields");
+        };
+        *place = hash;
         found += 1;
     }
     // A property may be called so, too: then an object stands behind it.
@@ -159,6 +166,8 @@ fn is_tchar(byte: u8) -> bool {
 
 /// How deeply objects may be nested in which annotated properties are found.
 pub const MAX_LEVELS: usize = 16;
+/// How many arguments of a tool a head can repeat. Checking a schema takes eight bytes of stack for each.
+pub const MAX_PARAMS: usize = 64;
 /// The longest name that an annotation may give, in bytes.
 pub const MAX_PARAM_NAME: usize = 100;
 

@@ -1,0 +1,124 @@
+//! Limits to what a peer's collections may hold, and what is said beyond them.
+
+use mcp_sansio::http::mirror::{MAX_PARAMS, check_schema};
+use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
+use mcp_sansio::{
+    Catalog, Frame, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
+    ServerEvent, TxBuffer,
+};
+
+fn join(count: usize, one: impl Fn(usize) -> String) -> String {
+    (0..count).map(one).collect::<Vec<_>>().join(",")
+}
+
+fn owned(text: &str) -> OwnedJson {
+    RawJson::parse(text).unwrap().into()
+}
+
+#[test]
+fn c4_a_tool_has_at_most_64_annotations() {
+    let schema = |count: usize, name: &dyn Fn(usize) -> String| {
+        let properties = join(count, |at| format!(r#""p{at}":{{"type":"string","x-mcp-header":"{}"}}"#, name(at)));
+        owned(&format!(r#"{{"type":"object","properties":{{{properties}}}}}"#))
+    };
+    assert_eq!(check_schema(schema(MAX_PARAMS, &|at| format!("H{at}")).as_raw()), Ok(()));
+    let error = check_schema(schema(MAX_PARAMS + 1, &|at| format!("H{at}")).as_raw()).unwrap_err();
+    assert!(error.contains("64"), "{error}");
+    let last = MAX_PARAMS - 1;
+    let twice = |at| if at == last { "h0".to_owned() } else { format!("H{at}") };
+    let error = check_schema(schema(MAX_PARAMS, &twice).as_raw()).unwrap_err();
+    assert!(error.contains("the same"), "{error}");
+}
+
+#[test]
+fn c5_a_form_has_at_most_100_fields() {
+    let form = |fields: usize, required: &[usize]| {
+        let properties = join(fields, |at| format!(r#""f{at}":{{"type":"boolean"}}"#));
+        let required = join(required.len(), |at| format!(r#""f\u0{}{}""#, "03", required[at]).replace("f\\u003", "\\u0066"));
+        owned(&format!(r#"{{"type":"object","properties":{{{properties}}},"required":[{required}]}}"#))
+    };
+    let json = form(MAX_FORM_FIELDS, &[0, 7, MAX_FORM_FIELDS - 1, 1000]);
+    let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
+    assert!(schema.check().is_ok());
+    let required: Vec<_> =
+        schema.fields().enumerate().filter(|(_, field)| field.as_ref().unwrap().required).map(|(at, _)| at).collect();
+    assert_eq!(required, [0, 7, MAX_FORM_FIELDS - 1]);
+    assert_eq!(schema.validate(RawJson::EMPTY).unwrap_err().fault, FormFault::Missing);
+
+    let json = form(MAX_FORM_FIELDS + 1, &[]);
+    let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
+    assert_eq!(schema.check().unwrap_err().fault, FormFault::TooMany);
+    assert_eq!(schema.validate(RawJson::EMPTY).unwrap_err().fault, FormFault::TooMany);
+    let fields: Vec<_> = schema.fields().collect();
+    assert!(
+        fields.len() == MAX_FORM_FIELDS + 1
+            && fields[MAX_FORM_FIELDS].is_err()
+            && fields[..MAX_FORM_FIELDS].iter().all(Result::is_ok)
+    );
+
+    let json = form(1, &(0..=MAX_FORM_FIELDS).collect::<Vec<_>>());
+    assert_eq!(RequestedSchema::from_json(json.as_raw()).unwrap().check().unwrap_err().fault, FormFault::TooMany);
+}
+
+#[test]
+fn b8_a_schema_with_a_key_twice_is_found() {
+    let check = |schema: &str| {
+        let schema = owned(schema);
+        let tools = [Tool::new("t", schema.as_raw())];
+        Catalog::new().tools(&tools).check().map_err(|fault| fault.fault)
+    };
+    let double = Err("two members of an object in a schema have the same key");
+    assert_eq!(check(r#"{"type":"object","properties":{"a":{"minimum":0,"minimum":1}}}"#), double);
+    assert_eq!(check(r#"{"type":"object","a":[{"x":{"y":[],"z":"\"y\":","y":1}}]}"#), double);
+    assert_eq!(check(r#"{"type":"object" , "a\"b" : 1 , "a\"b":2}"#), double);
+    assert_eq!(
+        check(r#"{"type":"object","a":{"type":"object"},"b":{"a":1,"b":"a","ab":{},"":[{"a":1},{"a":1}]},"a\"b":1,"a\"":2}"#),
+        Ok(())
+    );
+}
+
+#[test]
+#[should_panic(expected = "two members of an object have the same key")]
+fn b8_json_in_a_programs_text_has_no_key_twice() {
+    let _ = RawJson::from_static(r#"{"a":[{"minimum":0,"minimum":1}]}"#);
+}
+
+#[test]
+fn d4_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
+    static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"é":["\u00e9"]}}"#;
+    let batch = format!("[{note} , {},\t{note}, 5 ,{note}]", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let mut events = Vec::new();
+    for rebuild in [false, true] {
+        let (mut server, mut tx) = (Server::new(&CONFIG), TxBuffer::new(vec![0; 4096]));
+        let mut rx = RxBuffer::with_limit(vec![0; 64], 1 << 20);
+        let mut seen = Vec::new();
+        for byte in format!("{OPEN}\n{batch}\n{note}\n").bytes() {
+            rx.spare()[0] = byte;
+            rx.commit(1);
+            let mut position: Option<Position> = None;
+            while let Some(frame) = rx.next_frame() {
+                let mut messages =
+                    position.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
+                while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap() {
+                    match event {
+                        ServerEvent::Notification { params, .. } => seen.push(params.raw().to_string()),
+                        other => seen.push(format!("{other:?}").split(' ').next().unwrap().to_owned()),
+                    }
+                    if rebuild {
+                        position = Some(messages.position());
+                        break;
+                    }
+                }
+                if position.is_some() {
+                    rx.unread();
+                }
+            }
+        }
+        seen.push(String::from_utf8(tx.pending().to_vec()).unwrap());
+        events.push(seen);
+    }
+    assert_eq!(events[0], events[1]);
+    assert_eq!(events[0].len(), 8, "{events:?}");
+}
