@@ -7,9 +7,10 @@ use std::task::{self, Wake, Waker};
 
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
+use mcp_sansio_adapters::smol::http::{Denied, Options};
 use mcp_sansio_adapters::smol::{Context, Failure, Reply};
 
-use crate::site::{Site, modern};
+use crate::site::{Site, call, initialize, modern, request};
 
 /// Tells of progress until there is no room, and answers how many wakers are kept of a future that is polled a thousand times,
 /// and then of a thousand futures that are dropped.
@@ -46,4 +47,98 @@ pub(crate) async fn flood(ctx: &Context) -> Result<Reply, Failure> {
 #[test]
 fn s5_a_handler_that_waits_for_room_keeps_one_waker() {
     assert_eq!(Site::new().send(&modern("flood")).text(), "1 kept, 0 left");
+}
+
+/// The id of a session whose client has not sent `initialized`.
+fn begin(site: &Site, token: &str) -> String {
+    let answer = site.send(&with(&initialize("2025-11-25"), token));
+    answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+}
+
+/// A request with a token.
+fn with(request: &str, token: &str) -> String {
+    request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
+}
+
+fn by_name() -> Options {
+    Options::new().old_path("/sse").authorize(|credentials| credentials.token.map(str::to_owned).ok_or_else(Denied::token_needed))
+}
+
+#[test]
+fn d_sessions_that_were_never_initialized_end_first() {
+    let site = Site::with(Options::new().max_sessions(3));
+    let used = site.open("2025-11-25");
+    let begun = [begin(&site, ""), begin(&site, "")];
+    // Each takes the place of the oldest that is only begun.
+    let third = begin(&site, "");
+    assert_eq!(site.call(&begun[0], 2, "echo").status, 404);
+    let fourth = site.open("2025-11-25");
+    assert_eq!(site.call(&begun[1], 2, "echo").status, 404);
+    let fifth = site.open("2025-11-25");
+    assert_eq!(site.call(&third, 2, "echo").status, 404);
+    // All three are initialized.
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+    for session in [&used, &fourth, &fifth] {
+        assert_eq!(site.call(session, 3, "echo").text(), "done");
+    }
+    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &used)], "")).status, 204);
+    site.open("2025-11-25");
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+}
+
+#[test]
+fn d_sessions_of_one_principal_leave_room_for_others() {
+    let site = Site::with(by_name().max_sessions(5).max_sessions_per_principal(2));
+    let ready = |session: &str, token: &str| {
+        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let answer = site.send(&with(&crate::site::post(&[("Mcp-Session-Id", session)], body), token));
+        assert_eq!(answer.status, 202);
+    };
+    let anna = [begin(&site, "anna"), begin(&site, "anna")];
+    let otto = begin(&site, "otto");
+    // Her own gives way, although there is room for more.
+    let again = begin(&site, "anna");
+    assert_eq!(site.send(&with(&call(&anna[0], 2, "echo"), "anna")).status, 404);
+    ready(&anna[1], "anna");
+    ready(&again, "anna");
+    assert_eq!(site.send(&with(&initialize("2025-11-25"), "anna")).status, 503);
+    assert_eq!(site.send(&with(&call(&otto, 2, "who"), "otto")).text(), "otto");
+    let others = [begin(&site, "otto"), begin(&site, "ida")];
+    // Five there are: the oldest of all that are only begun gives way to another principal.
+    begin(&site, "eva");
+    assert_eq!(site.send(&with(&call(&otto, 3, "who"), "otto")).status, 404);
+    assert_eq!(site.send(&with(&call(&others[1], 3, "who"), "ida")).text(), "ida");
+    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", &again)], "");
+    assert_eq!(site.send(&with(&delete, "anna")).status, 204);
+    begin(&site, "anna");
+}
+
+#[test]
+fn d_sessions_of_http_and_sse_have_the_same_limits() {
+    let site = Site::with(by_name().max_sessions(3).max_sessions_per_principal(2));
+    let open = |token: &str| {
+        let mut stream = site.connect();
+        stream.write(&with(&request("GET", "/sse", &[], ""), token));
+        (stream.head().status, stream)
+    };
+    let streams = ["anna", "anna", "otto"].map(|token| {
+        let (status, stream) = open(token);
+        assert_eq!(status, 200);
+        stream
+    });
+    assert_eq!(open("otto").0, 503);
+    let [first, ..] = streams;
+    drop(first);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while open("anna").0 != 200 {
+        assert!(std::time::Instant::now() < end);
+    }
+}
+
+#[test]
+fn d_sessions_without_authorization_have_only_the_general_limit() {
+    let site = Site::with(Options::new().max_sessions_per_principal(1));
+    for _ in 0..3 {
+        site.open("2025-11-25");
+    }
 }

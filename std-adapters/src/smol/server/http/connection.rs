@@ -128,20 +128,20 @@ where
             Route::Alone => self.alone(messages, principal).await,
             Route::AloneAs(revision) => self.alone_as(revision, messages, principal).await,
             Route::NewSession => self.open_session(&head, &body, principal).await,
-            Route::Session(id) => match self.shared.session(id, principal.as_deref()) {
+            Route::Session(id) => match self.shared.sessions.find(id, principal.as_deref()) {
                 Some(session) => self.post(&session, &head, &body).await,
                 None => self.refuse(&Refused::no_such_session()),
             },
-            Route::Stream { session, after } => match self.shared.session(session, principal.as_deref()) {
+            Route::Stream { session, after } => match self.shared.sessions.find(session, principal.as_deref()) {
                 Some(session) => {
                     let hub = self.shared.app.hub();
                     stream::serve(hub, options, self.wire, &session, after, self.sender).await
                 }
                 None => self.refuse(&Refused::no_such_session()),
             },
-            Route::End(id) => match self.shared.session(id, principal.as_deref()) {
+            Route::End(id) => match self.shared.sessions.find(id, principal.as_deref()) {
                 Some(session) => {
-                    self.shared.forget(session.id);
+                    self.shared.sessions.forget(session.id);
                     session.end();
                     self.sender.empty(204, &mut self.wire.out);
                     Ok(())
@@ -176,7 +176,7 @@ where
 
     async fn open_session(self, head: &RequestHead<'_>, body: &[u8], principal: Option<Arc<str>>) -> io::Result<()> {
         let shared = self.shared;
-        if !shared.has_room() {
+        if !shared.sessions.has_room(&principal, &shared.options) {
             return self.refuse(&Refused::too_many());
         }
         let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
@@ -186,7 +186,7 @@ where
             }
             session.peer.join();
             sender.add("mcp-session-id", session.id.as_str().to_owned());
-            shared.open(&session);
+            shared.sessions.open(&session, &shared.options);
         };
         post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, self.sender, opened).await
     }
@@ -205,7 +205,7 @@ where
         };
         match head.method {
             "OPTIONS" => self.preflight(head),
-            "GET" if shared.old.len() >= options.max_sessions => self.refuse(&Refused::too_many()),
+            "GET" if shared.old.is_full(&principal, options) => self.refuse(&Refused::too_many()),
             "GET" => {
                 let id = new_id()?;
                 let tx = TxBuffer::for_exchange(Vec::new(), shared.app.max_pending).events_only();

@@ -12,6 +12,7 @@ mod post;
 mod sender;
 mod serve;
 mod session;
+mod sessions;
 mod shared;
 mod stream;
 mod wire;

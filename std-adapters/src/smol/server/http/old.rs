@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::http::server::SessionId;
 
+use super::options::Options;
 use super::peer::Peer;
 
 /// The streams that are open.
@@ -20,8 +21,11 @@ impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
         Self(Mutex::default())
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.lock().len()
+    /// Whether no more may be opened for this principal.
+    pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+        let all = self.lock();
+        let own = || all.values().filter(|old| old.principal == *principal).count();
+        all.len() >= options.max_sessions || principal.is_some() && own() >= options.max_sessions_per_principal
     }
 
     /// The peer that a message is for: the query says which.

@@ -14,6 +14,7 @@ pub struct Options {
     pub(super) access: Access<'static>,
     pub(super) has_sessions: bool,
     pub(super) max_sessions: usize,
+    pub(super) max_sessions_per_principal: usize,
     pub(super) idle_timeout: Duration,
     pub(super) replay: usize,
     pub(super) retry: Duration,
@@ -35,7 +36,8 @@ impl Options {
             old_path: None,
             access: Access::LOOPBACK,
             has_sessions: true,
-            max_sessions: 1000,
+            max_sessions: MAX_SESSIONS,
+            max_sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
             idle_timeout: Duration::from_secs(30 * 60),
             replay: 64 << 10,
             retry: Duration::from_secs(1),
@@ -70,10 +72,21 @@ impl Options {
         Self { has_sessions: false, ..self }
     }
 
-    /// How many sessions there may be; more are refused with 503. Default: 1000.
+    /// How many sessions there may be, and how many streams of HTTP+SSE. At the limit, a new session takes the place of the
+    /// oldest one whose client has not sent `notifications/initialized`; when there is none, it is refused with 503.
+    /// Default: 1000.
     #[must_use]
     pub fn max_sessions(self, max_sessions: usize) -> Self {
         Self { max_sessions, ..self }
+    }
+
+    /// How many sessions, and how many streams of HTTP+SSE, one principal may have: one name that
+    /// [`authorize`](Self::authorize) returns. At the limit, a new session takes the place of the oldest one of the same
+    /// principal whose client has not sent `notifications/initialized`; when there is none, it is refused with 503. Without
+    /// `authorize` all clients are one principal, and only [`max_sessions`](Self::max_sessions) counts. Default: 100.
+    #[must_use]
+    pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
+        Self { max_sessions_per_principal: max_sessions, ..self }
     }
 
     /// After how long a session ends in which nobody is connected and nothing is under way. Default: 30 minutes.
@@ -110,6 +123,11 @@ impl Options {
     ///
     /// The name that it returns is what [`Context::principal`](super::super::Context::principal) says. Whether a token was made out for this server (its audience) is for this
     /// function to check, too.
+    ///
+    /// The function is synchronous, and called within the one future that serves all connections: all of them wait until it
+    /// returns. It should not ask an authorization server for each request. Check signed tokens with keys that are there
+    /// already, and look others up in a cache that another thread or task fills and expires; deny with
+    /// [`Denied::invalid_token`] what is not in it. A check that is a future is planned.
     #[must_use]
     pub fn authorize(self, check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static) -> Self {
         Self { authorize: Some(Box::new(check)), ..self }
@@ -126,6 +144,11 @@ impl Options {
         self.authorize.as_ref().map(|authorize| authorize(&Credentials::of(head))).transpose()
     }
 }
+
+/// Sessions, unless the options say otherwise.
+const MAX_SESSIONS: usize = 1000;
+/// Sessions of one principal, unless the options say otherwise.
+const MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
 
 impl Default for Options {
     fn default() -> Self {

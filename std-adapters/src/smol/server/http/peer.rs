@@ -1,6 +1,7 @@
 //! A client's server and its handlers, whichever connections its messages come on.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Waker};
 
@@ -19,6 +20,8 @@ pub(super) struct Peer<F, const M: usize, const S: usize> {
     work: Mutex<Work<F>>,
     hub: Hub,
     ticket: OnceLock<u64>,
+    /// Whether the client has sent `initialized`.
+    is_initialized: AtomicBool,
 }
 
 /// How taking messages in went.
@@ -34,7 +37,13 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
     /// `tx` is for what belongs to no exchange.
     pub(super) fn new<H, const N: usize>(app: &App<H, N, S>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
         let link = Arc::new(Link::new(app.config, tx, principal));
-        Self { link, work: Mutex::new(Work::new()), ticket: OnceLock::new(), hub: app.hub().clone() }
+        Self {
+            link,
+            work: Mutex::new(Work::new()),
+            ticket: OnceLock::new(),
+            hub: app.hub().clone(),
+            is_initialized: AtomicBool::new(false),
+        }
     }
 
     /// From now on it is told of changes, and of the end. Whoever is done at once need not be. `true` the first time: the end may have come before.
@@ -46,6 +55,11 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
             self.hub.join_beside(link)
         });
         is_new
+    }
+
+    /// Whether the client has sent `notifications/initialized`.
+    pub(super) fn is_initialized(&self) -> bool {
+        self.is_initialized.load(Ordering::Relaxed)
     }
 
     pub(super) fn work(&self) -> MutexGuard<'_, Work<F>> {
@@ -85,6 +99,9 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
             let event = self.link.lock().next_event_of(exchange, self.link.now(), messages);
             match event {
                 Ok(Some(event)) => {
+                    if matches!(event, ServerEvent::Initialized) {
+                        self.is_initialized.store(true, Ordering::Relaxed);
+                    }
                     taken.has_fault |= matches!(event, ServerEvent::Violation(_));
                     work.event(&event, app, &self.link, &mut cx);
                 }

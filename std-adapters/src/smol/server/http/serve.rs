@@ -46,7 +46,7 @@ where
             }
             // How a connection ended is of no interest to the others.
             is_still &= connections.poll_next(cx).is_pending();
-            for session in shared.fresh() {
+            for session in shared.sessions.fresh() {
                 let id = session.id;
                 sessions.insert(id, async move { session.drive(&shared.app, &shared.options).await });
                 is_still = false;
@@ -54,7 +54,7 @@ where
             let driven = sessions.poll_next(cx);
             is_still &= driven.is_pending();
             if let Poll::Ready(Some((id, ()))) = driven {
-                shared.forget(id);
+                shared.sessions.forget(id);
             }
             if door.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));

@@ -1,0 +1,141 @@
+//! All sessions, and how many there may be.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_sansio::http::server::SessionId;
+
+use super::options::Options;
+use super::session::Session;
+
+/// The sessions that are open: at most [`Options::max_sessions`], and of each principal at most
+/// [`Options::max_sessions_per_principal`].
+pub(super) struct Sessions<F, const N: usize, const S: usize>(Mutex<State<F, N, S>>);
+
+struct State<F, const N: usize, const S: usize> {
+    by_id: HashMap<String, Entry<F, N, S>>,
+    /// Those that are not driven yet.
+    fresh: Vec<Arc<Session<F, N, S>>>,
+    /// How many have been opened so far: their numbers.
+    opened: u64,
+    new: New,
+    by_principal: HashMap<Option<Arc<str>>, Own>,
+}
+
+struct Entry<F, const N: usize, const S: usize> {
+    session: Arc<Session<F, N, S>>,
+    number: u64,
+}
+
+/// The sessions of a principal.
+#[derive(Default)]
+struct Own {
+    count: usize,
+    new: New,
+}
+
+/// Sessions by their numbers, the oldest first, whose clients may not have sent `initialized` yet. Those that have are removed when
+/// they are found.
+type New = BTreeMap<u64, SessionId>;
+
+impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(State {
+            by_id: HashMap::new(),
+            fresh: Vec::new(),
+            opened: 0,
+            new: New::new(),
+            by_principal: HashMap::new(),
+        }))
+    }
+
+    /// Sessions that have been opened and are to be driven.
+    pub(super) fn fresh(&self) -> Vec<Arc<Session<F, N, S>>> {
+        std::mem::take(&mut self.lock().fresh)
+    }
+
+    /// The session of this id, if it belongs to this principal.
+    pub(super) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
+        let state = self.lock();
+        let entry = state.by_id.get(id).filter(|entry| entry.session.principal.as_deref() == principal)?;
+        Some(Arc::clone(&entry.session))
+    }
+
+    /// Whether one more may be opened for this principal, perhaps in the place of one whose client has not sent `initialized`.
+    pub(super) fn has_room(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+        let mut state = self.lock();
+        !state.is_full(principal, options) || state.oldest_new(principal, options).is_some()
+    }
+
+    /// Takes a session in, to be driven. At a limit, the oldest session whose client has not sent `initialized` ends: one of
+    /// the same principal at the limit for a principal, any at the other.
+    pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &Options) {
+        let mut state = self.lock();
+        let is_full = state.is_full(&session.principal, options);
+        let replaced = if is_full { state.oldest_new(&session.principal, options) } else { None };
+        let replaced = replaced.and_then(|id| state.remove(id));
+        state.opened += 1;
+        let number = state.opened;
+        state.new.insert(number, session.id);
+        let own = state.by_principal.entry(session.principal.clone()).or_default();
+        own.count += 1;
+        own.new.insert(number, session.id);
+        state.by_id.insert(session.id.as_str().to_owned(), Entry { session: Arc::clone(session), number });
+        state.fresh.push(Arc::clone(session));
+        drop(state);
+        // Apart from the lock: handlers are dropped.
+        if let Some(replaced) = replaced {
+            replaced.end();
+        }
+    }
+
+    /// Forgets a session that has ended.
+    pub(super) fn forget(&self, id: SessionId) {
+        let session = self.lock().remove(id);
+        // Apart from the lock: handlers are dropped.
+        drop(session);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<F, N, S>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F, const N: usize, const S: usize> State<F, N, S> {
+    fn is_full(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+        self.by_id.len() >= options.max_sessions || self.has_all_its_own(principal, options)
+    }
+
+    /// Whether this principal has as many as it may have.
+    fn has_all_its_own(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+        principal.is_some() && self.by_principal.get(principal).map_or(0, |own| own.count) >= options.max_sessions_per_principal
+    }
+
+    /// The session that ends when another one is opened at a limit. Each session is looked at once after its client has
+    /// sent `initialized`.
+    fn oldest_new(&mut self, principal: &Option<Arc<str>>, options: &Options) -> Option<SessionId> {
+        let is_own = self.has_all_its_own(principal, options);
+        let Self { by_id, new, by_principal, .. } = self;
+        let new = if is_own { &mut by_principal.get_mut(principal)?.new } else { new };
+        while let Some(oldest) = new.first_entry() {
+            if by_id.get(oldest.get().as_str()).is_some_and(|entry| !entry.session.peer.is_initialized()) {
+                return Some(*oldest.get());
+            }
+            oldest.remove();
+        }
+        None
+    }
+
+    fn remove(&mut self, id: SessionId) -> Option<Arc<Session<F, N, S>>> {
+        let Entry { session, number } = self.by_id.remove(id.as_str())?;
+        self.new.remove(&number);
+        if let Some(own) = self.by_principal.get_mut(&session.principal) {
+            own.new.remove(&number);
+            own.count -= 1;
+            if own.count == 0 {
+                self.by_principal.remove(&session.principal);
+            }
+        }
+        Some(session)
+    }
+}
