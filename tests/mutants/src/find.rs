@@ -1,0 +1,418 @@
+//! Finds the mutants of one source file.
+
+use std::ops::Range;
+
+use proc_macro2::Span;
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+use syn::{Attribute, BinOp, Expr, ExprLit, Lit, Pat, ReturnType, Stmt, Type, UnOp};
+
+/// One change of the source that the tests should notice.
+pub struct Mutant {
+    /// Line and column of what is changed, from 1.
+    pub at: (usize, usize),
+    /// What is changed: `replace < with <=`.
+    pub what: String,
+    /// The function around it.
+    pub function: String,
+    /// What stands there instead.
+    pub instead: String,
+}
+
+/// A place of the source where mutants are switched.
+pub struct Site {
+    pub range: Range<usize>,
+    pub form: Form,
+    pub mutants: Vec<Mutant>,
+}
+
+/// How a mutant is woven into the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// An expression, or another one instead.
+    Either,
+    /// A field of a struct expression without a name of its own: `Field { name, .. }`.
+    Shorthand,
+    /// A condition, or its opposite.
+    Negate,
+    /// The guard of a match arm: true or false instead.
+    Guard,
+    /// The end of the pattern of an arm without a guard: the arm is not there.
+    Arm,
+    /// A statement that is left out.
+    Skip,
+    /// The beginning of a function's body: the function returns at once.
+    Return,
+}
+
+pub struct Finder<'s> {
+    source: &'s str,
+    /// `const` items, lengths of arrays and the like: they cannot be switched while the program runs.
+    in_constant: usize,
+    functions: Vec<String>,
+    pub sites: Vec<Site>,
+    /// How many mutants are in constants.
+    pub constants: usize,
+}
+
+pub fn find(source: &str) -> syn::Result<Finder<'_>> {
+    let file = syn::parse_file(source)?;
+    let mut finder = Finder { source, in_constant: 0, functions: Vec::new(), sites: Vec::new(), constants: 0 };
+    finder.visit_file(&file);
+    Ok(finder)
+}
+
+/// Whether this is compiled for tests only, or for another kind of computer.
+fn is_left_out(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        if !attribute.path().is_ident("cfg") {
+            return false;
+        }
+        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        condition == "test" || condition.contains("target_pointer_width")
+    })
+}
+
+fn has_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => has_let(&binary.left) || has_let(&binary.right),
+        _ => false,
+    }
+}
+
+/// What stands instead of this operator.
+fn others(op: &BinOp) -> &'static [&'static str] {
+    match op {
+        BinOp::Eq(_) => &["!="],
+        BinOp::Ne(_) => &["=="],
+        BinOp::And(_) => &["||"],
+        BinOp::Or(_) => &["&&"],
+        BinOp::Lt(_) => &["==", ">", "<="],
+        BinOp::Gt(_) => &["==", "<", ">="],
+        BinOp::Le(_) => &[">"],
+        BinOp::Ge(_) => &["<"],
+        BinOp::Add(_) => &["-", "*"],
+        BinOp::Sub(_) => &["+", "/"],
+        BinOp::Mul(_) => &["+", "/"],
+        BinOp::Div(_) => &["%", "*"],
+        BinOp::Rem(_) => &["/", "+"],
+        BinOp::Shl(_) => &[">>"],
+        BinOp::Shr(_) => &["<<"],
+        BinOp::BitAnd(_) => &["|", "^"],
+        BinOp::BitOr(_) => &["&", "^"],
+        BinOp::BitXor(_) => &["|", "&"],
+        BinOp::AddAssign(_) => &["-=", "*="],
+        BinOp::SubAssign(_) => &["+=", "/="],
+        BinOp::MulAssign(_) => &["+=", "/="],
+        BinOp::DivAssign(_) => &["%=", "*="],
+        BinOp::ShlAssign(_) => &[">>="],
+        BinOp::ShrAssign(_) => &["<<="],
+        BinOp::BitAndAssign(_) => &["|="],
+        BinOp::BitOrAssign(_) => &["&="],
+        BinOp::BitXorAssign(_) => &["|=", "&="],
+        _ => &[],
+    }
+}
+
+fn is_unit(ty: &Type) -> bool {
+    matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty())
+}
+
+/// Values of this type that need no arguments. Those that do not compile are left out later.
+fn values(ty: &Type) -> Vec<String> {
+    let default = vec!["Default::default()".to_owned()];
+    match ty {
+        Type::Tuple(tuple) => {
+            let each: Vec<_> = tuple.elems.iter().map(values).collect();
+            let count = each.iter().map(Vec::len).max().unwrap_or(1);
+            if each.iter().any(Vec::is_empty) {
+                return Vec::new();
+            }
+            (0..count)
+                .map(|n| {
+                    let parts: Vec<_> = each.iter().map(|values| values[n.min(values.len() - 1)].as_str()).collect();
+                    format!("({})", parts.join(", "))
+                })
+                .collect()
+        }
+        Type::Reference(reference) => match &*reference.elem {
+            Type::Path(path) if path.path.is_ident("str") => vec!["\"\"".to_owned(), "\"xyzzy\"".to_owned()],
+            Type::Slice(_) if reference.mutability.is_none() => vec!["&[]".to_owned()],
+            _ => Vec::new(),
+        },
+        Type::Path(path) => {
+            let last = path.path.segments.last().expect("a path has a segment");
+            let inner = match &last.arguments {
+                syn::PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(|argument| match argument {
+                    syn::GenericArgument::Type(ty) => Some(ty),
+                    _ => None,
+                }),
+                _ => None,
+            };
+            match (last.ident.to_string().as_str(), inner) {
+                ("bool", _) => vec!["true".to_owned(), "false".to_owned()],
+                ("u8" | "u16" | "u32" | "u64" | "usize", _) => vec!["0".to_owned(), "1".to_owned()],
+                ("i8" | "i16" | "i32" | "i64" | "isize", _) => vec!["0".to_owned(), "1".to_owned(), "-1".to_owned()],
+                ("Option", Some(inner)) => {
+                    std::iter::once("None".to_owned()).chain(values(inner).iter().map(|value| format!("Some({value})"))).collect()
+                }
+                ("Result", Some(inner)) => values(inner).iter().map(|value| format!("Ok({value})")).collect(),
+                ("Ordering", _) => vec!["core::cmp::Ordering::Equal".to_owned()],
+                _ => default,
+            }
+        }
+        Type::Never(_) | Type::ImplTrait(_) | Type::BareFn(_) | Type::Ptr(_) => Vec::new(),
+        _ => default,
+    }
+}
+
+impl Finder<'_> {
+    fn text(&self, range: Range<usize>) -> &str {
+        &self.source[range]
+    }
+
+    fn short(&self, range: Range<usize>) -> String {
+        self.text(range).split_whitespace().collect::<Vec<_>>().join(" ").chars().take(70).collect()
+    }
+
+    fn mutant(&self, at: Span, what: String, instead: String) -> Mutant {
+        let start = at.start();
+        Mutant { at: (start.line, start.column + 1), what, function: self.functions.join("::"), instead }
+    }
+
+    fn site(&mut self, range: Range<usize>, form: Form, mutants: Vec<Mutant>) {
+        if mutants.is_empty() {
+            return;
+        }
+        if self.in_constant > 0 {
+            self.constants += mutants.len();
+            return;
+        }
+        self.sites.push(Site { range, form, mutants });
+    }
+
+    fn constant(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.in_constant += 1;
+        visit(self);
+        self.in_constant -= 1;
+    }
+
+    fn function(&mut self, signature: &syn::Signature, block: &syn::Block, visit: impl FnOnce(&mut Self)) {
+        self.functions.push(signature.ident.to_string());
+        // What a function is in is not said: a constant around it does not make it one.
+        let outer = std::mem::take(&mut self.in_constant);
+        if !block.stmts.is_empty() && signature.ident != "default" {
+            let values = match &signature.output {
+                ReturnType::Default => vec!["()".to_owned()],
+                ReturnType::Type(_, ty) if is_unit(ty) => vec!["()".to_owned()],
+                ReturnType::Type(_, ty) => values(ty),
+            };
+            let at = block.brace_token.span.open().byte_range().end;
+            let body = self.short(block.brace_token.span.join().byte_range());
+            let mutants = values
+                .into_iter()
+                .filter(|value| body != format!("{{ {value} }}"))
+                .map(|value| self.mutant(block.stmts[0].span(), format!("replace the body with {value}"), value))
+                .collect();
+            self.site(at..at, Form::Return, mutants);
+        }
+        visit(self);
+        self.in_constant = outer;
+        self.functions.pop();
+    }
+
+    fn operator(&mut self, binary: &syn::ExprBinary) {
+        if matches!(binary.op, BinOp::And(_)) && (has_let(&binary.left) || has_let(&binary.right)) {
+            return;
+        }
+        let op = binary.op.span();
+        let (whole, at) = (binary.span().byte_range(), op.byte_range());
+        let written = self.text(at.clone()).to_owned();
+        let mutants = others(&binary.op)
+            .iter()
+            .map(|other| {
+                let instead = format!("{}{other}{}", &self.source[whole.start..at.start], &self.source[at.end..whole.end]);
+                self.mutant(op, format!("replace {written} with {other}"), instead)
+            })
+            .collect();
+        self.site(whole, Form::Either, mutants);
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if !is_left_out(&item.attrs) {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if !is_left_out(&item.attrs) {
+            self.function(&item.sig, &item.block, |this| visit::visit_item_fn(this, item));
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_left_out(&item.attrs) {
+            self.function(&item.sig, &item.block, |this| visit::visit_impl_item_fn(this, item));
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        match &item.default {
+            Some(block) if !is_left_out(&item.attrs) => {
+                self.function(&item.sig, block, |this| visit::visit_trait_item_fn(this, item));
+            }
+            _ => {}
+        }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if is_left_out(&item.attrs) {
+            return;
+        }
+        let of = self.short(item.self_ty.span().byte_range());
+        self.functions.push(of.split('<').next().unwrap_or(&of).to_owned());
+        visit::visit_item_impl(self, item);
+        self.functions.pop();
+    }
+
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.constant(|this| visit::visit_item_const(this, item));
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.constant(|this| visit::visit_impl_item_const(this, item));
+    }
+
+    fn visit_trait_item_const(&mut self, item: &'ast syn::TraitItemConst) {
+        self.constant(|this| visit::visit_trait_item_const(this, item));
+    }
+
+    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
+        self.constant(|this| visit::visit_item_static(this, item));
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.constant(|this| visit::visit_item_enum(this, item));
+    }
+
+    fn visit_type(&mut self, ty: &'ast Type) {
+        self.constant(|this| visit::visit_type(this, ty));
+    }
+
+    fn visit_generic_argument(&mut self, argument: &'ast syn::GenericArgument) {
+        self.constant(|this| visit::visit_generic_argument(this, argument));
+    }
+
+    fn visit_generics(&mut self, generics: &'ast syn::Generics) {
+        self.constant(|this| visit::visit_generics(this, generics));
+    }
+
+    fn visit_expr_const(&mut self, block: &'ast syn::ExprConst) {
+        self.constant(|this| visit::visit_expr_const(this, block));
+    }
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    fn visit_pat(&mut self, _: &'ast Pat) {}
+
+    fn visit_stmt(&mut self, statement: &'ast Stmt) {
+        if let Stmt::Expr(expression, Some(_)) = statement {
+            let range = statement.span().byte_range();
+            let text = self.short(range.clone());
+            let kind = match expression {
+                Expr::Assign(_) => "assignment",
+                Expr::Binary(_) => "assignment",
+                Expr::Call(_) | Expr::MethodCall(_) => "call",
+                Expr::Try(_) => "call?",
+                _ => "",
+            };
+            if !kind.is_empty() {
+                let mutant = self.mutant(statement.span(), format!("delete {kind} `{text}`"), String::new());
+                self.site(range, Form::Skip, vec![mutant]);
+            }
+        }
+        visit::visit_stmt(self, statement);
+    }
+
+    fn visit_expr_if(&mut self, expression: &'ast syn::ExprIf) {
+        if !has_let(&expression.cond) {
+            let range = expression.cond.span().byte_range();
+            let text = self.short(range.clone());
+            let mutant = self.mutant(expression.cond.span(), format!("negate condition `{text}`"), String::new());
+            self.site(range, Form::Negate, vec![mutant]);
+        }
+        visit::visit_expr_if(self, expression);
+    }
+
+    fn visit_expr_match(&mut self, expression: &'ast syn::ExprMatch) {
+        let has_other = expression.arms.iter().any(|arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_)));
+        for arm in &expression.arms {
+            let text = self.short(arm.pat.span().byte_range());
+            if let Some((_, guard)) = &arm.guard {
+                if !has_let(guard) {
+                    let range = guard.span().byte_range();
+                    let guard_text = self.short(range.clone());
+                    let mutants = ["true", "false"]
+                        .map(|value| {
+                            self.mutant(guard.span(), format!("replace match guard {guard_text} with {value}"), value.to_owned())
+                        })
+                        .into();
+                    self.site(range, Form::Guard, mutants);
+                }
+            } else if has_other && !matches!(arm.pat, Pat::Wild(_)) {
+                let end = arm.pat.span().byte_range().end;
+                let mutant = self.mutant(arm.pat.span(), format!("delete match arm {text}"), String::new());
+                self.site(end..end, Form::Arm, vec![mutant]);
+            }
+        }
+        visit::visit_expr_match(self, expression);
+    }
+
+    fn visit_expr_struct(&mut self, expression: &'ast syn::ExprStruct) {
+        if let Some(rest) = &expression.rest {
+            let rest = self.text(rest.span().byte_range()).to_owned();
+            for field in &expression.fields {
+                let syn::Member::Named(name) = &field.member else { continue };
+                let form = if field.colon_token.is_some() { Form::Either } else { Form::Shorthand };
+                let mutant = self.mutant(field.span(), format!("delete field {name} from struct"), format!("({rest}).{name}"));
+                self.site(field.expr.span().byte_range(), form, vec![mutant]);
+            }
+        }
+        visit::visit_expr_struct(self, expression);
+    }
+
+    fn visit_expr_binary(&mut self, expression: &'ast syn::ExprBinary) {
+        self.operator(expression);
+        visit::visit_expr_binary(self, expression);
+    }
+
+    fn visit_expr_unary(&mut self, expression: &'ast syn::ExprUnary) {
+        if let UnOp::Not(_) | UnOp::Neg(_) = expression.op {
+            let op = expression.op.span();
+            let what = format!("delete {}", self.text(op.byte_range()));
+            let instead = self.text(expression.expr.span().byte_range()).to_owned();
+            let mutant = self.mutant(op, what, instead);
+            self.site(expression.span().byte_range(), Form::Either, vec![mutant]);
+        }
+        visit::visit_expr_unary(self, expression);
+    }
+
+    fn visit_expr_repeat(&mut self, expression: &'ast syn::ExprRepeat) {
+        self.visit_expr(&expression.expr);
+        self.constant(|this| this.visit_expr(&expression.len));
+    }
+
+    fn visit_expr_lit(&mut self, expression: &'ast ExprLit) {
+        if let Lit::Int(literal) = &expression.lit
+            && let Ok(value) = literal.base10_parse::<u128>()
+        {
+            let text = self.text(literal.span().byte_range()).to_owned();
+            let instead = format!("{}{}", value + 1, literal.suffix());
+            let mutant = self.mutant(literal.span(), format!("{text} + 1"), instead);
+            self.site(literal.span().byte_range(), Form::Either, vec![mutant]);
+        }
+    }
+}

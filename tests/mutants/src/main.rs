@@ -1,0 +1,165 @@
+//! Which changes of `core/src` do the tests not notice? See README.md.
+
+mod find;
+mod run;
+mod tree;
+mod weave;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use run::Verdict;
+use tree::{Numbered, Tree};
+
+const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --target TRIPLE, --show";
+
+struct Options {
+    /// Parts of paths.
+    files: Vec<String>,
+    /// Places (`path:line:column`), from a list that an earlier run has printed.
+    listed: Option<BTreeSet<String>>,
+    sample: Option<usize>,
+    seed: u64,
+    target: Option<String>,
+    show: bool,
+}
+
+fn options() -> Options {
+    let mut options = Options { files: Vec::new(), listed: None, sample: None, seed: 1, target: None, show: false };
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value; {USAGE}"));
+        match argument.as_str() {
+            "--file" => options.files.push(value()),
+            "--list" => {
+                let list = std::fs::read_to_string(value()).expect("a list");
+                let place = |line: &str| {
+                    let from = line.find("core/src/")?;
+                    Some(line[from..].split(':').take(3).collect::<Vec<_>>().join(":"))
+                };
+                options.listed = Some(list.lines().filter_map(place).collect());
+            }
+            "--sample" => options.sample = Some(value().parse().expect("a number")),
+            "--seed" => options.seed = value().parse().expect("a number"),
+            "--target" => options.target = Some(value()),
+            "--show" => options.show = true,
+            _ => panic!("{argument}? {USAGE}"),
+        }
+    }
+    options
+}
+
+/// A mutant that no test can notice, or that needs none: a word that says why, the file, the mutant or `*`, the line or `fn NAME`.
+struct Exception {
+    path: String,
+    what: String,
+    line: String,
+}
+
+fn exceptions(list: &str) -> Vec<Exception> {
+    let rows = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    rows.map(|row| {
+        let fields: Vec<_> = row.split('\t').collect();
+        let [_, path, what, line] = fields[..] else { panic!("not four fields: {row}") };
+        Exception { path: path.to_owned(), what: what.to_owned(), line: line.to_owned() }
+    })
+    .collect()
+}
+
+impl Exception {
+    fn is_for(&self, mutant: &Numbered) -> bool {
+        let here = match self.line.strip_prefix("fn ") {
+            Some(function) if !function.contains('(') => {
+                mutant.function.rsplit("::").next() == Some(function) || mutant.function == function
+            }
+            _ => mutant.line == self.line,
+        };
+        self.path == mutant.path && (self.what == "*" || self.what == mutant.what) && here
+    }
+}
+
+fn main() {
+    let options = options();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("tests/mutants is in a repository");
+    let exceptions = exceptions(&std::fs::read_to_string(repository.join("tests/mutants/exceptions.tsv")).unwrap_or_default());
+    let mut tree = Tree::copy(repository, options.target.clone());
+
+    tree.settle();
+    let mut chosen: Vec<u32> = (0..)
+        .zip(&tree.mutants)
+        .filter(|(id, mutant)| {
+            let place = format!("{}:{}:{}", mutant.path, mutant.at.0, mutant.at.1);
+            !tree.out.contains(id)
+                && (options.files.is_empty() || options.files.iter().any(|part| mutant.path.contains(part.as_str())))
+                && options.listed.as_ref().is_none_or(|listed| listed.contains(&place))
+        })
+        .map(|(id, _)| id)
+        .collect();
+    eprintln!(
+        "{} mutants, {} of them do not compile, {} chosen; {} more are in constants and not tried",
+        tree.mutants.len(),
+        tree.out.len(),
+        chosen.len(),
+        tree.constants
+    );
+    if let Some(sample) = options.sample {
+        let mut seed = options.seed;
+        for n in 0..chosen.len() {
+            // Splitmix64.
+            seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut random = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            random = (random ^ (random >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            random ^= random >> 31;
+            let other = n + (random % (chosen.len() - n) as u64) as usize;
+            chosen.swap(n, other);
+        }
+        chosen.truncate(sample);
+        chosen.sort_unstable();
+    }
+    if options.show {
+        for id in &chosen {
+            println!("{}", tree.mutants[*id as usize]);
+        }
+        return;
+    }
+
+    let programs = tree.tests();
+    let tests = run::tests(&programs, &repository.join("target/mutants/reached"));
+    eprintln!("{} tests of {} programs", tests.len(), programs.len());
+    let paths: Vec<&str> = tree.mutants.iter().map(|mutant| mutant.path.as_str()).collect();
+    let file = |id: u32| paths.partition_point(|path| *path < paths[id as usize]);
+    let verdicts = run::mutants(&programs, &tests, &chosen, file);
+    report(&tree, &verdicts, &exceptions, &repository.join("target/mutants/missed.txt"));
+}
+
+fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, exceptions: &[Exception], into: &Path) {
+    // By file: noticed, equivalent, not noticed.
+    let mut by_file: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
+    let mut missed = String::new();
+    for (id, verdict) in verdicts {
+        let mutant = &tree.mutants[*id as usize];
+        let counts = by_file.entry(&mutant.path).or_default();
+        match verdict {
+            Verdict::Noticed => counts[0] += 1,
+            _ if exceptions.iter().any(|exception| exception.is_for(mutant)) => counts[1] += 1,
+            _ => {
+                counts[2] += 1;
+                let word = if *verdict == Verdict::Missed { "missed" } else { "unreached" };
+                missed += &format!("{word}\t{mutant}\t{}\n", mutant.line);
+            }
+        }
+    }
+    std::fs::write(into, &missed).expect("a list of what is missed");
+    print!("{missed}");
+    println!("\n{:44} {:>7} {:>10} {:>6} {:>7}", "file", "noticed", "equivalent", "missed", "");
+    let mut all = [0; 3];
+    let row = |name: &str, [noticed, equivalent, missed]: [usize; 3]| {
+        let share = 100.0 * noticed as f64 / (noticed + missed).max(1) as f64;
+        println!("{name:44} {noticed:>7} {equivalent:>10} {missed:>6} {share:>6.1}%");
+    };
+    for (path, counts) in by_file {
+        row(path, counts);
+        all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+    row("all", all);
+}

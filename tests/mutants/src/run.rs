@@ -1,0 +1,172 @@
+//! Runs the tests: each alone once, to see which mutants it reaches, then for each mutant those that reach it.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::tree::Program;
+
+/// A test of a program, what it reaches, and how long it takes.
+pub struct Test {
+    program: usize,
+    pub name: String,
+    reaches: Vec<u32>,
+    takes: Duration,
+}
+
+/// How much address space a program of tests may have: a mutant that allocates without end ends early.
+const KIBIBYTES: &str = "8000000";
+
+/// Runs some tests of a program; `false` if one fails or they do not end in time.
+fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str, &str)]) -> bool {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v $0; exec \"$@\"", KIBIBYTES]).arg(&program.path).args(names);
+    command.args(["--exact", "--test-threads=1"]).current_dir(&program.directory).envs(environment.iter().copied());
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut child = command.spawn().expect("a program of tests");
+    let (began, mut pause) = (Instant::now(), Duration::from_micros(500));
+    loop {
+        if let Some(status) = child.try_wait().expect("a status") {
+            return status.success();
+        }
+        if began.elapsed() > limit {
+            // With the processes that the test has started.
+            let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status();
+            let _ = child.wait();
+            return false;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}
+
+/// Two workers take one number after the other.
+fn two_at_a_time(count: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= count {
+                        break;
+                    }
+                    work(n);
+                }
+            });
+        }
+    });
+}
+
+/// Runs each test alone.
+pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
+    let mut listed = Vec::new();
+    for (n, program) in programs.iter().enumerate() {
+        let output = Command::new(&program.path).args(["--list", "--format=terse"]).output().expect("a list of tests");
+        let list = String::from_utf8_lossy(&output.stdout).into_owned();
+        listed.extend(list.lines().filter_map(|line| line.strip_suffix(": test")).map(|name| (n, name.to_owned())));
+    }
+    let tests = Mutex::new(Vec::new());
+    two_at_a_time(listed.len(), |n| {
+        let (program, name) = listed[n].clone();
+        let into = scratch.join(n.to_string());
+        let _ = std::fs::remove_dir_all(&into);
+        std::fs::create_dir_all(&into).expect("a directory");
+        let began = Instant::now();
+        let environment = [("MUTANTS_REACHED", into.to_str().expect("UTF-8"))];
+        if !run(&programs[program], &[&name], Duration::from_secs(300), &environment) {
+            eprintln!("not taken, because it fails without any mutant: {name} of {}", programs[program].path.display());
+            return;
+        }
+        let takes = began.elapsed();
+        let mut reaches = Vec::new();
+        for entry in std::fs::read_dir(&into).into_iter().flatten().flatten() {
+            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            reaches.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()));
+        }
+        reaches.sort_unstable();
+        reaches.dedup();
+        tests.lock().expect("no panic").push(Test { program, name, reaches, takes });
+    });
+    let mut tests = tests.into_inner().expect("no panic");
+    tests.sort_by_key(|test| test.takes);
+    tests
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Noticed,
+    Missed,
+    Unreached,
+}
+
+/// Tries each of these mutants. `files` says which file a mutant is in.
+pub fn mutants(
+    programs: &[Program],
+    tests: &[Test],
+    mutants: &[u32],
+    file: impl Fn(u32) -> usize + Sync,
+) -> BTreeMap<u32, Verdict> {
+    let verdicts = Mutex::new(BTreeMap::new());
+    // The tests that noticed the last mutants of a file: they are tried first.
+    let favourites: Mutex<BTreeMap<usize, Vec<usize>>> = Mutex::new(BTreeMap::new());
+    let began = Instant::now();
+    two_at_a_time(mutants.len(), |n| {
+        let id = mutants[n];
+        let reaching: Vec<usize> = (0..tests.len()).filter(|&t| tests[t].reaches.binary_search(&id).is_ok()).collect();
+        let number = id.to_string();
+        let environment = [("MUTANT", number.as_str())];
+        let fails = |some: &[usize]| {
+            let takes: Duration = some.iter().map(|&t| tests[t].takes).sum();
+            let names: Vec<_> = some.iter().map(|&t| tests[t].name.as_str()).collect();
+            !run(&programs[tests[some[0]].program], &names, Duration::from_secs(5) + 10 * takes, &environment)
+        };
+        let mut first: Vec<usize> = favourites.lock().expect("no panic").get(&file(id)).cloned().unwrap_or_default();
+        first.retain(|t| reaching.contains(t));
+        first.truncate(4);
+        let mut found = first.iter().copied().find(|&t| fails(&[t]));
+        if found.is_none() {
+            // Short tests of a program together, long ones alone.
+            let mut groups: Vec<Vec<usize>> = Vec::new();
+            let mut of_program = BTreeMap::new();
+            for &t in reaching.iter().filter(|t| !first.contains(t)) {
+                if tests[t].takes > Duration::from_millis(60) {
+                    groups.push(vec![t]);
+                } else {
+                    of_program.entry(tests[t].program).or_insert_with(Vec::new).push(t);
+                }
+            }
+            let mut short: Vec<Vec<usize>> = of_program.into_values().collect();
+            short.sort_by_key(Vec::len);
+            short.append(&mut groups);
+            if let Some(group) = short.into_iter().find(|group| fails(group)) {
+                found = if group.len() < 3 {
+                    Some(group[0])
+                } else {
+                    group.iter().copied().find(|&t| fails(&[t])).or(Some(group[0]))
+                };
+            }
+        }
+        let verdict = match found {
+            Some(t) => {
+                let mut favourites = favourites.lock().expect("no panic");
+                let those = favourites.entry(file(id)).or_default();
+                those.retain(|other| *other != t);
+                those.insert(0, t);
+                Verdict::Noticed
+            }
+            None if reaching.is_empty() => Verdict::Unreached,
+            None => Verdict::Missed,
+        };
+        let mut verdicts = verdicts.lock().expect("no panic");
+        verdicts.insert(id, verdict);
+        if verdicts.len() % 100 == 0 {
+            eprintln!("{} of {} tried after {} s", verdicts.len(), mutants.len(), began.elapsed().as_secs());
+        }
+    });
+    verdicts.into_inner().expect("no panic")
+}

@@ -1,0 +1,230 @@
+//! The copy of the repository whose core has every mutant woven in, and its tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::find::{self, Site};
+use crate::weave::{self, Piece};
+
+/// A mutant of some file, by its number.
+pub struct Numbered {
+    pub path: String,
+    pub at: (usize, usize),
+    pub what: String,
+    pub function: String,
+    /// The line of the source, without what surrounds it.
+    pub line: String,
+}
+
+impl std::fmt::Display for Numbered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}: {} in {}", self.path, self.at.0, self.at.1, self.what, self.function)
+    }
+}
+
+struct File {
+    path: String,
+    source: String,
+    sites: Vec<Site>,
+    first: u32,
+}
+
+pub struct Tree {
+    root: PathBuf,
+    build: PathBuf,
+    target: Option<String>,
+    files: Vec<File>,
+    pub mutants: Vec<Numbered>,
+    /// How many more are in constants, which cannot be switched.
+    pub constants: usize,
+    /// What does not compile.
+    pub out: BTreeSet<u32>,
+}
+
+/// A program of tests.
+pub struct Program {
+    pub path: PathBuf,
+    /// The directory of its package: tests are run there.
+    pub directory: PathBuf,
+}
+
+fn output(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// Writes only what is new, so that Cargo builds only what has changed.
+fn write(path: &Path, content: &[u8]) {
+    if std::fs::read(path).is_ok_and(|old| old == content) {
+        return;
+    }
+    std::fs::create_dir_all(path.parent().expect("a file is in a directory")).expect("a directory");
+    std::fs::write(path, content).expect("a file");
+}
+
+impl Tree {
+    /// Copies what Git knows of the repository at `from`, and what it would add.
+    pub fn copy(from: &Path, target: Option<String>) -> Self {
+        let root = from.join("target/mutants/tree");
+        let listed =
+            output(Command::new("git").current_dir(from).args(["ls-files", "--cached", "--others", "--exclude-standard"]));
+        let (mut files, mut mutants, mut constants, mut copied) = (Vec::new(), Vec::new(), 0, BTreeSet::new());
+        for path in listed.lines() {
+            let Ok(content) = std::fs::read(from.join(path)) else { continue };
+            copied.insert(root.join(path));
+            if path.starts_with("core/src/") && path.ends_with(".rs") {
+                let source = String::from_utf8(content).expect("UTF-8");
+                let found = find::find(&source).unwrap_or_else(|e| panic!("{path}: {e}"));
+                constants += found.constants;
+                let (sites, first) = (found.sites, u32::try_from(mutants.len()).expect("few mutants"));
+                let lines: Vec<_> = source.lines().collect();
+                for mutant in sites.iter().flat_map(|site| &site.mutants) {
+                    mutants.push(Numbered {
+                        path: path.to_owned(),
+                        at: mutant.at,
+                        what: mutant.what.clone(),
+                        function: mutant.function.clone(),
+                        line: lines[mutant.at.0 - 1].trim().to_owned(),
+                    });
+                }
+                files.push(File { path: path.to_owned(), source, sites, first });
+            } else if path == "Cargo.toml" {
+                let text = String::from_utf8(content).expect("UTF-8");
+                let text = text.replace(r#""std-adapters", "examples", "tests"]"#, r#""std-adapters", "tests"]"#);
+                write(&root.join(path), text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ").as_bytes());
+            } else if path == "core/Cargo.toml" {
+                let text = String::from_utf8(content).expect("UTF-8");
+                write(&root.join(path), text.replace("[lints]\nworkspace = true\n", "").as_bytes());
+            } else {
+                write(&root.join(path), &content);
+            }
+        }
+        let switch = include_str!("switch.txt").replace("COUNT", &mutants.len().max(1).to_string());
+        let mut kept = copied;
+        kept.insert(root.join("core/src/mutants.rs"));
+        write(&root.join("core/src/mutants.rs"), switch.as_bytes());
+        for directory in ["core", "std-adapters", "tests"] {
+            remove_others(&root.join(directory), &kept);
+        }
+        let build = from.join("target/mutants/build");
+        Self { root, build, target, files, mutants, constants, out: BTreeSet::new() }
+    }
+
+    fn weave(&self) -> BTreeMap<String, Vec<Piece>> {
+        let mut pieces = BTreeMap::new();
+        for file in &self.files {
+            let (mut woven, mut found) = weave::weave(&file.source, &file.sites, file.first, &self.out);
+            if file.path == "core/src/lib.rs" {
+                let before = "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
+                woven = woven.replace("#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n", "");
+                woven = format!("{before}{woven}\nextern crate std;\nmod mutants;\n");
+                found.clear();
+            }
+            write(&self.root.join(&file.path), woven.as_bytes());
+            pieces.insert(file.path.clone(), found);
+        }
+        pieces
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> (bool, Vec<Value>) {
+        let mut cargo = Command::new("cargo");
+        cargo.current_dir(&self.root).args(arguments).args(["--offline", "--quiet", "--message-format=json"]);
+        cargo.env("CARGO_TARGET_DIR", &self.build).env("RUSTC_BOOTSTRAP", "mcp_sansio").env("RUSTFLAGS", "--cap-lints=allow");
+        cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
+        if let Some(target) = &self.target {
+            cargo.args(["--target", target]);
+        }
+        let output = cargo.stderr(std::process::Stdio::inherit()).output().expect("cargo");
+        let lines = String::from_utf8(output.stdout).expect("UTF-8");
+        (output.status.success(), lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    }
+
+    /// Weaves, and leaves out what does not compile until the rest does.
+    pub fn settle(&mut self) {
+        let kept = self.build.join(format!("{}.out", self.target.as_deref().unwrap_or("here")));
+        let known: BTreeSet<String> = std::fs::read_to_string(&kept).unwrap_or_default().lines().map(str::to_owned).collect();
+        let key = |mutant: &Numbered| format!("{}: {} in {}: {}", mutant.path, mutant.what, mutant.function, mutant.line);
+        self.out = (0..).zip(&self.mutants).filter(|(_, mutant)| known.contains(&key(mutant))).map(|(id, _)| id).collect();
+        for round in 1.. {
+            let pieces = self.weave();
+            let (done, messages) = self.cargo(&["check", "--package", "mcp-sansio", "--features", "alloc,http"]);
+            if done {
+                break;
+            }
+            let before = self.out.len();
+            let mut unknown = String::new();
+            for message in &messages {
+                if message["reason"] != "compiler-message" || message["message"]["level"] != "error" {
+                    continue;
+                }
+                if !self.leave_out(&message["message"], &pieces) {
+                    unknown += message["message"]["rendered"].as_str().unwrap_or_default();
+                }
+            }
+            eprintln!("round {round}: {} mutants do not compile", self.out.len());
+            assert!(self.out.len() > before, "the woven source does not compile:\n{unknown}");
+        }
+        let lines: BTreeSet<String> = self.out.iter().map(|id| key(&self.mutants[*id as usize])).collect();
+        write(&kept, lines.into_iter().collect::<Vec<_>>().join("\n").as_bytes());
+    }
+
+    /// Leaves out the mutants that the innermost piece around an error has.
+    fn leave_out(&mut self, message: &Value, pieces: &BTreeMap<String, Vec<Piece>>) -> bool {
+        let spans = message["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let (primary, others): (Vec<_>, Vec<_>) = spans.iter().partition(|span| span["is_primary"] == true);
+        for span in primary.into_iter().chain(others) {
+            let (path, start) = (span["file_name"].as_str().unwrap_or_default(), span["byte_start"].as_u64().unwrap_or(0));
+            let end = span["byte_end"].as_u64().unwrap_or(0);
+            let (start, end) = (start as usize, end as usize);
+            let Some(pieces) = pieces.get(path) else { continue };
+            let around = pieces.iter().filter(|piece| piece.range.start <= start && end <= piece.range.end);
+            let innermost = around
+                .filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)))
+                .min_by_key(|piece| piece.range.len());
+            // Otherwise the nearest one.
+            let alive = || pieces.iter().filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)));
+            let nearest = || alive().min_by_key(|piece| piece.range.start.abs_diff(start).min(piece.range.end.abs_diff(end)));
+            if let Some(piece) = innermost.or_else(nearest) {
+                self.out.extend(&piece.mutants);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Builds the tests: those of the core and those of the tests crate.
+    pub fn tests(&self) -> Vec<Program> {
+        let (done, messages) =
+            self.cargo(&["test", "--no-run", "--package", "mcp-sansio", "--package", "mcp-sansio-tests", "--lib", "--tests"]);
+        if !done {
+            for message in &messages {
+                eprint!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
+            }
+            panic!("the tests do not build");
+        }
+        messages
+            .iter()
+            .filter(|message| message["reason"] == "compiler-artifact" && message["profile"]["test"] == true)
+            .filter_map(|message| {
+                let manifest = Path::new(message["manifest_path"].as_str()?);
+                Some(Program { path: message["executable"].as_str()?.into(), directory: manifest.parent()?.to_owned() })
+            })
+            .collect()
+    }
+}
+
+/// Removes the files of an earlier copy that are no longer in the repository.
+fn remove_others(directory: &Path, kept: &BTreeSet<PathBuf>) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            remove_others(&path, kept);
+        } else if !kept.contains(&path) {
+            std::fs::remove_file(&path).expect("an old file");
+        }
+    }
+}
