@@ -125,7 +125,6 @@ fn main() {
 
     let programs = tree.tests();
     let tests = run::tests(&programs, &repository.join("target/mutants/reached"));
-    eprintln!("{} tests of {} programs", tests.len(), programs.len());
     let paths: Vec<&str> = tree.mutants.iter().map(|mutant| mutant.path.as_str()).collect();
     let file = |id: u32| paths.partition_point(|path| *path < paths[id as usize]);
     let verdicts = run::mutants(&programs, &tests, &chosen, file);

@@ -26,6 +26,8 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v $0; exec \"$@\"", KIBIBYTES]).arg(&program.path).args(names);
     command.args(["--exact", "--test-threads=1"]).current_dir(&program.directory).envs(environment.iter().copied());
+    // Fewer random inputs than usual.
+    command.env("ORACLE_ROUNDS", "200").env("CHAOS_ROUNDS", "60");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().expect("a program of tests");
     let (began, mut pause) = (Instant::now(), Duration::from_micros(500));
@@ -44,11 +46,11 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
     }
 }
 
-/// Two workers take one number after the other.
-fn two_at_a_time(count: usize, work: impl Fn(usize) + Sync) {
+/// Workers take one number after the other. There are a few more than processors: some tests wait for a process or for time to pass.
+fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) + 2 {
             scope.spawn(|| {
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +73,7 @@ pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
         listed.extend(list.lines().filter_map(|line| line.strip_suffix(": test")).map(|name| (n, name.to_owned())));
     }
     let tests = Mutex::new(Vec::new());
-    two_at_a_time(listed.len(), |n| {
+    side_by_side(listed.len(), |n| {
         let (program, name) = listed[n].clone();
         let into = scratch.join(n.to_string());
         let _ = std::fs::remove_dir_all(&into);
@@ -94,6 +96,9 @@ pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
     });
     let mut tests = tests.into_inner().expect("no panic");
     tests.sort_by_key(|test| test.takes);
+    let (all, slow): (Duration, _) = (tests.iter().map(|test| test.takes).sum(), tests.iter().rev().take(10));
+    let slow: Vec<_> = slow.map(|test| format!("{} {:.1} s", test.name, test.takes.as_secs_f32())).collect();
+    eprintln!("{} tests, {:.0} s; the slowest: {}", tests.len(), all.as_secs_f32(), slow.join(", "));
     tests
 }
 
@@ -115,7 +120,7 @@ pub fn mutants(
     // The tests that noticed the last mutants of a file: they are tried first.
     let favourites: Mutex<BTreeMap<usize, Vec<usize>>> = Mutex::new(BTreeMap::new());
     let began = Instant::now();
-    two_at_a_time(mutants.len(), |n| {
+    side_by_side(mutants.len(), |n| {
         let id = mutants[n];
         let reaching: Vec<usize> = (0..tests.len()).filter(|&t| tests[t].reaches.binary_search(&id).is_ok()).collect();
         let number = id.to_string();

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_sansio::types::{CreateMessageParams, Implementation};
-use mcp_sansio::{Instant, Revision, ServerCapability, ServerConfig, to_slice};
+use mcp_sansio::types::*;
+use mcp_sansio::{Answered, Instant, Question, RawJson, Revision, RpcError, SendError, ServerCapability, ServerConfig, to_slice};
 use serde_json::json;
 
 use crate::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
@@ -84,4 +84,84 @@ fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
             look(&path, &std::fs::read_to_string(&path).expect("a source"));
         }
     }
+}
+
+/// Answers `tools/call` with questions; what is sent then.
+fn first_asked(
+    peer: &mut Peer,
+    questions: &[(&str, &dyn Question)],
+    state: Option<&str>,
+) -> Result<serde_json::Value, SendError> {
+    let mut result = None;
+    let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        result = Some(server.ask_first(request.handle, questions, state, tx));
+        if result != Some(Ok(Answered::Sent)) {
+            assert!(tx.pending().is_empty());
+            assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(Answered::Sent));
+        }
+    });
+    result.expect("the handler ran").map(|_| answer["result"].clone())
+}
+
+#[test]
+fn questions_are_asked_by_their_types_as_by_their_enumeration() {
+    const FIELDS: [Field<'static>; 1] = [Field::required("name", StringSchema::new().schema())];
+    const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
+    const BROKEN: [Field<'static>; 1] = [Field::required("x", FieldSchema::Other(RawJson::EMPTY))];
+    let messages = [SamplingMessage::user("What?")];
+    let (form, page) = (ElicitForm::new("Who?", FORM), ElicitUrl::new("Pay.", "https://example.com/pay"));
+    let sample = CreateMessageParams::new(&messages, 9);
+    let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
+    let roots = InputRequest::ListRoots;
+    // The same by their types and by their enumeration.
+    let pairs: [(&dyn Question, InputRequest<'_>); 6] = [
+        (&form, InputRequest::Elicit(any_form)),
+        (&any_form, InputRequest::Elicit(any_form)),
+        (&page, InputRequest::Elicit(any_page)),
+        (&any_page, InputRequest::Elicit(any_page)),
+        (&sample, InputRequest::CreateMessage(sample)),
+        (&roots, InputRequest::ListRoots),
+    ];
+    for (typed, listed) in pairs {
+        for state in [None, Some("s")] {
+            let mut peer = Peer::new(Revision::LATEST);
+            let ours = first_asked(&mut peer, &[("q", typed), ("again", &listed)], state);
+            let listed = [("q", listed), ("again", listed)];
+            let theirs = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+                let result = InputRequiredResult::ask(&listed);
+                let result = if let Some(state) = state { result.request_state(state) } else { result };
+                assert_eq!(server.input_required(request.handle, &result, tx), Ok(Answered::Sent));
+            });
+            assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
+        }
+    }
+    // A state alone; nothing at all; a key twice; what cannot be sent; what the client cannot answer; a legacy client.
+    let mut peer = Peer::new(Revision::LATEST);
+    assert_eq!(first_asked(&mut peer, &[], Some("s")), Ok(json!({"resultType": "input_required", "requestState": "s"})));
+    let broken = ElicitForm::new("?", RequestedSchema::new(&BROKEN));
+    let other = InputRequest::Other(RawJson::EMPTY);
+    let no_page = ElicitUrl::new("?", "not a URL");
+    let faults: [&[(&str, &dyn Question)]; 6] = [
+        &[],
+        &[("q", &form), ("q", &page)],
+        &[("q", &broken)],
+        &[("q", &broken), ("other", &form)],
+        &[("q", &other)],
+        &[("q", &no_page)],
+    ];
+    for questions in faults {
+        assert_eq!(first_asked(&mut peer, questions, None), Err(SendError::Value), "{}", questions.len());
+    }
+    let mut peer = Peer::that_can(Revision::LATEST, json!({"elicitation": {}}));
+    assert_eq!(first_asked(&mut peer, &[("q", &form), ("r", &roots)], None), Err(SendError::NotAllowed));
+    assert!(first_asked(&mut peer, &[("q", &form)], None).is_ok());
+    let mut peer = Peer::new(Revision::V2025_11_25);
+    assert_eq!(first_asked(&mut peer, &[("q", &form)], None), Err(SendError::NotAllowed));
+    // Only some requests may be answered with questions.
+    let mut peer = Peer::new(Revision::LATEST);
+    peer.ask("tools/list", json!({}), |server, request, tx| {
+        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Err(SendError::NotAllowed));
+        assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(Answered::Sent));
+        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Ok(Answered::Gone));
+    });
 }

@@ -1,0 +1,94 @@
+//! Each setting sets the field of its name and no other; the defaults are as documented.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
+use mcp_sansio::{ClientCapability, ClientConfig, RawJson, Revision, Revisions, ServerCapability, ServerConfig};
+
+const SHORT: Duration = Duration::from_millis(7);
+
+/// The fields of a value's `Debug`, one a line.
+fn fields(value: &impl std::fmt::Debug) -> Vec<String> {
+    let text = format!("{value:#?}");
+    // The fields of the struct itself are indented once; what belongs to a field follows it.
+    text.lines().fold(Vec::new(), |mut fields: Vec<String>, line| {
+        if line.starts_with("    ") && !line.starts_with("     ") && !line.trim_start().starts_with(['}', ']', ')']) {
+            fields.push(String::new());
+        }
+        if let Some(field) = fields.last_mut().filter(|_| line.starts_with(' ')) {
+            field.push_str(line.trim());
+        }
+        fields
+    })
+}
+
+fn changed(before: &impl std::fmt::Debug, after: &impl std::fmt::Debug) -> Vec<String> {
+    let (before, after) = (fields(before), fields(after));
+    assert_eq!(before.len(), after.len());
+    after.into_iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| after).collect()
+}
+
+#[test]
+fn each_setting_of_a_client_sets_its_field() {
+    let base = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    let only = Revisions::only(Revision::V2025_06_18);
+    for (config, expected) in [
+        (base.experimental(RawJson::EMPTY), "experimental: Some({},),"),
+        (base.extensions(RawJson::EMPTY), "extensions: Some({},),"),
+        (base.result_types(&["task"]), "result_types: [\"task\",],"),
+        (base.name_in_requests(false), "name_in_requests: false,"),
+        (base.log_level(LoggingLevel::Alert), "log_level: Some(Alert,),"),
+        (base.probe_timeout(SHORT), "probe_timeout: 7ms,"),
+        (base.call_timeout(SHORT), "call_timeout: 7ms,"),
+        (base.call_limit(SHORT), "call_limit: 7ms,"),
+        (base.progress_prolongs(false), "progress_prolongs: false,"),
+        (base.max_rounds(3), "max_rounds: 3,"),
+        (base.request_timeout(SHORT), "request_timeout: Some(7ms,),"),
+        (base.ping_interval(SHORT), "ping_interval: Some(7ms,),"),
+        (base.ping_timeout(SHORT), "ping_timeout: 7ms,"),
+        (base.progress_interval(SHORT), "progress_interval: 7ms,"),
+    ] {
+        assert_eq!(changed(&base, &config), [expected]);
+    }
+    assert!(base.revisions(only).revisions.contains(Revision::V2025_06_18));
+    assert!(!base.revisions(only).revisions.contains(Revision::LATEST));
+    // The defaults.
+    let seconds = Duration::from_secs;
+    assert_eq!((base.probe_timeout, base.call_timeout, base.call_limit), (seconds(10), seconds(60), seconds(600)));
+    assert_eq!((base.max_rounds, base.ping_timeout, base.progress_interval), (16, seconds(20), Duration::ZERO));
+    assert_eq!((base.ping_interval, base.request_timeout, base.log_level), (None, None, None));
+    assert!(base.name_in_requests && base.progress_prolongs && base.result_types.is_empty());
+}
+
+#[test]
+fn each_setting_of_a_server_sets_its_field() {
+    let base = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    let only = Revisions::only(Revision::V2025_06_18);
+    for (config, expected) in [
+        (base.instructions("Read."), "instructions: Some(\"Read.\",),"),
+        (base.experimental(RawJson::EMPTY), "experimental: Some({},),"),
+        (base.extensions(RawJson::EMPTY), "extensions: Some({},),"),
+        (base.methods(&["x/y"]), "methods: [\"x/y\",],"),
+        (base.name_in_results(false), "name_in_results: false,"),
+        (base.request_timeout(SHORT), "request_timeout: Some(7ms,),"),
+        (base.call_timeout(SHORT), "call_timeout: 7ms,"),
+        (base.ping_interval(SHORT), "ping_interval: Some(7ms,),"),
+        (base.ping_timeout(SHORT), "ping_timeout: 7ms,"),
+        (base.progress_interval(SHORT), "progress_interval: 7ms,"),
+        (base.log_level(LoggingLevel::Alert), "log_level: Alert,"),
+        (base.peer_may_restart(true), "peer_may_restart: true,"),
+    ] {
+        assert_eq!(changed(&base, &config), [expected]);
+    }
+    let cached = base.discover_cache(5, CacheScope::Private);
+    assert_eq!(changed(&base, &cached), ["discover_ttl_ms: 5,", "discover_scope: Private,"]);
+    assert!(base.revisions(only).revisions.contains(Revision::V2025_06_18));
+    assert!(!base.revisions(only).revisions.contains(Revision::LATEST));
+    assert_eq!(base.with_capabilities(ServerCapability::PROMPTS).capabilities(), ServerCapability::PROMPTS);
+    // The defaults.
+    let seconds = Duration::from_secs;
+    assert_eq!((base.call_timeout, base.ping_timeout, base.progress_interval), (seconds(60), seconds(20), Duration::ZERO));
+    assert_eq!((base.ping_interval, base.request_timeout, base.discover_ttl_ms), (None, None, 0));
+    assert_eq!((base.discover_scope, base.log_level), (CacheScope::Public, LoggingLevel::Debug));
+    assert!(base.name_in_results && !base.peer_may_restart && base.methods.is_empty());
+}

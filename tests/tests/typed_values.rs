@@ -1,0 +1,348 @@
+//! Values of `types` by what they say of themselves: lists, maps, numbers, binary data, texts, forms and conversations.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{JsonStr, RawJson, ReadError, Revision, Revisions, to_slice};
+use serde::{Deserialize, Serialize};
+
+const REVISIONS: [Revision; 5] =
+    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+
+fn raw(text: &str) -> RawJson<'_> {
+    RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+fn string(text: &str) -> JsonStr<'_> {
+    raw(text).as_string().expect("a string")
+}
+
+fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> String {
+    to_slice(value, revision, &mut [0; 4096]).expect("it can be written").as_str().to_owned()
+}
+
+fn latest<T: Serialize + ?Sized>(value: &T) -> String {
+    written(value, Revision::LATEST)
+}
+
+#[test]
+fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
+    let (own, read) = (List::new(&[3u8, 5]), raw("[3, 5]").to::<List<'_, u8>>().unwrap());
+    for list in [own, read, List::from(&[3, 5]), List::from(&[3, 5][..]), Clone::clone(&own), Clone::clone(&read)] {
+        assert_eq!(list.iter().collect::<Result<Vec<_>, _>>().unwrap(), [3, 5]);
+        assert_eq!(list.get(1).unwrap().unwrap(), 5);
+        assert!(list.len() == 2 && !list.is_empty() && list.get(2).is_none());
+        assert_eq!(latest(&list).replace(' ', ""), "[3,5]");
+        assert_eq!(format!("{list:?}").replace(' ', ""), "[3,5]");
+    }
+    assert!(own.as_json().is_none() && own.own() == [3, 5]);
+    assert!(read.as_json().is_some() && read.own().is_empty());
+    for empty in [List::<u8>::EMPTY, List::default(), raw("[]").to().unwrap()] {
+        assert!(empty.is_empty() && matches!(empty.len(), 0) && empty.iter().next().is_none());
+    }
+    assert!(List::<u8>::from_json(raw("{}")).is_none());
+}
+
+#[test]
+fn a_map_of_ones_own_and_a_map_of_a_message_hold_the_same() {
+    let (own, read) = (Map::new(&[("a", 3u8), ("b", 5)]), raw(r#"{"a":3, "b":5}"#).to::<Map<'_, u8>>().unwrap());
+    for map in [own, read] {
+        let pairs: Vec<_> = map.iter().map(|(key, value)| (key.to_string(), value.unwrap())).collect();
+        assert_eq!(pairs, [("a".to_owned(), 3), ("b".to_owned(), 5)]);
+        assert_eq!(map.get("a").unwrap().unwrap(), 3);
+        assert_eq!(map.get("b").unwrap().unwrap(), 5);
+        assert!(map.get("c").is_none() && !map.is_empty());
+        assert_eq!(latest(&map).replace(' ', ""), r#"{"a":3,"b":5}"#);
+        assert_eq!(format!("{map:?}").replace(' ', ""), r#"{"a":3,"b":5}"#);
+    }
+    assert!(own.as_json().is_none() && own.own().len() == 2);
+    assert!(read.as_json().is_some() && read.own().is_empty());
+    assert!(Map::<u8>::new(&[]).is_empty() && raw("{}").to::<Map<'_, u8>>().unwrap().is_empty());
+    assert!(Map::<u8>::from_json(raw("[]")).is_none());
+}
+
+#[test]
+fn numbers_are_what_their_digits_say() {
+    for (number, text, integer) in [
+        (Number::new(0), "0", Some(0)),
+        (Number::new(i64::MIN), "-9223372036854775808", Some(i64::MIN)),
+        (Number::new(i64::MAX), "9223372036854775807", Some(i64::MAX)),
+        (Number::from(-7i8), "-7", Some(-7)),
+        (Number::decimal(85, 2), "0.85", None),
+        (Number::decimal(-5, 1), "-0.5", None),
+        (Number::decimal(1200, 2), "12.00", Some(12)),
+        (Number::decimal(1, 18), "0.000000000000000001", None),
+        (Number::decimal(i64::MIN, 18), "-9.223372036854775808", None),
+        // More places than an integer of 64 bits has digits for count as 18.
+        (Number::decimal(1, 19), "0.000000000000000001", None),
+        (Number::decimal(1, 255), "0.000000000000000001", None),
+        (Number::from_json(raw("1.50")).unwrap(), "1.50", None),
+        (Number::from_json(raw("4e1")).unwrap(), "4e1", Some(40)),
+    ] {
+        assert_eq!((number.to_string().as_str(), format!("{number:?}").as_str()), (text, text));
+        assert_eq!(latest(&number), text);
+        assert_eq!(number.as_i64(), integer, "{text}");
+        let float: f64 = text.parse().unwrap();
+        assert_eq!(number.as_f64().to_bits(), float.to_bits(), "{text}");
+        assert!(number == Number::from_json(raw(text)).unwrap() && number != Number::new(77), "{text}");
+    }
+    assert!(Number::from_json(raw("\"1\"")).is_none());
+}
+
+#[test]
+fn binary_data_is_decoded_where_it_is_base64_and_fits() {
+    for len in [0usize, 1, 2, 3, 46, 47, 48, 49, 95, 96, 97, 143, 144, 145] {
+        let bytes: Vec<u8> = (0..len).map(|n| (n * 37) as u8).collect();
+        let own = Blob::new(&bytes);
+        let text = latest(&own);
+        let read: Blob<'_> = raw(&text).to().unwrap();
+        assert_eq!(text, serde_json::to_string(&own).unwrap(), "ours and another serializer's");
+        for blob in [own, read, Blob::from(&bytes[..])] {
+            assert_eq!(blob.decoded_len(), Ok(len));
+            assert_eq!(blob.decode_to(&mut [0; 145]).unwrap(), bytes);
+            assert_eq!(blob.decode_to(&mut vec![0; len]).unwrap(), bytes);
+            if len > 0 {
+                assert_eq!(blob.decode_to(&mut vec![0; len - 1]), Err(BlobError::TooLong));
+            }
+            assert_eq!(latest(&blob), text);
+        }
+        assert!(own.as_base64().is_none() && read.as_base64().is_some_and(|base64| base64 == string(&text)));
+        // Nothing may follow what ends with padding, and no group be cut.
+        let inner = text.trim_matches('"');
+        let all: Vec<String> =
+            vec![format!("{inner}="), format!("{inner}A"), format!("{inner}AA==AAAA"), format!("\u{e9}{inner}")];
+        for wrong in all {
+            let wrong = format!("\"{wrong}\"");
+            assert_eq!(raw(&wrong).to::<Blob<'_>>().unwrap().decoded_len(), Err(BlobError::NotBase64), "{wrong}");
+        }
+    }
+    // Escapes do not count.
+    assert_eq!(raw(r#""QUJ\u0044""#).to::<Blob<'_>>().unwrap().decode_to(&mut [0; 3]).unwrap(), b"ABC");
+    assert_eq!(format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))), "Blob(3 bytes) Blob(\"QQ==\")");
+    assert_eq!(BlobError::NotBase64.to_string(), "the data is not base64");
+    assert_eq!(BlobError::TooLong.to_string(), "the data is longer than the output");
+}
+
+#[test]
+fn a_text_is_the_same_however_it_is_written() {
+    let (own, plain, escaped) = (Text::new("a/b"), Text::from(string(r#""a/b""#)), Text::from(string(r#""a\/b""#)));
+    for one in [own, plain, escaped] {
+        for other in [own, plain, escaped] {
+            assert_eq!(one, other);
+        }
+        assert!(one == "a/b" && one != "a/c" && one != Text::new("a") && one != Text::from(string(r#""a\\b""#)));
+        assert!(one == string(r#""a\u002fb""#) && one != string(r#""a""#));
+        assert_eq!((one.to_string().as_str(), one.chars().count()), ("a/b", 3));
+        assert_eq!(one.copy_to(&mut [0; 3]), Some("a/b"));
+        assert_eq!(one.copy_to(&mut [0; 2]), None);
+        assert!(!one.is_empty());
+    }
+    assert_eq!((own.as_plain(), plain.as_plain(), escaped.as_plain()), (Some("a/b"), Some("a/b"), None));
+    assert_eq!((format!("{own:?}"), format!("{escaped:?}")), (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned()));
+    assert!(Text::default().is_empty() && Text::from(string("\"\"")).is_empty());
+    // A text block can be made of any.
+    let block = ContentBlock::from(escaped);
+    assert!(block.as_text() == Some(own) && latest(&block) == r#"{"type":"text","text":"a\/b"}"#);
+    assert!(ContentBlock::image(b"", "image/png").as_text().is_none());
+}
+
+#[test]
+fn supported_versions_say_which_they_are() {
+    let own = SupportedVersions::new(Revisions::ALL);
+    let text = latest(&own);
+    assert_eq!(text, r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#);
+    let read: SupportedVersions<'_> = raw(&text).to().unwrap();
+    let one: SupportedVersions<'_> = raw(r#"["2025-06-18", "2099-01-01"]"#).to().unwrap();
+    for revision in REVISIONS {
+        assert!(own.contains(revision) && read.contains(revision));
+        assert_eq!(one.contains(revision), revision == Revision::V2025_06_18);
+    }
+    assert!(!SupportedVersions::new(Revisions::only(Revision::V2024_11_05)).contains(Revision::LATEST));
+    assert!(own.as_list().is_none() && one.as_list().is_some_and(|list| list.len() == 2));
+    assert!(format!("{one:?}").contains("2099-01-01") && format!("{own:?}").len() > 10);
+}
+
+/// Blocks of each kind, and what a client reads that knows nothing but text (2024-11-05; that knows sound, 2025-03-26).
+const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
+    (SamplingMessage::new(Role::User, SamplingContents::text("hello")), ["hello", "hello"]),
+    (
+        SamplingMessage::new(
+            Role::Assistant,
+            SamplingContents::many(&[
+                SamplingContent::Text(TextContent::new("one")),
+                SamplingContent::Audio(AudioContent::new(Blob::new(b"ab"), "audio/wav")),
+                SamplingContent::Image(ImageContent::new(Blob::new(b"cd"), "image/png")),
+                SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::from_static(r#"{"key":"x"}"#))),
+            ]),
+        ),
+        [r#"one|[audio/wav audio]|image|[use of tool find: {"key":"x"}]"#, r#"one|audio|image|[use of tool find: {"key":"x"}]"#],
+    ),
+    (
+        SamplingMessage::new(
+            Role::User,
+            SamplingContents::One(SamplingContent::ToolResult(ToolResultContent::new(
+                "7",
+                &[
+                    ContentBlock::text("found"),
+                    ContentBlock::image(b"ab", "image/png"),
+                    ContentBlock::audio(b"ab", "audio/wav"),
+                    ContentBlock::resource(ResourceContents::text("file:///a", "content")),
+                    ContentBlock::link("file:///b", "b"),
+                    ContentBlock::Other(RawJson::from_static(r#"{"type":"hologram"}"#)),
+                ],
+            ))),
+        ),
+        ["[tool result: found [image/png image] [audio/wav audio] file:///a [resource b: file:///b] [content of an unknown type]]";
+            2],
+    ),
+    (
+        SamplingMessage::new(
+            Role::Assistant,
+            SamplingContents::One(SamplingContent::Other(RawJson::from_static(r#"{"type":"hologram"}"#))),
+        ),
+        ["hologram"; 2],
+    ),
+];
+
+#[test]
+fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_blocks() {
+    let messages: Vec<SamplingMessage<'_>> = TURNS.iter().map(|(message, _)| *message).collect();
+    let own = CreateMessageParams::new(&messages, 100);
+    let newest = latest(&own);
+    let read: CreateMessageParams<'_> = raw(&newest).to().unwrap();
+    let whole: serde_json::Value = serde_json::from_str(&newest).unwrap();
+    assert_eq!(whole["messages"].as_array().map(Vec::len), Some(TURNS.len()));
+    for revision in REVISIONS {
+        // A sound of one's own also says why it is not there.
+        let ours = written(&own, revision).replace(": this protocol revision has no audio content", "");
+        let (ours, passed_on): (serde_json::Value, serde_json::Value) =
+            (serde_json::from_str(&ours).unwrap(), serde_json::from_str(&written(&read, revision)).unwrap());
+        assert_eq!(passed_on, ours, "{revision}");
+        if revision >= Revision::V2025_11_25 {
+            continue;
+        }
+        // Older ones get each block in a message of its own.
+        let said = |message: &serde_json::Value| {
+            let content = &message["content"];
+            match content["type"].as_str() {
+                Some("text") => content["text"].as_str().unwrap().to_owned(),
+                other => other.unwrap().to_owned(),
+            }
+        };
+        let all: Vec<String> = ours["messages"].as_array().unwrap().iter().map(said).collect();
+        let expected: Vec<&str> = TURNS.iter().map(|(_, said)| said[usize::from(revision > Revision::V2024_11_05)]).collect();
+        assert_eq!(all.join("|"), expected.join("|"), "{revision}");
+    }
+}
+
+#[test]
+fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_typed_blocks() {
+    for (message, _) in TURNS {
+        let own = CreateMessageResult::new(Role::Assistant, message.content, "m");
+        let newest = latest(&own);
+        let read: CreateMessageResult<'_> = raw(&newest).to().unwrap();
+        for revision in REVISIONS {
+            let (ours, passed_on): (serde_json::Value, serde_json::Value) = (
+                serde_json::from_str(&written(&own, revision).replace(": this protocol revision has no audio content", ""))
+                    .unwrap(),
+                serde_json::from_str(&written(&read, revision)).unwrap(),
+            );
+            assert_eq!(passed_on, ours, "{revision}");
+            if revision < Revision::V2025_11_25 {
+                // One block: several become one text, a line each.
+                assert!(ours["content"].is_object(), "{ours}");
+                let lines = ours["content"]["text"].as_str().map_or(1, |text| text.lines().count());
+                assert_eq!(lines, message.content.iter().count(), "{ours}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_conversation_uses_tools_as_it_must() {
+    const USE: SamplingContent<'_> = SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
+    const RESULT: SamplingContent<'_> = SamplingContent::ToolResult(ToolResultContent::new("7", &[]));
+    const OTHER: SamplingContent<'_> = SamplingContent::ToolResult(ToolResultContent::new("8", &[]));
+    const TEXT: SamplingContent<'_> = SamplingContent::Text(TextContent::new("x"));
+    use Role::{Assistant, User};
+    type Turns = &'static [(Role, &'static [SamplingContent<'static>])];
+    let cases: &[(Turns, &str)] = &[
+        (&[(User, &[TEXT])], ""),
+        (&[(Assistant, &[TEXT, USE]), (User, &[RESULT])], ""),
+        (&[(Assistant, &[USE])], "a tool use in message 0 is not answered in the next"),
+        (&[(User, &[TEXT]), (Assistant, &[USE]), (User, &[TEXT])], "a tool use in message 1 is not answered in the next"),
+        (&[(Assistant, &[USE]), (User, &[RESULT, TEXT])], "message 1 mixes tool results with other content"),
+        (&[(Assistant, &[USE]), (Assistant, &[RESULT])], "message 1 mixes tool results with other content"),
+        (&[(Assistant, &[USE]), (User, &[OTHER])], "message 1 answers a tool use that the one before does not have"),
+        (&[(User, &[RESULT])], "message 0 answers a tool use that the one before does not have"),
+        (&[(User, &[USE]), (User, &[RESULT])], "message 0 answers a tool use that the one before does not have"),
+    ];
+    for (turns, fault) in cases {
+        // Each block alone where there is one.
+        for one in [true, false] {
+            let content = |blocks: &'static [SamplingContent<'static>]| match blocks {
+                [block] if one => SamplingContents::One(*block),
+                blocks => SamplingContents::many(blocks),
+            };
+            let messages: Vec<_> = turns.iter().map(|(role, blocks)| SamplingMessage::new(*role, content(blocks))).collect();
+            let own = CreateMessageParams::new(&messages, 1);
+            let text = latest(&own);
+            let read: CreateMessageParams<'_> = raw(&text).to().unwrap();
+            for params in [own, read] {
+                let found = params.check().err().map(|e| e.to_string()).unwrap_or_default();
+                assert_eq!(found, *fault, "{text}");
+            }
+        }
+    }
+    let broken: CreateMessageParams<'_> =
+        raw(r#"{"messages":[{"role":"user","content":{"type":"text"}}],"maxTokens":1}"#).to().unwrap();
+    assert_eq!(broken.check().unwrap_err().to_string(), "missing field `text`");
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    fn error<'a, T: Deserialize<'a>>(text: &'a str) -> String {
+        raw(text).to::<T>().map(|_| ()).unwrap_err().to_string()
+    }
+    assert_eq!(RawJson::parse("[1,]").unwrap_err().to_string(), "not JSON at byte 3");
+    let deep = "[".repeat(65) + &"]".repeat(65);
+    assert_eq!(RawJson::parse(&deep).unwrap_err().to_string(), "JSON nested too deeply at byte 64");
+    assert_eq!(error::<List<'_, u8>>("{}"), "invalid type: another value, expected an array");
+    assert_eq!(error::<Map<'_, u8>>("[]"), "invalid type: another value, expected an object");
+    assert_eq!(error::<Number<'_>>("\"1\""), "invalid type: another value, expected a number");
+    assert_eq!(error::<Text<'_>>("1"), "invalid type: another value, expected a string");
+    assert_eq!(error::<Role>("\"robot\""), "invalid value: another string, expected a Role");
+    assert_eq!(error::<u8>("1.5"), "invalid type: floating point `1.5`, expected u8");
+    assert_eq!(error::<u8>("256"), "number out of range");
+    for (text, expected) in [("1e18", ""), ("1.5e18", ""), ("1e30", "number out of range"), ("0.5e18", "")] {
+        assert_eq!(raw(text).to::<u64>().map(|_| ()).map_err(|e| e.to_string()).err().unwrap_or_default(), expected, "{text}");
+    }
+    assert_eq!(error::<u64>("1.5e30"), "expected an integer");
+    assert_eq!(error::<u64>("1000000000000000000.5"), "expected an integer");
+    let e: ReadError = raw("256").to::<u8>().unwrap_err();
+    assert_eq!(format!("{e:?}"), "ReadError(number out of range)");
+    assert_eq!(format!("{:?}", OwnedJsonOf(&[1, 2])), "[1,2]");
+    // Another deserializer has no JSON text to lend.
+    let e = serde_json::from_str::<RawJson<'_>>("1").map(|_| ()).unwrap_err().to_string();
+    assert!(e.contains("JSON text to borrow (deserialize it from a RawJson)"), "{e}");
+    let e = serde_json::from_str::<JsonStr<'_>>("1").map(|_| ()).unwrap_err().to_string();
+    assert!(e.contains("expected a string"), "{e}");
+}
+
+/// Shown as the JSON that it is written down as.
+struct OwnedJsonOf<'a>(&'a [u8]);
+
+impl std::fmt::Debug for OwnedJsonOf<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", mcp_sansio::OwnedJson::new(self.0, Revision::LATEST).expect("it can be written"))
+    }
+}
+
+#[test]
+fn a_field_to_choose_from_has_a_title_a_description_and_a_default() {
+    let choices = [Text::new("a")];
+    let plain = SelectSchema::plain(&choices).title("T").description("D").default("a").schema();
+    assert_eq!(latest(&plain), r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#);
+    // In 2025-06-18 one can be chosen, not several.
+    let many = SelectManySchema::plain(&choices).title("T").description("D").schema();
+    let old: serde_json::Value = serde_json::from_str(&written(&many, Revision::V2025_06_18)).unwrap();
+    assert_eq!(old, serde_json::json!({"type": "string", "title": "T", "description": "D", "enum": ["a"]}));
+}
