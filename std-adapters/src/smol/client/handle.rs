@@ -99,7 +99,8 @@ impl<const N: usize> Client<N> {
         }
     }
 
-    /// Tells the server something of your own: see [`Client::notify`](mcp_sansio::Client::notify).
+    /// Sends a notification whose method is not one of the protocol's; those have methods of their own. `params` is anything that
+    /// serializes as a JSON object, `RawJson::EMPTY` for none. Waits while the server does not read.
     ///
     /// # Errors
     /// See [`CallError`].
