@@ -2,6 +2,8 @@
 
 #[path = "stdio_client/ends.rs"]
 mod ends;
+#[path = "stdio_client/limits.rs"]
+mod limits;
 #[path = "stdio_client/opening.rs"]
 mod opening;
 #[path = "stdio_client/time.rs"]
@@ -30,8 +32,15 @@ fn server(mode: &str) -> Command {
     command
 }
 
+/// For a server that ends by itself, however busy the machine is.
+fn patient(mode: &str) -> Process {
+    Process::new(server(mode)).patience(LONG, LONG)
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
 fn connect(mode: &str) -> Client<'static> {
-    Client::spawn(&CONFIG, server(mode)).unwrap()
+    Connector::new(&CONFIG).connect(patient(mode)).unwrap()
 }
 
 /// A client that notes each message.

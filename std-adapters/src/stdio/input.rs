@@ -29,9 +29,8 @@ impl<R: Read> Read for Polled<R> {
 #[cfg(unix)]
 impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
     fn wait(&mut self, timeout: Duration) -> io::Result<bool> {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-        let limit = Timespec { tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)) {
+        use rustix::event::{PollFd, PollFlags, poll};
+        match poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&timespec(timeout))) {
             Ok(ready) => Ok(ready > 0),
             Err(rustix::io::Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
@@ -39,7 +38,14 @@ impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
     }
 }
 
-/// Any other input: a thread reads it, so that this one can stop waiting. The thread ends with the input, or at its next read after this is dropped.
+/// A time limit for `poll`, of a day at most: some systems count milliseconds in 32 bits. It is asked again after that.
+#[cfg(unix)]
+pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
+    let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
+    rustix::event::Timespec { tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
+}
+
+/// Any other input: a thread reads it, so that this one can stop waiting. It reads at most six chunks of 64 KiB ahead. The thread ends with the input, or at its next read after this is dropped.
 #[derive(Debug)]
 pub struct Threaded {
     chunks: Receiver<io::Result<Vec<u8>>>,

@@ -25,6 +25,19 @@
 //! a parse error, and the next line is read as if nothing had been. Nothing else is ever written to the output. Reading stands still while the output
 //! blocks, so a client must read while it writes, as all SDKs do.
 //!
+//! # Time and memory
+//!
+//! Each turn reads at most 64 KiB, handles the lines in it, and then looks at the deadlines, so a client that never pauses does not keep
+//! them. A client that reads nothing keeps the session in a write for as long as the output blocks. Over a pipe only that client's own
+//! process waits; give a socket a write timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which ends the session
+//! with [`Error::Io`]. Memory is at most [`MAX_LINE`] (16 MiB) for what comes in, [`MAX_PENDING`] (1 MiB) for what goes out, and six chunks of 64 KiB with
+//! [`Threaded`]; `N` requests can be in flight, and `S` URIs subscribed to.
+//!
+//! # Panics
+//!
+//! A handler that panics ends the request that it was called with, which is answered with an internal error. The session goes on:
+//! [`Handler::panicked`].
+//!
 //! # Cancellation
 //!
 //! By `notifications/cancelled` with the id of the request, in both eras. Deadlines are kept while no input comes.
@@ -37,6 +50,7 @@
 pub mod client;
 mod error;
 mod input;
+mod panics;
 mod session;
 
 pub use error::Error;
@@ -47,7 +61,11 @@ pub use session::Session;
 
 use std::io::{self, Write};
 
-use mcp_sansio::{Instant, Messages, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
+use std::time::Duration;
+
+use mcp_sansio::{Instant, Messages, RequestHandle, RpcError, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
+
+use panics::catch;
 
 /// What an application does with the events of a session.
 ///
@@ -59,6 +77,20 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     /// # Errors
     /// End the session: what [`Session`]'s calls return, as a rule.
     fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error>;
+
+    /// [`event`](Self::event) or [`woken`](Self::woken) panicked. The panic hook has reported it, on standard error unless the program
+    /// has set another; with `panic = "abort"` the process has ended instead.
+    ///
+    /// `request` is the request that the event brought: it has been answered with an internal error (-32603), unless it was answered
+    /// before. After `woken`, and after other events, it is `None`: the request of the job that failed is for this to answer. `woken` is
+    /// not called again for [`AFTER_PANIC`]. A panic in here ends the session.
+    ///
+    /// # Errors
+    /// End the session.
+    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
+        let _ = (request, session);
+        Ok(())
+    }
 
     /// When [`woken`](Self::woken) is to be called.
     fn wake(&self) -> Option<Instant> {
@@ -134,31 +166,43 @@ fn run<const N: usize, const S: usize>(
     handler: &mut impl Handler<N, S>,
 ) -> Result<(), Error> {
     let mut ended = false;
+    // The earliest that `woken` may be called.
+    let mut wakeable = Instant::from_millis(0);
     loop {
         session.tick();
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
             while let Some(event) = session.next_event(&mut messages)? {
-                handler.event(event, session)?;
+                happened(event, session, handler)?;
             }
         }
         while let Some(event) = session.handle_timeout()? {
-            handler.event(event, session)?;
+            happened(event, session, handler)?;
         }
-        if handler.wake().is_some_and(|wake| wake <= session.now()) {
-            handler.woken(session)?;
+        if handler.wake().is_some_and(|wake| wake.max(wakeable) <= session.now()) {
+            match catch(|| handler.woken(session)) {
+                Some(done) => done?,
+                None => {
+                    wakeable = session.now().saturating_add(AFTER_PANIC);
+                    session.broken_off()?;
+                    handler.panicked(None, session)?;
+                }
+            }
         }
         session.drain()?;
         if ended {
             return Ok(());
         }
-        let due = [session.poll_timeout(), handler.wake()].into_iter().flatten().min();
+        let due = [session.poll_timeout(), handler.wake().map(|wake| wake.max(wakeable))].into_iter().flatten().min();
         if let Some(due) = due
             && !input.wait(due.saturating_duration_since(session.now()))?
         {
             continue;
         }
-        let read = match input.read(rx.spare()) {
+        // What comes in one turn is limited, however much room a long line has made: then deadlines are looked at.
+        let spare = rx.spare();
+        let most = spare.len().min(MOST_READ);
+        let read = match input.read(spare.get_mut(..most).unwrap_or_default()) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             read => read?,
         };
@@ -174,6 +218,27 @@ fn run<const N: usize, const S: usize>(
     }
 }
 
+/// Hands an event over. A handler that panics ends the request that the event brought, and nothing else.
+fn happened<const N: usize, const S: usize>(
+    event: ServerEvent<'_>,
+    session: &mut Session<'_, '_, N, S>,
+    handler: &mut impl Handler<N, S>,
+) -> Result<(), Error> {
+    let request = if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
+    if let Some(done) = catch(|| handler.event(event, session)) {
+        return done;
+    }
+    session.broken_off()?;
+    if let Some(request) = request {
+        session.respond_error(request, &RpcError::internal("The handler panicked")).map(|_| ())?;
+    }
+    handler.panicked(request, session)
+}
+
+/// How long [`Handler::woken`] is not called after it has panicked: one that fails each time does not fill the log.
+pub const AFTER_PANIC: Duration = Duration::from_secs(1);
+/// Bytes that are read in one turn.
+const MOST_READ: usize = 64 << 10;
 /// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need it.
 pub const MAX_LINE: usize = 16 << 20;
 /// The most that is held back for the client, in bytes. A longer answer is written in pieces.

@@ -10,7 +10,7 @@ use mcp_sansio::{
 };
 use serde::Serialize;
 
-use super::{Error, IN_FLIGHT, SUBSCRIPTIONS};
+use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
 
 /// What a handler speaks through. The calls are those of [`Server`], where the documentation is; they take as long as the output takes.
 ///
@@ -207,6 +207,16 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         self.output.write_all(self.tx.pending())?;
         self.tx.advance(self.tx.pending().len());
         Ok(self.output.flush()?)
+    }
+
+    /// After a panic of the handler: ends a line that it has begun and will not finish, so that others can write.
+    pub(super) fn broken_off(&mut self) -> Result<(), Error> {
+        if self.tx.is_mid_frame() {
+            self.drain()?;
+            self.output.write_all(b"\n")?;
+            *self.tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
+        }
+        Ok(())
     }
 
     /// Reads the clock.

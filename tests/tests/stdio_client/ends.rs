@@ -21,7 +21,8 @@ fn stdio_05_stdio_06_a_server_that_ends_with_its_input_is_left_to_do_so() {
 #[test]
 fn stdio_05_a_server_that_ignores_the_end_of_its_input_is_terminated() {
     use std::os::unix::process::ExitStatusExt as _;
-    let client = Connector::new(&CONFIG).connect(stubborn(server("deaf"))).unwrap();
+    let client =
+        Connector::new(&CONFIG).connect(Process::new(server("deaf")).patience(Duration::from_millis(200), LONG)).unwrap();
     let ended = client.close().unwrap();
     assert_eq!((ended.how, ended.status.unwrap().signal()), (Ending::Terminated, Some(15)));
 }

@@ -1,5 +1,10 @@
-//! Time limits, progress and cancellation. These limits are real time, so they are wide.
+//! Time limits, progress and cancellation. Where a test needs something to be in time, the time is the test's own.
 
+use std::sync::atomic::Ordering;
+
+use mcp_sansio::Era;
+
+use super::limits::{Scene, Scripted, connector};
 use super::*;
 
 #[test]
@@ -27,18 +32,27 @@ fn canc_14_canc_15_what_is_cancelled_is_told() {
 
 #[test]
 fn time_04_progress_prolongs_a_call() {
-    let notes = Notes::default();
-    let mut client = Connector::new(&CONFIG).handler(Listener(Arc::clone(&notes))).connect(Process::new(server(""))).unwrap();
-    // Two seconds of work, of which no one takes longer than the limit.
-    let options = CallOptions::new().timeout(Duration::from_millis(1500)).progress();
-    let call = start(&mut client, "slow", &json!({"steps": 20}), options);
+    let (notes, scene) = (Notes::default(), Arc::<Scene>::default());
+    // Two seconds of work, of which no step takes longer than the limit.
+    let server = Scripted::new(&scene, |message| {
+        let progress = |n| {
+            let token = &message["params"]["_meta"]["progressToken"];
+            json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": n}})
+        };
+        let result = json!({"resultType": "complete", "content": []});
+        (1..=20).map(progress).chain([json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]).collect()
+    });
+    let connector = connector(&CONFIG, &scene, Era::Modern).handler(Listener(Arc::clone(&notes)));
+    let mut client = connector.connect(server.line_by_line()).unwrap();
+    let options = CallOptions::new().timeout(Duration::from_millis(500)).progress();
+    let call = start(&mut client, "slow", &json!({}), options);
     client.wait(call).unwrap();
     assert_eq!(noted(&notes, "true Progress"), 20);
 }
 
 #[test]
 fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
-    let mut client = connect("");
+    let mut client = Client::spawn(&CONFIG, server("")).unwrap();
     let options = CallOptions::new().limit(Duration::from_millis(350)).progress();
     let call = start(&mut client, "slow", &json!({}), options);
     assert!(matches!(client.wait(call), Err(Error::TimedOut { .. })));
@@ -46,11 +60,14 @@ fn time_04_a_hard_limit_ends_a_call_whatever_its_progress() {
 
 #[test]
 fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
-    let mut client = connect("");
-    let options = CallOptions::new().timeout(Duration::from_millis(500));
-    let call = start(&mut client, "echo", &json!({"kept": true}), options);
-    client.attend(Duration::ZERO).unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    let scene = Arc::<Scene>::default();
+    let server = Scripted::new(&scene, |message| {
+        let result = json!({"resultType": "complete", "content": [], "structuredContent": message["params"]["arguments"]});
+        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+    });
+    let mut client = connector(&CONFIG, &scene, Era::Modern).connect(server).unwrap();
+    let call = start(&mut client, "echo", &json!({"kept": true}), CallOptions::new().timeout(Duration::from_millis(500)));
+    scene.clock.fetch_add(700, Ordering::Relaxed);
     // What is to be sent goes first.
     let other = start(&mut client, "echo", &json!({}), CallOptions::new());
     assert_eq!(data(&client.wait(call).unwrap()), json!({"kept": true}));

@@ -46,7 +46,7 @@ fn stdio_04_tol_02_a_flood_on_standard_error_blocks_nobody_and_is_no_error() {
     let lines = Notes::default();
     let noting = Arc::clone(&lines);
     let stderr = Stderr::lines(move |line| noting.lock().unwrap().push(line.to_owned()));
-    let mut client = Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
+    let mut client = Connector::new(&CONFIG).connect(patient("").stderr(stderr)).unwrap();
     trick(&mut client, "flood-stderr", &json!({})).unwrap();
     let ended = client.close().unwrap();
     assert_eq!(noted(&lines, "no error either"), 4096);
@@ -145,12 +145,12 @@ fn a_list_is_read_to_its_last_page() {
 #[test]
 fn a_list_without_an_end_is_given_up() {
     let error = connect("circle").list_tools().unwrap_err();
-    assert!(matches!(&error, Error::TooManyPages { method } if method == "tools/list"), "{error}");
+    assert!(matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"), "{error}");
 }
 
 #[test]
 fn sta_04_one_process_serves_one_client_after_another() {
-    let mut process = Process::new(server(""));
+    let mut process = patient("");
     let ids = [0, 1].map(|_| {
         let mut client = Connector::new(&CONFIG).connect(&mut process).unwrap();
         data(&trick(&mut client, "pid", &json!({})).unwrap())

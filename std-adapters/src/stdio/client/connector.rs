@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_sansio::{ClientConfig, Era};
+use mcp_sansio::{ClientConfig, Era, Instant};
 
 use super::conversation::Conversation;
 use super::{Client, Error, Handler, MAX_LINE, Transport};
@@ -14,7 +14,11 @@ pub struct Connector<'c> {
     trace: Option<Box<Trace<'c>>>,
     era: Option<Era>,
     max_line: usize,
+    clock: Box<Clock<'c>>,
 }
+
+/// What tells the time. It counts from anywhere.
+pub type Clock<'c> = dyn Fn() -> Instant + Send + 'c;
 
 /// What is shown each message that passes, without its line end.
 pub type Trace<'c> = dyn FnMut(Way, &[u8]) + Send + 'c;
@@ -32,7 +36,9 @@ impl<'c> Connector<'c> {
     /// Without a handler, and without a trace.
     #[must_use]
     pub fn new(config: &'c ClientConfig<'c>) -> Self {
-        Self { config, handler: Box::new(()), trace: None, era: None, max_line: MAX_LINE }
+        let begun = std::time::Instant::now();
+        let clock = move || Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+        Self { config, handler: Box::new(()), trace: None, era: None, max_line: MAX_LINE, clock: Box::new(clock) }
     }
 
     /// Who answers the server's questions and hears what else comes.
@@ -59,12 +65,19 @@ impl<'c> Connector<'c> {
         Self { max_line, ..self }
     }
 
+    /// What tells the time, for tests and simulations: time limits are those of this clock, and so are the waits that a
+    /// [`Transport`] is asked for. Default: the monotonic clock of the system.
+    #[must_use]
+    pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
+        Self { clock: Box::new(clock), ..self }
+    }
+
     /// Connects to the server and finds out what it speaks.
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
-        let mut conversation = Conversation::new(self.config, self.handler, self.trace);
+        let mut conversation = Conversation::new(self.config, self.handler, self.trace, self.clock);
         conversation.machine.assume(self.era);
         Client::open(conversation, Box::new(transport), self.max_line)
     }

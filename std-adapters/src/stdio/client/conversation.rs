@@ -1,7 +1,5 @@
 //! The machine, its output, and what it is waiting for: all that events need while a frame is lent.
 
-use std::time::Duration;
-
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
     Call, CallOptions, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired, Inputs, Instant, Messages, Outcome, OwnedJson,
@@ -10,9 +8,11 @@ use mcp_sansio::{
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
+use super::connector::Clock;
 use super::handler::{Handler, Question, Refusal};
 use super::waiting::{Calls, LISTEN, Waiting};
 use super::{CallId, Error, IN_FLIGHT, Trace, Way};
+use crate::stdio::panics::catch;
 
 pub(super) type Machine<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
 
@@ -30,9 +30,11 @@ pub(super) struct Conversation<'c> {
     pub(super) unresponsive: bool,
     /// Bytes that wait to be sent because the server asked for them.
     owed: usize,
-    begun: std::time::Instant,
-    /// How long the handler has kept the server waiting. No deadline counts it.
-    handled: Duration,
+    clock: Box<Clock<'c>>,
+    /// Milliseconds for which answers to the server's questions have kept it waiting. No deadline counts them.
+    asked: u64,
+    /// Questions whose time is still not counted.
+    free_questions: u32,
 }
 
 /// How far the opening has come.
@@ -43,7 +45,12 @@ pub(super) enum Opening {
 }
 
 impl<'c> Conversation<'c> {
-    pub(super) fn new(config: &'c ClientConfig<'c>, handler: Box<dyn Handler + 'c>, trace: Option<Box<Trace<'c>>>) -> Self {
+    pub(super) fn new(
+        config: &'c ClientConfig<'c>,
+        handler: Box<dyn Handler + 'c>,
+        trace: Option<Box<Trace<'c>>>,
+        clock: Box<Clock<'c>>,
+    ) -> Self {
         Self {
             machine: Box::new(Machine::with_capacity(config)),
             tx: Self::empty_tx(),
@@ -54,15 +61,20 @@ impl<'c> Conversation<'c> {
             opening: Opening::Under,
             unresponsive: false,
             owed: 0,
-            begun: std::time::Instant::now(),
-            handled: Duration::ZERO,
+            clock,
+            asked: 0,
+            free_questions: FREE_QUESTIONS,
         }
     }
 
-    /// What the clock says, without what the handler took.
+    /// What the clock says, without the time that questions took.
     pub(super) fn now(&self) -> Instant {
-        let passed = self.begun.elapsed().saturating_sub(self.handled);
-        Instant::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
+        Instant::from_millis((self.clock)().as_millis().saturating_sub(self.asked))
+    }
+
+    /// The application waits for something else: questions are free again.
+    pub(super) fn free_questions(&mut self) {
+        self.free_questions = FREE_QUESTIONS;
     }
 
     /// Whether the server must read before more is read from it.
@@ -97,9 +109,9 @@ impl<'c> Conversation<'c> {
         let done = call(&mut self.machine, now, &mut self.tx);
         if let Some(trace) = &mut self.trace {
             let fresh = self.tx.pending().get(self.traced..).unwrap_or_default();
-            fresh
-                .split_inclusive(|byte| *byte == b'\n')
-                .for_each(|line| trace(Way::Sent, line.strip_suffix(b"\n").unwrap_or(line)));
+            for line in fresh.split_inclusive(|byte| *byte == b'\n') {
+                let _ = catch(|| trace(Way::Sent, line.strip_suffix(b"\n").unwrap_or(line)));
+            }
             self.traced = self.tx.pending().len();
         }
         done
@@ -109,7 +121,7 @@ impl<'c> Conversation<'c> {
     pub(super) fn receive(&mut self, frame: Frame<'_>) -> Result<(), Error> {
         if let Some(trace) = &mut self.trace {
             let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = frame;
-            trace(Way::Received, line);
+            let _ = catch(|| trace(Way::Received, line));
         }
         let before = self.tx.pending().len();
         let mut messages = Messages::new(frame);
@@ -205,7 +217,9 @@ impl<'c> Conversation<'c> {
                     waiting.acknowledged |= matches!(event, ClientEvent::Listening { .. });
                     waiting.id
                 });
-                self.handle(|handler| handler.told(about, event));
+                if catch(|| self.handler.told(about, event)).is_none() {
+                    self.panicked(about);
+                }
             }
         }
     }
@@ -229,9 +243,13 @@ impl<'c> Conversation<'c> {
     /// Answers what a modern server wants to know and sends the request again.
     fn again(&mut self, waiting: &mut Waiting, input: &InputRequired<'_>) -> Result<(), Error> {
         let mut answers = Answers(Vec::new());
+        if input.requests().iter().nth(MAX_QUESTIONS).is_some() {
+            return Err(Error::InputRequired(input.as_json().into()));
+        }
         for (key, request) in input.requests().iter() {
-            match self.ask(request?) {
+            match self.ask(Some(waiting.id), request?) {
                 Ok(answer) => answers.0.push((key.to_string(), answer)),
+                Err(Refusal::Panicked) => return Err(Error::HandlerPanicked { method: waiting.method.clone() }),
                 Err(Refusal::Refused) => return Err(Error::InputRequired(input.as_json().into())),
                 Err(Refusal::Unwritable(error)) => return Err(error.into()),
             }
@@ -246,7 +264,7 @@ impl<'c> Conversation<'c> {
 
     /// Answers what a legacy server wants to know.
     fn requested(&mut self, request: &ServerRequest<'_>) {
-        let answer = request.question().map(|question| self.ask(question));
+        let answer = request.question().map(|question| self.ask(None, question));
         let handle = request.handle;
         // The request may be over; nobody else could be told.
         let _ = self.send(|machine, _, tx| match &answer {
@@ -255,20 +273,31 @@ impl<'c> Conversation<'c> {
             Ok(Err(Refusal::Unwritable(_))) => {
                 machine.respond_error(handle, &RpcError::internal("The answer cannot be written"), tx)
             }
+            Ok(Err(Refusal::Panicked)) => machine.respond_error(handle, &RpcError::internal("The handler panicked"), tx),
             Err(_) => machine.respond_error(handle, &RpcError::invalid_params("The question cannot be read"), tx),
         });
     }
 
-    fn ask(&mut self, request: InputRequest<'_>) -> Result<OwnedJson, Refusal> {
+    fn ask(&mut self, about: Option<CallId>, request: InputRequest<'_>) -> Result<OwnedJson, Refusal> {
         let question = Question::new(request, self.revision());
-        self.handle(|handler| handler.asked(&question)).0
+        let begun = (self.clock)().as_millis();
+        let answer = catch(|| self.handler.asked(&question));
+        if let Some(left) = self.free_questions.checked_sub(1) {
+            self.free_questions = left;
+            self.asked = self.asked.saturating_add((self.clock)().as_millis().saturating_sub(begun));
+        }
+        match answer {
+            Some(answer) => answer.0,
+            None => {
+                self.panicked(about);
+                Err(Refusal::Panicked)
+            }
+        }
     }
 
-    fn handle<R>(&mut self, call: impl FnOnce(&mut dyn Handler) -> R) -> R {
-        let begun = std::time::Instant::now();
-        let done = call(&mut *self.handler);
-        self.handled += begun.elapsed();
-        done
+    fn panicked(&mut self, about: Option<CallId>) {
+        // The panic hook has printed it; if this panics as well, it prints that too.
+        let _ = catch(|| self.handler.panicked(about));
     }
 }
 
@@ -290,3 +319,7 @@ const REPEATED: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The request was refused");
 /// Bytes of answers that may wait for a server which asks and does not read.
 const MAX_OWED: usize = 1 << 20;
+/// Questions in one answer of a modern server. With more, the call fails.
+const MAX_QUESTIONS: usize = 100;
+/// Questions whose time no deadline counts, while the application waits once. A server that asks more often uses up its own time.
+const FREE_QUESTIONS: u32 = 100;

@@ -5,6 +5,7 @@ use std::{fmt, io};
 use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violation};
 
 use super::transport::Ended;
+use super::{MAX_LIST, MAX_PAGES};
 
 /// Why a call failed. Each says what to do about it; `Debug` says the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]
@@ -46,8 +47,23 @@ pub enum Error {
         /// The method.
         method: String,
     },
-    /// The server's list does not end.
+    /// The [handler](super::Handler) panicked when the server wanted to know something for this call.
+    HandlerPanicked {
+        /// The method.
+        method: String,
+    },
+    /// The server's list has more than [`MAX_PAGES`](super::MAX_PAGES) pages.
     TooManyPages {
+        /// The method.
+        method: String,
+    },
+    /// The pages of the server's list have more than [`MAX_LIST`](super::MAX_LIST) bytes.
+    ListTooLarge {
+        /// The method.
+        method: String,
+    },
+    /// The server's list leads back to a page that was there before.
+    RepeatedCursor {
         /// The method.
         method: String,
     },
@@ -110,7 +126,12 @@ impl fmt::Display for Error {
             }
             Self::Invalid { method, violation } => write!(f, "the answer to `{method}` is invalid: {violation}"),
             Self::NotOffered { method } => write!(f, "the server does not offer `{method}`"),
-            Self::TooManyPages { method } => write!(f, "the pages of `{method}` do not end: a cursor leads in a circle"),
+            Self::HandlerPanicked { method } => {
+                write!(f, "the handler panicked when the server asked it something for `{method}`")
+            }
+            Self::TooManyPages { method } => write!(f, "`{method}` has more than {MAX_PAGES} pages"),
+            Self::ListTooLarge { method } => write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes"),
+            Self::RepeatedCursor { method } => write!(f, "the pages of `{method}` do not end: a cursor leads in a circle"),
             Self::Unknown => f.write_str("no such call: it has been waited for already, or was cancelled"),
             Self::Send(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result is not what it should be: {error}"),

@@ -8,8 +8,11 @@ use super::CallId;
 
 /// What an application has to say to the server's questions, and hears of what else comes.
 ///
-/// It is called while one of the client's calls waits. The server waits for it, so time that it takes counts for no deadline. A closure that answers questions is
-/// one, `()` refuses them all.
+/// It is called while one of the client's calls waits. The server waits for answers to its questions, so the time that
+/// [`asked`](Self::asked) takes counts for no deadline, for the first hundred questions of each wait. The time that `told` takes counts.
+/// A closure that answers questions is a handler, `()` refuses them all.
+///
+/// A panic in it ends no connection: see [`panicked`](Self::panicked).
 pub trait Handler: Send {
     /// The server asks: the person, the model, or for the roots. Only what the configuration declared is asked, by servers of both eras.
     fn asked(&mut self, question: &Question<'_>) -> Answer {
@@ -19,6 +22,13 @@ pub trait Handler: Send {
     /// Progress, log messages, changes, and whatever else is no answer. `about` is the call that it belongs to, where it belongs to one.
     fn told(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
+    }
+
+    /// [`asked`](Self::asked) or [`told`](Self::told) panicked, while it was about this call. The panic hook has reported it. A legacy
+    /// server's question has been answered with an internal error (-32603); the call that a modern server asked for has failed with
+    /// [`Error::HandlerPanicked`](super::Error::HandlerPanicked). Everything else goes on.
+    fn panicked(&mut self, about: Option<CallId>) {
+        let _ = about;
     }
 }
 
@@ -66,5 +76,6 @@ pub struct Answer(pub(super) Result<OwnedJson, Refusal>);
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Refusal {
     Refused,
+    Panicked,
     Unwritable(SendError),
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::transport::{Ended, Exchanged, Transport};
 
@@ -64,10 +64,7 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
             }
             (None, None) => &mut [],
         };
-        let limit = timeout.map(|timeout| Timespec {
-            tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: timeout.subsec_nanos().into(),
-        });
+        let limit = timeout.map(crate::stdio::input::timespec);
         match poll(descriptors, limit.as_ref()) {
             Err(rustix::io::Errno::INTR) => return Ok((false, false)),
             polled => polled?,

@@ -48,7 +48,8 @@ impl Process {
         self
     }
 
-    /// How long it may take to end by itself when its input has ended, and how long after SIGTERM. Default: two seconds each.
+    /// How long it may take to end by itself when its input has ended, and how long after SIGTERM. Default: two seconds each;
+    /// `Duration::MAX` waits without a limit.
     #[must_use]
     pub fn patience(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
         self.patience = [after_input, after_sigterm];
@@ -122,14 +123,15 @@ impl Drop for Process {
 impl Running {
     /// Waits for the end of the process. What it still writes is read and thrown away, since it could not end while it cannot write.
     fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
-        let until = Instant::now() + limit;
+        let until = Instant::now().checked_add(limit);
         let mut scratch = [0; 4096];
         let (mut pause, mut reads) = (Duration::from_millis(1), true);
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(status));
             }
-            let left = until.saturating_duration_since(Instant::now());
+            // Without an end where the clock has none.
+            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
             }

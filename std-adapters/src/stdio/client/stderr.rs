@@ -9,11 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use crate::stdio::panics::catch;
+
 /// What becomes of a server's standard error. It is always read, whatever the client does: a server never waits for it.
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// The last lines are kept for error messages, the rest is forgotten.
+    /// The last ten lines are kept for error messages, of at most 8 KiB each (24 KiB of what is not UTF-8); the rest is forgotten.
     #[default]
     Keep,
     /// It is that of this process, with every control character that the server writes. Error messages cannot repeat it.
@@ -59,7 +61,8 @@ impl Stderr {
                 let text = String::from_utf8_lossy(&line);
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
-                    each.lock().unwrap_or_else(PoisonError::into_inner)(text);
+                    // A server must not wait for its standard error to be read because this has panicked.
+                    let _ = catch(|| each.lock().unwrap_or_else(PoisonError::into_inner)(text));
                 }
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
                 if last.len() == KEPT {

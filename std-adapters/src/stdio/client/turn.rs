@@ -51,6 +51,7 @@ impl Client<'_> {
     pub(super) fn catch_up(&mut self) {
         let due = self.conversation.machine.poll_timeout();
         self.behind = if due.is_some_and(|due| due <= self.conversation.now()) { CATCHING_UP } else { 0 };
+        self.conversation.free_questions();
     }
 
     /// Waits until what is to be sent is less than a great deal.
@@ -86,6 +87,9 @@ impl Client<'_> {
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(conversation.now()));
         let into = if conversation.owes_too_much() { &mut [] } else { self.rx.spare() };
+        // What comes in one turn is limited, however much room a long line has made.
+        let most = into.len().min(MOST_READ);
+        let into = into.get_mut(..most).unwrap_or_default();
         self.most_pending = self.most_pending.max(conversation.tx.pending().len());
         let exchanged = match self.transport.exchange(conversation.tx.pending(), into, timeout) {
             Ok(exchanged) => exchanged,
@@ -107,13 +111,19 @@ impl Client<'_> {
             self.rx.commit(1);
         }
         let mut was_long = false;
-        while let Some(frame) = self.rx.next_frame() {
+        let mut is_through = false;
+        // Lines that a server sends and whose answers it does not read stay where they are; those before the end are all looked at.
+        while exchanged.ended || !conversation.owes_too_much() {
+            let Some(frame) = self.rx.next_frame() else {
+                is_through = true;
+                break;
+            };
             was_long |=
                 matches!(frame, Frame::Complete(line) if line.len() > MAX_PENDING) || matches!(frame, Frame::Oversized { .. });
             conversation.receive(frame)?;
         }
         // What one long answer needed is not kept for ever.
-        if was_long && self.rx.unfinished() == 0 {
+        if was_long && is_through && self.rx.unfinished() == 0 {
             self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
         }
         let moved = exchanged != Exchanged::default();
@@ -137,5 +147,7 @@ impl Client<'_> {
 
 /// Turns after a long absence in which nothing expires while there is something to read.
 pub(super) const CATCHING_UP: u32 = 256;
+/// Bytes that are read in one turn.
+const MOST_READ: usize = 64 << 10;
 /// Bytes that may wait to be sent before another request does, and that buffers keep.
 const MAX_PENDING: usize = 1 << 20;

@@ -1,12 +1,14 @@
 //! The requests of the protocol, by name.
 
+use std::collections::HashSet;
+
 use mcp_sansio::types::{
     CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
 };
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 use serde::{Serialize, Serializer};
 
-use super::{CallId, Client, Error, Listing};
+use super::{CallId, Client, Error, Listing, MAX_LIST, MAX_PAGES};
 
 /// With other options: [`call`](Client::call).
 impl Client<'_> {
@@ -130,19 +132,34 @@ impl Client<'_> {
 
     /// All pages of a list whose entries are in this member.
     fn list(&mut self, method: &str, member: &'static str) -> Result<Listing, Error> {
-        let mut pages: Vec<OwnedJson> = Vec::new();
+        let name = || method.to_owned();
+        let limit = self.conversation.machine.config().call_timeout;
+        self.conversation.free_questions();
+        let until = self.conversation.now().saturating_add(limit.saturating_mul(LIST_CALLS));
+        let mut cursors = HashSet::new();
+        let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
         loop {
             let cursor = pages.last().and_then(|page| page.as_raw().get("nextCursor")).and_then(RawJson::as_string);
-            if cursor.is_none() && !pages.is_empty() {
-                return Ok(Listing::new(member, pages));
+            match cursor {
+                None if !pages.is_empty() => return Ok(Listing::new(member, pages)),
+                Some(cursor) if !cursors.insert(cursor.to_string()) => return Err(Error::RepeatedCursor { method: name() }),
+                _ => {}
+            }
+            if pages.len() >= MAX_PAGES {
+                return Err(Error::TooManyPages { method: name() });
+            }
+            let left = until.saturating_duration_since(self.conversation.now());
+            if left.is_zero() {
+                return Err(Error::TimedOut { method: name() });
             }
             let mut params = PaginatedParams::new();
             params.cursor = cursor.map(Text::from_json);
-            let page = self.call(method, &params, CallOptions::new())?;
-            pages.push(page);
-            if pages.len() > MAX_PAGES {
-                return Err(Error::TooManyPages { method: method.to_owned() });
+            let page = self.call(method, &params, CallOptions::new().timeout(left.min(limit)))?;
+            bytes = bytes.saturating_add(page.as_raw().as_str().len());
+            if bytes > MAX_LIST {
+                return Err(Error::ListTooLarge { method: name() });
             }
+            pages.push(page);
         }
     }
 
@@ -167,5 +184,5 @@ impl<A: Serialize + ?Sized> Serialize for Named<'_, A> {
     }
 }
 
-/// A list that is longer has no end.
-const MAX_PAGES: usize = 10_000;
+/// How many times as long as one call a whole list may take.
+const LIST_CALLS: u32 = 10;

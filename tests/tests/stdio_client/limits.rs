@@ -1,0 +1,401 @@
+//! Limits of time and memory against servers that are scripted, on a clock that is moved by hand: nothing here takes real time.
+
+use std::collections::VecDeque;
+use std::io::Read as _;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+use mcp_sansio::types::{ElicitResult, InputRequest};
+use mcp_sansio::{ClientEvent, Era, Instant};
+use mcp_sansio_adapters::stdio::client::{Answer, Ended, Exchanged, MAX_LIST, MAX_PAGES, Question, Transport};
+
+use super::*;
+
+/// What a test sees of its server.
+#[derive(Default)]
+pub(super) struct Scene {
+    /// Milliseconds.
+    pub(super) clock: AtomicU64,
+    exchanges: AtomicUsize,
+    most_pending: AtomicUsize,
+}
+
+impl Scene {
+    fn now(&self) -> Instant {
+        Instant::from_millis(self.clock.load(Relaxed))
+    }
+}
+
+type Reply = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
+
+/// A server that answers each message by a function. An exchange takes some milliseconds, and one that moves nothing all of its time.
+pub(super) struct Scripted {
+    scene: Arc<Scene>,
+    reply: Reply,
+    heard: Vec<u8>,
+    inbox: VecDeque<u8>,
+    /// What comes again and again, once a tool was called.
+    flood: &'static str,
+    floods: bool,
+    /// Whether it stops reading when a tool was called.
+    is_deaf: bool,
+    /// The most that one exchange reads.
+    chunk: usize,
+    /// Whether one exchange reads one line.
+    by_line: bool,
+    /// Milliseconds that an exchange takes.
+    pace: u64,
+}
+
+impl Scripted {
+    pub(super) fn new(scene: &Arc<Scene>, reply: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> Self {
+        let (heard, inbox) = (Vec::new(), VecDeque::new());
+        let (reply, scene): (Reply, _) = (Box::new(reply), Arc::clone(scene));
+        Self { scene, reply, heard, inbox, flood: "", floods: false, is_deaf: false, chunk: usize::MAX, by_line: false, pace: 1 }
+    }
+
+    /// One line and 100 ms for each exchange.
+    pub(super) fn line_by_line(self) -> Self {
+        Self { by_line: true, pace: 100, ..self }
+    }
+
+    fn flood(self, flood: &'static str) -> Self {
+        Self { flood, ..self }
+    }
+
+    fn hear(&mut self, out: &[u8]) {
+        self.heard.extend_from_slice(out);
+        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+            let message: Value = serde_json::from_slice(&self.heard[..end]).unwrap();
+            self.heard.drain(..=end);
+            self.floods |= message["method"] == "tools/call";
+            let answers = match message["method"].as_str() {
+                Some("initialize") => {
+                    vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}})]
+                }
+                _ => (self.reply)(&message),
+            };
+            for answer in answers {
+                self.inbox.extend(format!("{answer}\n").bytes());
+            }
+        }
+    }
+}
+
+impl Transport for Scripted {
+    fn name(&self) -> String {
+        "script".into()
+    }
+
+    fn open(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> std::io::Result<Exchanged> {
+        let mut done = Exchanged::default();
+        self.scene.exchanges.fetch_add(1, Relaxed);
+        assert!(self.scene.exchanges.load(Relaxed) < 100_000, "it never ends");
+        self.scene.most_pending.fetch_max(out.len(), Relaxed);
+        if !(self.is_deaf && self.floods) {
+            self.hear(out);
+            done.written = out.len();
+        }
+        if self.floods && !self.flood.is_empty() {
+            while self.inbox.len() < into.len() {
+                self.inbox.extend(self.flood.bytes());
+            }
+        }
+        let line = self.inbox.iter().take(if self.by_line { into.len() } else { 0 }).position(|byte| *byte == b'\n');
+        let most = into.len().min(self.chunk).min(line.map_or(usize::MAX, |end| end + 1));
+        self.inbox.make_contiguous();
+        done.read = self.inbox.read(&mut into[..most])?;
+        let takes =
+            if done == Exchanged::default() { timeout.expect("it waits for ever") } else { Duration::from_millis(self.pace) };
+        self.scene.clock.fetch_add(takes.as_millis() as u64, Relaxed);
+        Ok(done)
+    }
+
+    fn close(&mut self) -> std::io::Result<Ended> {
+        Ok(Ended::new(self.name()))
+    }
+}
+
+fn asking(timeout: Duration) -> ClientConfig<'static> {
+    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ELICITATION_FORM).call_timeout(timeout)
+}
+
+pub(super) fn connector<'c>(config: &'c ClientConfig<'c>, scene: &Arc<Scene>, era: Era) -> Connector<'c> {
+    let scene = Arc::clone(scene);
+    Connector::new(config).era(era).clock(move || scene.now())
+}
+
+fn silent(_: &Value) -> Vec<Value> {
+    Vec::new()
+}
+
+const NEWS: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":1}}\n";
+const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Calls a tool that is not answered: it ends when its time is over, and soon after that.
+fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
+    let (scene, config) = (Arc::clone(&server.scene), asking(TIMEOUT));
+    let mut client = connector(&config, &scene, Era::Legacy).handler(handler).connect(server).unwrap();
+    let before = scene.now();
+    let error = trick(&mut client, "mute", &json!({})).unwrap_err();
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    let took = scene.now().as_millis() - before.as_millis();
+    assert!(took >= 2000, "{took} ms");
+    took
+}
+
+#[test]
+fn d_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
+    let flooding = |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
+    // Also of what is no message at all, and of what has no end.
+    for flood in [NEWS, "\n", "noise\n", "x", "{\"a\":\"", PING] {
+        assert!(ends_in_time(flooding(flood), ()) < 2200, "{flood}");
+    }
+}
+
+/// Takes ten milliseconds for everything that it is told.
+struct Slow(Arc<Scene>);
+
+impl Handler for Slow {
+    fn told(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
+        self.0.clock.fetch_add(10, Relaxed);
+    }
+
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        self.0.clock.fetch_add(10, Relaxed);
+        question.answer(&ElicitResult::accept(mcp_sansio::RawJson::EMPTY))
+    }
+}
+
+#[test]
+fn d_time_that_the_handler_takes_for_a_flood_counts() {
+    let scene = Arc::<Scene>::default();
+    // One line for each exchange.
+    let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(NEWS) };
+    ends_in_time(server, Slow(Arc::clone(&scene)));
+    let exchanges = scene.exchanges.load(Relaxed);
+    assert!(exchanges < 300, "{exchanges} lines were read in 200 times ten milliseconds");
+    // Of questions, the first hundred are the server's to wait for.
+    let scene = Arc::<Scene>::default();
+    let question = concat!(
+        r#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"?","mode":"form","#,
+        r#""requestedSchema":{"type":"object","properties":{}}}}"#,
+        "\n"
+    );
+    let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(question) };
+    ends_in_time(server, Slow(Arc::clone(&scene)));
+    let exchanges = scene.exchanges.load(Relaxed);
+    assert!((200..500).contains(&exchanges), "{exchanges} questions");
+}
+
+#[test]
+fn d_a_server_that_drips_bytes_does_not_switch_off_the_time_limit() {
+    let scene = Arc::<Scene>::default();
+    let server = Scripted { chunk: 1, ..Scripted::new(&scene, silent).flood(NEWS) };
+    assert!(ends_in_time(server, ()) < 2100);
+}
+
+#[test]
+fn d_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
+    let scene = Arc::<Scene>::default();
+    let config = asking(TIMEOUT);
+    let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent) };
+    let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
+    for length in [10, 4 << 20, 10] {
+        let before = scene.now();
+        let error = trick(&mut client, "mute", &json!({"text": "x".repeat(length)})).unwrap_err();
+        assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+        // The time for room, and that of the call.
+        let took = scene.now().as_millis() - before.as_millis();
+        assert!((2000..4100).contains(&took), "{took} ms");
+    }
+    client.close().unwrap();
+}
+
+#[test]
+fn d_the_longest_duration_is_never() {
+    let scene = Arc::<Scene>::default();
+    let config = asking(Duration::MAX).call_limit(Duration::MAX).probe_timeout(Duration::MAX);
+    let server = Scripted::new(&scene, |message| {
+        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"resultType": "complete", "tools": [], "ttlMs": 0,
+            "cacheScope": "private", "content": []}})]
+    });
+    let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
+    client.list_tools().unwrap();
+    let options = CallOptions::new().timeout(Duration::MAX).limit(Duration::MAX).progress();
+    let call = start(&mut client, "echo", &json!({}), options);
+    scene.clock.fetch_add(1 << 50, Relaxed);
+    client.wait(call).unwrap();
+    // With a process, and with its end.
+    let process = Process::new(super::server("")).patience(Duration::MAX, Duration::MAX);
+    let client = Connector::new(&config).connect(process).unwrap();
+    assert!(client.close().unwrap().status.unwrap().success());
+}
+
+#[test]
+fn d_answers_to_a_server_that_never_reads_have_a_limit() {
+    let scene = Arc::<Scene>::default();
+    let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent).flood(PING) };
+    ends_in_time(server, ());
+    let most = scene.most_pending.load(Relaxed);
+    assert!(((1 << 20)..(1 << 20) + 4096).contains(&most), "{most} bytes");
+}
+
+/// How a list of such pages ends; `page` is given the number of the page.
+fn list(config: ClientConfig<'static>, each_takes: u64, page: impl Fn(usize) -> Value + Send + 'static) -> (Error, usize, u64) {
+    let scene = Arc::<Scene>::default();
+    let pages = Arc::new(AtomicUsize::new(0));
+    let (counted, time) = (Arc::clone(&pages), Arc::clone(&scene));
+    let server = Scripted::new(&scene, move |message| {
+        if message["method"] != "tools/list" {
+            return Vec::new();
+        }
+        time.clock.fetch_add(each_takes, Relaxed);
+        let mut result = page(counted.fetch_add(1, Relaxed));
+        result["resultType"] = "complete".into();
+        (result["ttlMs"], result["cacheScope"]) = (0.into(), "private".into());
+        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+    });
+    let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
+    let error = client.list_tools().unwrap_err();
+    (error, pages.load(Relaxed), scene.clock.load(Relaxed))
+}
+
+#[test]
+fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
+    let much = "x".repeat(4 << 20);
+    let (error, pages, _) =
+        list(asking(TIMEOUT), 0, move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}));
+    assert!(matches!(&error, Error::ListTooLarge { method } if method == "tools/list"), "{error}");
+    assert_eq!(pages, MAX_LIST / (4 << 20));
+}
+
+#[test]
+fn c7_a_list_without_an_end_has_a_limit_of_pages() {
+    let (error, pages, _) = list(asking(Duration::from_secs(3600)), 0, |n| json!({"tools": [], "nextCursor": n.to_string()}));
+    assert!(matches!(error, Error::TooManyPages { .. }), "{error}");
+    assert_eq!(pages, MAX_PAGES);
+}
+
+#[test]
+fn c7_a_list_without_an_end_has_a_limit_of_time() {
+    // Each page comes within the time of a call.
+    let (error, pages, took) = list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
+    assert!(matches!(error, Error::TimedOut { .. }), "{error}");
+    assert_eq!(pages, 11);
+    assert!((20_000..22_000).contains(&took), "{took} ms");
+}
+
+#[test]
+fn c7_a_cursor_that_was_there_before_is_refused() {
+    let (error, pages, _) = list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
+    assert!(matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"), "{error}");
+    assert_eq!(pages, 4);
+}
+
+/// Panics whatever happens, and counts that.
+struct Panicking(Arc<AtomicUsize>);
+
+impl Handler for Panicking {
+    fn told(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
+        panic!("told");
+    }
+
+    fn asked(&mut self, question: &Question<'_>) -> Answer {
+        let InputRequest::Elicit(_) = question.request else { return question.refuse() };
+        panic!("asked");
+    }
+
+    fn panicked(&mut self, about: Option<CallId>) {
+        self.0.fetch_add(if about.is_some() { 100 } else { 1 }, Relaxed);
+        panic!("panicked");
+    }
+}
+
+fn question() -> Value {
+    json!({"method": "elicitation/create",
+        "params": {"message": "?", "mode": "form", "requestedSchema": {"type": "object", "properties": {}}}})
+}
+
+#[test]
+fn d_a_handler_that_panics_ends_its_own_call() {
+    let (scene, config, panics) = (Arc::<Scene>::default(), asking(TIMEOUT), Arc::new(AtomicUsize::new(0)));
+    // An older server asks in between: it is told, and the call goes on.
+    let mut asked = None;
+    let server = Scripted::new(&scene, move |message| {
+        if message["method"] == "tools/call" {
+            asked = Some(message["id"].clone());
+            let mut request = question();
+            (request["jsonrpc"], request["id"]) = ("2.0".into(), "q".into());
+            return vec![serde_json::from_str(NEWS).unwrap(), request];
+        }
+        let Some(id) = asked.clone().filter(|_| message["id"] == "q") else { return Vec::new() };
+        vec![json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "structuredContent": message["error"]}})]
+    });
+    let legacy = connector(&config, &scene, Era::Legacy).handler(Panicking(Arc::clone(&panics)));
+    let mut client = legacy.trace(|_, _| panic!("trace")).connect(server).unwrap();
+    for _ in 0..2 {
+        let error = data(&trick(&mut client, "ask", &json!({})).unwrap());
+        assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!("The handler panicked")));
+    }
+    assert_eq!(panics.swap(0, Relaxed), 4);
+
+    // A newer one is answered by calling again, which cannot be: that call ends, the others go on.
+    let scene = Arc::<Scene>::default();
+    let server = Scripted::new(&scene, |message| {
+        let result = match message["params"]["name"].as_str() {
+            Some("ask") => json!({"resultType": "input_required", "inputRequests": {"k": question()}}),
+            _ => json!({"resultType": "complete", "content": [], "structuredContent": 5}),
+        };
+        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+    });
+    let mut client = connector(&config, &scene, Era::Modern).handler(Panicking(Arc::clone(&panics))).connect(server).unwrap();
+    let error = trick(&mut client, "ask", &json!({})).unwrap_err();
+    assert!(matches!(&error, Error::HandlerPanicked { method } if method == "tools/call"), "{error}");
+    assert_eq!(panics.load(Relaxed), 100);
+    assert_eq!(data(&trick(&mut client, "other", &json!({})).unwrap()), json!(5));
+}
+
+#[test]
+fn d_one_answer_asks_a_limited_number_of_questions() {
+    for (count, is_asked) in [(100, true), (101, false)] {
+        let (scene, config) = (Arc::<Scene>::default(), asking(TIMEOUT));
+        let server = Scripted::new(&scene, move |message| {
+            let result = match &message["params"]["inputResponses"] {
+                Value::Null => {
+                    let questions: serde_json::Map<_, _> = (0..count).map(|n| (format!("k{n}"), question())).collect();
+                    json!({"resultType": "input_required", "inputRequests": questions})
+                }
+                answers => {
+                    json!({"resultType": "complete", "content": [], "structuredContent": answers.as_object().unwrap().len()})
+                }
+            };
+            vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
+        });
+        let slow = Slow(Arc::clone(&scene));
+        let mut client = connector(&config, &scene, Era::Modern).handler(slow).connect(server).unwrap();
+        match trick(&mut client, "ask", &json!({})) {
+            Ok(result) if is_asked => assert_eq!(data(&result), json!(count)),
+            Err(Error::InputRequired(_)) if !is_asked => assert!(scene.clock.load(Relaxed) < 10),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn d_what_is_kept_of_standard_error_has_a_limit() {
+    let mut command = Command::new("sh");
+    // A line of a megabyte, of bytes that take three when they are replaced, and a handler that panics over it.
+    command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
+    let stderr = Stderr::lines(|_| panic!("lines"));
+    let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else { panic!("it opens") };
+    let Error::Ended(ended) = error else { panic!("{error}") };
+    assert_eq!(ended.stderr.len(), 10);
+    assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all of it was read");
+}

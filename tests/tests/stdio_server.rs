@@ -1,0 +1,326 @@
+//! The blocking server against clients that keep it from its work, and handlers that panic.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio::types::{Implementation, TextResult};
+use mcp_sansio::{Instant, RequestHandle, SendError, ServerCapability, ServerConfig, ServerEvent};
+use mcp_sansio_adapters::stdio::{self, Error, Handler, Input, Session, Threaded};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use serde_json::{Value, json};
+
+static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS.and(ServerCapability::LOGGING));
+
+/// Input that is there at once, and then again and again, as long as a count says.
+struct Repeated {
+    first: VecDeque<u8>,
+    again: Vec<u8>,
+    at: usize,
+    reads_left: usize,
+    longest: Arc<AtomicUsize>,
+}
+
+fn once(first: &str) -> Repeated {
+    let (again, longest) = (Vec::new(), Arc::default());
+    Repeated { first: first.bytes().collect(), again, at: 0, reads_left: 0, longest }
+}
+
+impl Read for Repeated {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.longest.fetch_max(buffer.len(), Relaxed);
+        if !self.first.is_empty() {
+            return self.first.read(buffer);
+        }
+        let Some(left) = self.reads_left.checked_sub(1) else { return Ok(0) };
+        self.reads_left = left;
+        for byte in &mut *buffer {
+            *byte = self.again[self.at];
+            self.at = (self.at + 1) % self.again.len();
+        }
+        Ok(buffer.len())
+    }
+}
+
+impl Input for Repeated {
+    fn wait(&mut self, _: Duration) -> io::Result<bool> {
+        Ok(true)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Output(Arc<Mutex<Vec<u8>>>);
+
+impl Output {
+    fn messages(&self) -> Vec<Value> {
+        let bytes = self.0.lock().unwrap();
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap_or(Value::Null)).collect()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn call(id: u32, tool: &str) -> String {
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let params = json!({"name": tool, "arguments": {}, "_meta": meta});
+    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}))
+}
+
+/// Panics in every way that a handler can.
+#[derive(Default)]
+struct Panicking {
+    told: Vec<bool>,
+    job: Option<RequestHandle>,
+}
+
+/// A result that is longer than what can wait for the client, with something in it that panics.
+struct Long {
+    panics: bool,
+}
+
+impl Serialize for Long {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("", 2)?;
+        object.serialize_field("content", &[(); 0])?;
+        if self.panics {
+            panic!("serialize");
+        }
+        object.serialize_field("structuredContent", &"x".repeat(4 << 20))?;
+        object.end()
+    }
+}
+
+impl Handler for Panicking {
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+        let ServerEvent::Request(request) = event else { panic!("event") };
+        match request.name().map(|name| name.to_string()).as_deref() {
+            Some("at once") => panic!("at once"),
+            Some("answered") => {
+                let _ = session.respond(request.handle, &TextResult::new("answered"))?;
+                panic!("answered");
+            }
+            Some("half") => {
+                // What was written of it has left when the rest panics.
+                let mut result = Long { panics: false };
+                let _ = session.send(|server, tx| {
+                    let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
+                    result.panics = matches!(done, Err(SendError::More));
+                    done
+                })?;
+            }
+            Some("value") => session.respond(request.handle, &Long { panics: true }).map(|_| ())?,
+            Some("job") => self.job = Some(request.handle),
+            _ => session.respond(request.handle, &TextResult::new("well")).map(|_| ())?,
+        }
+        Ok(())
+    }
+
+    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+        self.told.push(request.is_some());
+        match self.job.take() {
+            Some(job) if request.is_none() => session.respond(job, &TextResult::error("failed")).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        self.job.map(|_| Instant::from_millis(0))
+    }
+
+    fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+        panic!("woken");
+    }
+}
+
+/// By reference, so that the test can look at it afterwards.
+impl Handler for &mut Panicking {
+    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+        (**self).event(event, session)
+    }
+
+    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+        (**self).panicked(request, session)
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        (**self).wake()
+    }
+
+    fn woken(&mut self, session: &mut Session<'_, '_>) -> Result<(), Error> {
+        (**self).woken(session)
+    }
+}
+
+fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
+    let output = Output::default();
+    stdio::serve_on::<64, 64>(&CONFIG, input, output.clone(), handler).unwrap();
+    output.messages()
+}
+
+#[test]
+fn d_a_handler_that_panics_ends_its_own_request_and_no_session() {
+    let tools = ["at once", "answered", "half", "value", "well", "job"];
+    let lines: String = tools.iter().zip(1..).map(|(tool, id)| call(id, tool)).collect();
+    // An event that is no request, at the end.
+    let lines = lines + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n" + &call(7, "well");
+    let mut handler = Panicking::default();
+    let messages = play(once(&lines), &mut handler);
+    let internal = |id: u32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "The handler panicked"}});
+    let said = |id: u32| messages.iter().filter(|message| message["id"] == id).collect::<Vec<_>>();
+    assert_eq!(said(1), [&internal(1)]);
+    assert_eq!((said(2).len(), said(2)[0]["result"]["content"][0]["text"].as_str()), (1, Some("answered")));
+    // The line that had begun is no message; what follows it is.
+    assert_eq!((messages.iter().filter(|message| message.is_null()).count(), said(3)), (1, vec![&internal(3)]));
+    assert_eq!(said(4), [&internal(4)]);
+    for id in [5, 7] {
+        assert_eq!((said(id).len(), said(id)[0]["result"]["content"][0]["text"].as_str()), (1, Some("well")));
+    }
+    // The job of `woken` is answered by the handler, or by its event before.
+    assert_eq!((said(6).len(), said(6)[0]["result"]["isError"].as_bool()), (1, Some(true)));
+    assert_eq!(handler.told, [true, true, true, true, false]);
+}
+
+#[test]
+fn d_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
+    struct Woken(Arc<AtomicUsize>);
+    impl Handler for Woken {
+        fn event(&mut self, _: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
+            Ok(())
+        }
+        fn wake(&self) -> Option<Instant> {
+            Some(Instant::from_millis(0))
+        }
+        fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+            self.0.fetch_add(1, Relaxed);
+            panic!("woken")
+        }
+    }
+    let woken = Arc::new(AtomicUsize::new(0));
+    let begun = std::time::Instant::now();
+    let input = Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") };
+    stdio::serve_on::<64, 64>(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
+    // Once, and once for each second that the machine needed.
+    assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
+}
+
+#[test]
+fn d_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
+    struct Job(Option<RequestHandle>, usize);
+    impl Handler for &mut Job {
+        fn event(&mut self, event: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
+            match event {
+                ServerEvent::Request(request) => self.0 = Some(request.handle),
+                ServerEvent::Expired { request } if self.0 == Some(request) => self.0 = None,
+                _ => {}
+            }
+            Ok(())
+        }
+        fn wake(&self) -> Option<Instant> {
+            Some(Instant::from_millis(0))
+        }
+        fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+            self.1 += 1;
+            // At its own pace, so that the deadline comes while the flood goes on.
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        }
+    }
+    let config = CONFIG.request_timeout(Duration::from_millis(50));
+    let mut job = Job(None, 0);
+    // A long line has made a large buffer; then there is no end of blank lines.
+    let first = format!("{}{}\n", call(1, "wait"), " ".repeat(1 << 20));
+    let mut input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
+    input.longest = Arc::default();
+    let (longest, output) = (Arc::clone(&input.longest), Output::default());
+    stdio::serve_on::<64, 64>(&config, input, output.clone(), &mut job).unwrap();
+    assert_eq!(job.0, None, "its deadline came");
+    assert!(output.messages().iter().any(|message| message["id"] == 1 && message["error"]["code"] == -32603));
+    assert!(job.1 >= 80, "woken {} times", job.1);
+    assert!(longest.load(Relaxed) <= 64 << 10);
+}
+
+#[cfg(unix)]
+#[test]
+fn d_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
+    use std::os::unix::net::UnixStream;
+    let (mut client, server) = UnixStream::pair().unwrap();
+    server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+    let output = server.try_clone().unwrap();
+    let answer = |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
+        ServerEvent::Request(request) => session.respond(request.handle, &Long { panics: false }).map(|_| ()),
+        _ => Ok(()),
+    };
+    let serving = std::thread::spawn(move || stdio::serve_on::<64, 64>(&CONFIG, stdio::Polled(server), output, answer));
+    client.write_all(call(1, "long").as_bytes()).unwrap();
+    let ended = serving.join().unwrap();
+    assert!(matches!(&ended, Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock), "{ended:?}");
+}
+
+#[test]
+fn d_the_longest_duration_is_never() {
+    let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
+    let handler = |_: ServerEvent<'_>, _: &mut Session<'_, '_>| Ok(());
+    stdio::serve_on::<64, 64>(&config, Threaded::new(io::Cursor::new(call(1, "wait"))), io::sink(), handler).unwrap();
+    assert!(Threaded::new(io::empty()).wait(Duration::MAX).unwrap());
+    #[cfg(unix)]
+    {
+        let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut server = stdio::Polled(server);
+        client.write_all(b"x").unwrap();
+        assert!(server.wait(Duration::MAX).unwrap());
+    }
+}
+
+/// Never ends, and counts how often it was read.
+struct Endless(Arc<AtomicUsize>);
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.fetch_add(1, Relaxed);
+        Ok(buffer.len())
+    }
+}
+
+/// Waits until the thread has read as often as it may, and a little longer.
+fn settled(reads: &AtomicUsize, least: usize) -> usize {
+    for _ in 0..10_000 {
+        if reads.load(Relaxed) >= least {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_millis(50));
+    reads.load(Relaxed)
+}
+
+#[test]
+fn d_a_thread_reads_a_limited_number_of_chunks_ahead() {
+    let reads = Arc::new(AtomicUsize::new(0));
+    let mut input = Threaded::new(Endless(Arc::clone(&reads)));
+    // Four wait, and the fifth is to be put to them.
+    assert_eq!(settled(&reads, 5), 5);
+    assert_eq!(input.read(&mut [0; 1]).unwrap(), 1);
+    assert_eq!(settled(&reads, 6), 6);
+
+    use mcp_sansio_adapters::stdio::client::{ThreadedStreams, Transport as _};
+    let reads = Arc::new(AtomicUsize::new(0));
+    let mut streams = ThreadedStreams::new("endless", Endless(Arc::clone(&reads)), io::sink());
+    assert_eq!(settled(&reads, 2), 2);
+    // One of them is passed on, and its buffer is read into again.
+    let mut into = vec![0; 64 << 10];
+    while streams.exchange(&[], &mut into, Some(Duration::from_secs(10))).unwrap().read == 0 {}
+    assert_eq!(settled(&reads, 3), 3);
+    streams.close().unwrap();
+}
