@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import threading
 import time
 
-from emulated import Board, Program, holds, legacy, modern, run, same
+from emulated import Board, Failure, Program, holds, legacy, modern, run, same
 
 NOT_JSON = {"code": -32700, "message": "Parse error: the message is not JSON"}
 NOT_UTF8 = {"code": -32700, "message": "Parse error: the message is not UTF-8"}
@@ -98,6 +99,7 @@ def system_reset(board: Program) -> None:
     board.send(modern("tools/call", {"name": "sweep", "arguments": {"steps": 1000, "period": 5}}, "slow"))
     time.sleep(0.1)
     board.monitor("system_reset")
+    booted(board)
     same(board.data("output_03", {"on": True})["was"], False, "it has forgotten")
     # In the middle of a line.
     board.send('{"jsonrpc":"2.0","id":5,"method":"to')
@@ -107,6 +109,17 @@ def system_reset(board: Program) -> None:
     board.send("ols/list\"}\n")
     refused(board, NOT_JSON)
     same(board.data("output_03", {"on": True})["was"], False, "it has forgotten")
+
+
+def booted(board: Program) -> None:
+    """Asks until it answers: on a busy computer the first bytes come before its port is open, and are lost."""
+    for attempt in range(100):
+        board.send("\n", modern("server/discover", id=f"boot {attempt}"))
+        with contextlib.suppress(Failure):
+            while f'"boot {attempt}"'.encode() not in board.line(patience=1):
+                pass
+            return
+    raise Failure("it does not boot")
 
 
 def reset_while_it_writes(board: Program) -> None:
