@@ -85,6 +85,11 @@ impl Asked {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.open.len() + self.answered.len()
+    }
+
     pub(super) fn clear(&mut self) {
         self.open.clear();
         self.answered.clear();

@@ -256,3 +256,74 @@ impl<T, const N: usize> fmt::Debug for Connection<T, N> {
 
 /// How often in a row a connection goes on before others have their turn. Each time it reads once, and up to 64 KiB.
 const ROUNDS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{ClientCapability, ClientConfig, Era, RawJson};
+
+    use super::*;
+    use crate::smol::client::Connector;
+
+    static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ROOTS);
+
+    /// A legacy server that takes everything back that it asks, and reads little.
+    struct Fickle {
+        said: String,
+        asked: usize,
+        /// What it still reads.
+        reads: usize,
+    }
+
+    impl AsyncRead for Fickle {
+        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+            while self.said.len() < into.len() {
+                let id = self.asked;
+                let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
+                self.said += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n{cancelled}\":{id}}}}}\n");
+                self.asked += 1;
+            }
+            let len = into.len();
+            into.copy_from_slice(&self.said.as_bytes()[..len]);
+            self.said.drain(..len);
+            Poll::Ready(Ok(len))
+        }
+    }
+
+    impl AsyncWrite for Fickle {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+            let len = bytes.len().min(self.reads);
+            self.reads -= len;
+            if len == 0 { Poll::Pending } else { Poll::Ready(Ok(len)) }
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
+        let info = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
+        let said = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n");
+        let stream = Fickle { said, asked: 0, reads: 2000 };
+        let connector = Connector::new(&CONFIG)
+            .assume(Some(Era::Legacy))
+            .max_pending(1024)
+            .answer(async |question| question.answer(&RawJson::EMPTY));
+        let (_client, mut connection) = connector.connect(stream);
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..50 {
+            assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
+            let kept = connection.asked.kept();
+            assert!(kept <= IN_FLIGHT, "{kept}");
+        }
+        assert!(connection.stream.asked > 10 * IN_FLIGHT, "{}", connection.stream.asked);
+    }
+}

@@ -66,3 +66,46 @@ const MAX_MESSAGES: usize = 256;
 const MAX_BYTES: usize = 1 << 20;
 /// Posts under way that have no answer: notifications, and answers to what the server asks. Requests are limited by the table of the client.
 pub const MAX_SHORTS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(length: usize) -> Vec<u8> {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{}"}}}}"#, "x".repeat(length)).into_bytes()
+    }
+
+    fn fill(queue: &mut Queue, length: usize) -> usize {
+        let mut pushed = 0;
+        while !queue.is_full() {
+            queue.push(answer(length));
+            pushed += 1;
+        }
+        pushed
+    }
+
+    #[test]
+    fn c1_the_queue_is_full_with_so_many_messages_or_so_many_bytes() {
+        let mut queue = Queue::default();
+        assert_eq!(fill(&mut queue, 1), MAX_MESSAGES);
+        queue.retain(|_| false);
+        assert_eq!(fill(&mut queue, 100_000), MAX_BYTES.div_ceil(answer(100_000).len()));
+        let mut taken = 0;
+        while queue.next(false, 0).is_some() {
+            taken += 1;
+            assert!(!queue.is_full());
+        }
+        assert_eq!((taken, queue.bytes), (11, 0));
+    }
+
+    #[test]
+    fn c1_answers_wait_for_others_to_be_taken_and_requests_do_not() {
+        let mut queue = Queue::default();
+        queue.push(answer(1));
+        queue.push(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#.to_vec());
+        assert_eq!(queue.next(false, MAX_SHORTS).and_then(|queued| queued.id).as_deref(), Some("7"));
+        assert!(queue.next(false, MAX_SHORTS).is_none());
+        // An answer may be what the opening waits for.
+        assert!(queue.next(true, MAX_SHORTS - 1).is_some());
+    }
+}

@@ -136,3 +136,36 @@ const MAX_TOOLS: usize = 10_000;
 /// Bytes of their names and schemas.
 const MAX_SCHEMAS: usize = 4 << 20;
 const MAX_PAGES: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page with a tool of this name, whose schema annotates an argument and has as many bytes more.
+    fn page(name: usize, padding: usize) -> Vec<u8> {
+        let properties = r#""properties":{"a":{"type":"string","x-mcp-header":"A"}}"#;
+        let schema = format!(r#"{{"type":"object",{properties},"padding":"{}"}}"#, "x".repeat(padding));
+        let tools = format!(r#"[{{"name":"{name}","inputSchema":{schema}}}]"#);
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":{tools}}}}}"#).into_bytes()
+    }
+
+    #[test]
+    fn c7_schemas_are_kept_up_to_their_limit_in_bytes() {
+        let mut tools = ToolTable::default();
+        for name in 0..100 {
+            // The same again takes no more.
+            for _ in 0..2 {
+                tools.take(&page(name, 100_000));
+            }
+            assert!(tools.bytes <= MAX_SCHEMAS);
+        }
+        assert_eq!(tools.schemas.len(), MAX_SCHEMAS / 100_100);
+        let kept: usize = tools.schemas.iter().map(|(name, schema)| name.len() + schema.as_raw().as_str().len()).sum();
+        assert_eq!(tools.bytes, kept);
+        assert!(tools.schema("0").is_some() && tools.schema("99").is_none());
+        // What has become smaller makes room.
+        tools.take(&page(0, 1));
+        tools.take(&page(99, 1));
+        assert!(tools.schema("99").is_some());
+    }
+}
