@@ -83,7 +83,8 @@ impl<F: Fields + ?Sized> Fields for &F {
 pub struct RequestHead<'h> {
     /// `POST`, `GET`, ...; methods are written in upper case.
     pub method: &'h str,
-    /// What the request line names: the path, perhaps with a query (origin-form), or a whole URL (absolute-form; RFC 9112, 3.2).
+    /// What the request line names: the path, perhaps with a query (origin-form), or a whole URL
+    /// (absolute-form; RFC 9112, 3.2).
     pub target: &'h str,
     /// Its header fields.
     pub fields: &'h dyn Fields,
@@ -112,7 +113,8 @@ impl<'h> RequestHead<'h> {
         self.parts().1.split_once('?').map(|(_, query)| query)
     }
 
-    /// The authority of a target that is a whole URL: what counts instead of the `Host` (RFC 9112, 3.2.2).
+    /// The authority of a target that is a whole URL: what counts instead of the `Host` (RFC 9112,
+    /// 3.2.2).
     #[must_use]
     pub fn authority(&self) -> Option<&'h str> {
         self.parts().0

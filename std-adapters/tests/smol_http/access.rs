@@ -49,6 +49,30 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token
 }
 
 #[test]
+fn d_401_comes_before_405_406_and_415() {
+    let site = guarded();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (asked, otherwise) in [
+        (request("PUT", "/mcp", &[], ""), 405),
+        (request("GET", "/mcp", &[], ""), 405),
+        (post(&[("Accept", "text/html")], ping), 406),
+        (request("GET", "/mcp", &[("Mcp-Session-Id", "x"), ("Accept", "text/html")], ""), 406),
+        (post(&[], ping).replace("application/json\r\nContent-L", "text/html\r\nContent-L"), 415),
+        (request("PUT", "/sse", &[], ""), 405),
+    ] {
+        let answer = site.send(&asked);
+        assert_eq!(answer.status, 401, "{asked}");
+        assert!(answer.field("www-authenticate").is_some());
+        let authorized = asked.replace("Host:", "Authorization: Bearer anna\r\nHost:");
+        assert_eq!(site.send(&authorized).status, otherwise, "{asked}");
+    }
+    // A browser asks without a token what it may do.
+    for path in ["/mcp", "/sse"] {
+        assert_eq!(site.send(&request("OPTIONS", path, &[], "")).status, 204, "{path}");
+    }
+}
+
+#[test]
 fn auth_08_auth_10_where_tokens_come_from_is_published() {
     let site = guarded();
     for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {

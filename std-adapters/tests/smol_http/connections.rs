@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_sansio_adapters::smol::http::Options;
+use mcp_sansio_adapters::smol::http::{Credentials, Denied, Options, ProtectedResource};
 
 use crate::site::{Site, call, get, modern, post, request};
 
@@ -84,6 +84,91 @@ fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
     let mut client = site.connect();
     client.write(&format!("{}\r\n\r\n", head.replace("Host: localhost", "Host: evil.example.com")));
     assert_eq!(client.answer().status, 403);
+}
+
+#[test]
+fn s4_a_head_request_is_answered_without_a_body() {
+    let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
+    let deny = |credentials: &Credentials<'_>| match credentials.token {
+        Some(token) => Ok(token.to_owned()),
+        None => Err(Denied::token_needed()),
+    };
+    let options = || Options::new().old_path("/sse");
+    let guarded = options().protected_resource(resource).authorize(deny);
+    let (open, guarded) = (Site::with(options()), Site::with(guarded));
+    let metadata = "/.well-known/oauth-protected-resource";
+    for (site, target, status) in [
+        (&open, "/mcp", 405),
+        (&open, "/nothing", 404),
+        (&open, "/sse", 405),
+        (&open, "http://localhost/mcp", 405),
+        (&guarded, "/mcp", 401),
+        (&guarded, "/sse", 401),
+        (&guarded, metadata, 200),
+    ] {
+        let mut client = site.connect();
+        // What comes next on the connection is the next answer.
+        client.write(&(request("HEAD", target, &[], "") + &request("GET", "/nothing", &[], "")));
+        let head = client.head();
+        assert_eq!(head.status, status, "{target}");
+        assert_eq!(client.answer().status, 404, "{target}");
+        if !matches!(target, "/sse" | "http://localhost/mcp") {
+            let get = site.send(&request("GET", target, &[], ""));
+            assert_eq!((get.status, get.field("content-length")), (status, head.field("content-length")), "{target}");
+        }
+    }
+    for (request, status) in [
+        ("HEAD /mcp HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100001\r\n\r\n".to_owned(), 413),
+        (request("HEAD", "/mcp", &[("Host", "evil.example.com"), ("Connection", "close")], ""), 403),
+    ] {
+        let mut client = open.connect();
+        client.write(&request);
+        assert_eq!((client.head().status, client.rest().as_str()), (status, ""), "{request}");
+    }
+}
+
+#[test]
+fn s7_a_target_may_be_a_whole_url_of_the_host() {
+    let site = Site::with(Options::new().old_path("/sse"));
+    let port = site.address.port();
+    let host = format!("localhost:{port}");
+    let whole = |request: String| request.replace("Host: localhost", &format!("Host: {host}"));
+    let target = format!(" http://{host}/mcp ");
+    assert_eq!(site.send(&whole(modern("echo")).replace(" /mcp ", &target)).text(), "done");
+    assert_eq!(site.send(&modern("echo").replace(" /mcp ", &target)).status, 400);
+    let foreign = modern("echo").replace(" /mcp ", " http://evil.example.com/mcp ");
+    assert_eq!(site.send(&foreign).status, 400);
+    assert_eq!(site.send(&foreign.replace("Host: localhost", "Host: evil.example.com")).status, 403);
+    assert_eq!(site.send(&whole(modern("echo")).replace(" /mcp ", &format!(" http://{host} "))).status, 404);
+    // The messages of the old transport go where its stream says: to a path.
+    let mut stream = site.connect();
+    stream.write(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
+    assert_eq!(stream.head().status, 200);
+    let event = stream.chunk().unwrap();
+    let path = event.split_once("data: ").unwrap().1.trim();
+    assert!(path.starts_with("/sse?session="), "{event}");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(site.send(&whole(request("POST", &format!("http://{host}{path}"), &[], ping))).status, 202);
+}
+
+#[test]
+fn s8_a_time_limit_of_the_longest_duration_never_passes() {
+    let options = Options::new().read_timeout(Duration::MAX).keep_alive(Duration::MAX).idle_timeout(Duration::MAX);
+    let site = Site::with(options.retry(Duration::MAX));
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    assert_eq!(site.send(&modern("later")).text(), "kept");
+    let session = site.open("2025-11-25");
+    assert_eq!(site.call(&session, 2, "steps").status, 200);
+    let mut stream = site.connect();
+    stream.write(&get(&session, &[]));
+    assert_eq!(stream.head().status, 200);
+    site.hub.tools_changed();
+    while !stream.chunk().unwrap().contains("tools/list_changed") {}
+    let mut refused = site.connect();
+    refused.write("nonsense\r\n\r\n");
+    assert_eq!(refused.answer().status, 400);
+    assert!(refused.is_closed());
 }
 
 #[test]

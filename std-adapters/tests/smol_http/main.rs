@@ -2,9 +2,11 @@
 
 mod access;
 mod connections;
+mod hostile;
 mod load;
 mod lost;
 mod memory;
 mod old;
+mod scripted;
 mod sessions;
 mod site;

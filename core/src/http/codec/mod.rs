@@ -32,9 +32,10 @@
 //! # Limits
 //!
 //! A head must fit the buffer, and have at most [`MAX_FIELDS`] fields. A line that begins a chunk has at most [`MAX_CHUNK_LINE`] bytes, fields behind the last
-//! one at most [`MAX_TRAILERS`]. There are at most [`MAX_INTERIM`] responses of the kind 1xx before another, and at most
-//! [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies of requests are limited by [`max_body`](RequestReader::max_body), and what stands
-//! around their chunks by that and [`MAX_AROUND_CHUNKS`].
+//! one at most [`MAX_TRAILERS`]. There are at most [`MAX_INTERIM`] responses of the kind 1xx before
+//! another, and at most [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies
+//! of requests are limited by [`max_body`](RequestReader::max_body), and what stands around their
+//! chunks by that and [`MAX_AROUND_CHUNKS`].
 
 mod body;
 mod fault;

@@ -69,7 +69,8 @@ impl<S: Storage> RequestReader<S> {
 
     /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
     ///
-    /// What stands around the chunks of a body (their sizes, extensions and line ends, and the fields behind them) may take as many bytes as that and
+    /// What stands around the chunks of a body (their sizes, extensions and line ends, and the
+    /// fields behind them) may take as many bytes as that and
     /// [`MAX_AROUND_CHUNKS`](super::MAX_AROUND_CHUNKS) more.
     #[must_use]
     pub fn max_body(self, max_body: u64) -> Self {
@@ -231,7 +232,8 @@ enum Found {
     End,
 }
 
-/// The most that may stand around the chunks of a body beyond its [`max_body`](RequestReader::max_body), in bytes.
+/// The most that may stand around the chunks of a body beyond its
+/// [`max_body`](RequestReader::max_body), in bytes.
 pub const MAX_AROUND_CHUNKS: u64 = 16 << 10;
 
 const TOO_LARGE: Fault = Fault::new(413, "the body of the request is longer than what is read");

@@ -105,7 +105,8 @@ impl<S: Storage + ?Sized> Window<S> {
         if len > limit { Err(too_long) } else { Ok(Some(self.take(len))) }
     }
 
-    /// Takes all lines up to an empty one, and that. `too_long` is for a head that does not fit, `line_too_long` for its first line.
+    /// Takes all lines up to an empty one, and that. `too_long` is for a head that does not fit,
+    /// `line_too_long` for its first line.
     pub(super) fn head(&mut self, too_long: Fault, line_too_long: Fault) -> Result<Option<Taken>, Fault> {
         loop {
             let Some(end) = self.line_end()? else {
@@ -124,7 +125,8 @@ impl<S: Storage + ?Sized> Window<S> {
                 self.empty_lines = 0;
                 return Ok(Some(self.take(end - self.start)));
             }
-            // Empty lines in front of a message are nothing (RFC 9112, 2.2), as long as they are few.
+            // Empty lines in front of a message are nothing (RFC 9112, 2.2), as long as they are
+            // few.
             if self.empty_lines == MAX_EMPTY_LINES {
                 return Err(Fault::bad("too many empty lines stand in front of the message"));
             }

@@ -55,7 +55,8 @@ impl<'c> Access<'c> {
         Self { origins, ..self }
     }
 
-    /// Whether a request may be looked at any further. The authority of a target that is a whole URL counts instead of the `Host`.
+    /// Whether a request may be looked at any further. The authority of a target that is a whole
+    /// URL counts instead of the `Host`.
     ///
     /// # Errors
     /// 403; 400 where the `Host` is not the authority of the target.

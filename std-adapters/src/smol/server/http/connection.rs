@@ -1,14 +1,17 @@
 //! One connection: one request after the other.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::num::NonZeroU32;
 use std::ops::Deref;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::Fault;
-use mcp_sansio::http::server::{Refused, Route, Verb};
+use mcp_sansio::http::server::{Refused, Route};
 use mcp_sansio::http::sse::Piece;
 use mcp_sansio::http::{Only, RequestHead};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
@@ -21,6 +24,7 @@ use super::super::voice::Waiting;
 use super::auth::Denied;
 use super::head::Head;
 use super::old::{Old, endpoint};
+use super::patience::later;
 use super::peer::{Peer, Taken};
 use super::sender::Sender;
 use super::session::Session;
@@ -36,33 +40,55 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
+    let wire = Wire::new(socket, shared.app.max_line);
+    let turns = Arc::clone(&wire.turns);
+    let mut served = pin!(serve_requests(shared, wire));
+    poll_fn(|cx| {
+        turns.begin();
+        served.as_mut().poll(cx)
+    })
+    .await
+}
+
+async fn serve_requests<A, H, T, F, const N: usize, const S: usize>(
+    shared: &Shared<A, F, N, S>,
+    mut wire: Wire<T>,
+) -> io::Result<()>
+where
+    A: Deref<Target = App<H, N, S>>,
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
     let hub = shared.app.hub();
     let bell = Arc::new(Bell::default());
     let _ticket = hub.ticket({
         let bell: Arc<dyn Member> = Arc::<Bell>::clone(&bell);
         Arc::downgrade(&bell)
     });
-    let mut wire = Wire::new(socket, shared.app.max_line);
+    let patience = shared.options.read_timeout;
     loop {
         let stop = |cx: &mut std::task::Context<'_>| {
             bell.set(cx.waker());
             hub.is_shutting_down()
         };
-        let head = match wire.head(shared.options.read_timeout, stop).await? {
+        let head = match wire.head(patience, stop).await? {
             Next::Got(head) => head,
-            Next::End => return wire.close().await,
+            Next::End => return wire.close(patience).await,
             Next::Fault(fault) => {
                 let mut sender = Sender::new(false, false, Vec::new());
+                sender.answers_head(wire.reader.is_head());
                 refuse(&fault_of(fault), &mut sender, &mut wire.out);
-                return wire.close().await;
+                return wire.close(patience).await;
             }
         };
         let keeps_alive = wire.reader.keeps_alive() && !hub.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, Vec::new());
+        sender.answers_head(wire.reader.is_head());
         Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.answer().await?;
-        wire.flush().await?;
-        if !sender.keeps_alive() || !wire.reader.next_request() {
-            return wire.close().await;
+        wire.flush(patience).await?;
+        if !sender.keeps_alive() || !wire.is_whole() || !wire.reader.next_request() {
+            return wire.close(patience).await;
         }
     }
 }
@@ -95,7 +121,9 @@ where
             self.sender.add("vary", "origin".into());
         }
         let path = head.path();
-        if let Some(resource) = options.resource.as_ref().filter(|resource| resource.is_at(path) && head.method == "GET") {
+        if let Some(resource) =
+            options.resource.as_ref().filter(|resource| resource.is_at(path) && matches!(head.method, "GET" | "HEAD"))
+        {
             self.wire.skip_body();
             let json = OwnedJson::new(resource, Revision::LATEST).map_err(io::Error::other)?;
             self.sender.json(200, json.as_raw().as_str().as_bytes(), &mut self.wire.out);
@@ -107,17 +135,19 @@ where
         if path != options.path {
             return self.refuse(&Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"));
         }
-        let verb = match self.shared.endpoint.admit(&head) {
-            Ok(verb) => verb,
-            Err(refused) => return self.refuse(&refused),
-        };
-        if verb == Verb::Options {
+        if head.method == "OPTIONS" {
+            // What a browser asks before it sends a token.
             return self.preflight(&head);
         }
+        // Before everything else that may be wrong with it: a client that tries out where it is
+        // learns that it needs a token.
         let principal = match options.check(&head) {
             Ok(principal) => principal.map(Arc::<str>::from),
             Err(denied) => return self.deny(&denied),
         };
+        if let Err(refused) = self.shared.endpoint.admit(&head) {
+            return self.refuse(&refused);
+        }
         let body = match self.wire.body(self.head, options.read_timeout).await? {
             Next::Got(body) => body,
             Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -199,12 +229,14 @@ where
     /// HTTP+SSE: a GET opens the stream, POSTs bring the messages.
     async fn answer_old(self, head: &RequestHead<'_>) -> io::Result<()> {
         let (shared, options) = (self.shared, &self.shared.options);
+        if head.method == "OPTIONS" {
+            return self.preflight(head);
+        }
         let principal = match options.check(head) {
             Ok(principal) => principal.map(Arc::<str>::from),
             Err(denied) => return self.deny(&denied),
         };
         match head.method {
-            "OPTIONS" => self.preflight(head),
             "GET" if shared.old.is_full(&principal, options) => self.refuse(&Refused::too_many()),
             "GET" => {
                 let id = new_id()?;
@@ -230,16 +262,23 @@ where
                 let mut messages = Messages::new(Frame::Complete(&body));
                 let mut taken = Taken::default();
                 let mut waiting = Waiting::new(&*peer.link);
-                // There is always room soon, since somebody writes it out; where there is none, the client has to wait.
-                std::future::poll_fn(|cx| {
+                let due = later(Instant::now(), options.read_timeout);
+                // There is room soon, as the stream is written out, unless its client does not
+                // read: then this one waits until its time is over.
+                let took = poll_fn(|cx| {
                     peer.take_in(&shared.app, 0, &mut messages, &mut taken);
                     if taken.is_all {
-                        return std::task::Poll::Ready(());
+                        return Poll::Ready(Ok::<_, io::Error>(true));
                     }
                     peer.link.wait(&mut waiting.place, cx.waker());
-                    std::task::Poll::Pending
-                })
-                .await;
+                    if self.wire.poll_gone(cx) {
+                        return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                    }
+                    if self.wire.timer.poll(cx, due) { Poll::Ready(Ok(false)) } else { Poll::Pending }
+                });
+                if !took.await? {
+                    return self.refuse(&Refused::too_many());
+                }
                 self.sender.empty(202, &mut self.wire.out);
                 Ok(())
             }

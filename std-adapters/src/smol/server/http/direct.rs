@@ -80,6 +80,9 @@ where
             if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
+            if !wire.is_whole() {
+                sender.close();
+            }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
             moved |= poll_timer(&mut wire.timer, cx, peer, silent_until);
             if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {

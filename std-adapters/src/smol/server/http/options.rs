@@ -89,7 +89,8 @@ impl Options {
         Self { max_sessions_per_principal: max_sessions, ..self }
     }
 
-    /// After how long a session ends in which nobody is connected and nothing is under way. Default: 30 minutes.
+    /// After how long a session ends in which nobody is connected and nothing is under way.
+    /// [`Duration::MAX`] means never. Default: 30 minutes.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
         Self { idle_timeout: timeout, ..self }
@@ -107,13 +108,17 @@ impl Options {
         Self { retry, ..self }
     }
 
-    /// After how long a silence a stream of events is sent a comment, which keeps proxies from closing it and finds out whether the client is still there. Default: 15 s.
+    /// After how long a silence a stream of events is sent a comment, which keeps proxies from
+    /// closing it and finds out whether the client is still there. [`Duration::MAX`] means never.
+    /// Default: 15 s.
     #[must_use]
     pub fn keep_alive(self, interval: Duration) -> Self {
         Self { keep_alive: interval, ..self }
     }
 
-    /// How long a client may take to send a request, to begin the next one, and to go on reading what there is for it. Default: 30 s.
+    /// How long a client may take to send a request, to begin the next one, and to go on reading
+    /// what there is for it: 4 KiB in this time, or all that there is. A client that takes longer is
+    /// let go. [`Duration::MAX`] means never. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
         Self { read_timeout: timeout, ..self }

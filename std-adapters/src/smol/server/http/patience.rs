@@ -3,7 +3,7 @@
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_io::Timer;
 
@@ -41,3 +41,11 @@ impl Patience {
         }
     }
 }
+
+/// When `duration` has passed after `start`. More than thirty years mean never: no clock of a
+/// system counts so far, and none overflows.
+pub(super) fn later(start: Instant, duration: Duration) -> Instant {
+    start.checked_add(duration.min(NEVER)).unwrap_or(start)
+}
+
+const NEVER: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);

@@ -61,6 +61,9 @@ where
             if wire.poll_gone(cx) || wire.is_stuck(options.read_timeout) {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
+            if !wire.is_whole() {
+                sender.close();
+            }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
             if wire.timer.poll(cx, silent_until) && sender.is_open() && wire.out.is_empty() && attached.is_between_events() {
                 sender.chunk(COMMENT, &mut wire.out);

@@ -9,6 +9,8 @@ pub(super) struct Sender {
     stage: Stage,
     is_http_1_0: bool,
     keeps_alive: bool,
+    /// Whether it answers a HEAD: a head as for a GET, and no body (RFC 9110, 9.3.2).
+    is_head: bool,
     fields: Vec<(&'static str, String)>,
 }
 
@@ -22,7 +24,12 @@ enum Stage {
 
 impl Sender {
     pub(super) fn new(is_http_1_0: bool, keeps_alive: bool, fields: Vec<(&'static str, String)>) -> Self {
-        Self { stage: Stage::Head, is_http_1_0, keeps_alive, fields }
+        Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head: false, fields }
+    }
+
+    /// What is sent answers a HEAD.
+    pub(super) fn answers_head(&mut self, is_head: bool) {
+        self.is_head = is_head;
     }
 
     pub(super) fn add(&mut self, name: &'static str, value: String) {
@@ -55,7 +62,7 @@ impl Sender {
             let Some(reply) = tx.reply() else { return };
             if reply.body == Body::Json && !tx.is_mid_frame() && !tx.is_cut() {
                 self.head(reply, Some(tx.pending().len()), out);
-                out.extend_from_slice(tx.pending());
+                self.body(tx.pending(), out);
                 tx.advance(usize::MAX);
                 self.stage = Stage::Done;
                 return;
@@ -98,14 +105,20 @@ impl Sender {
     pub(super) fn json(&mut self, status: u16, body: &[u8], out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
             self.head(Reply { status, body: Body::Json }, Some(body.len()), out);
-            out.extend_from_slice(body);
+            self.body(body, out);
             self.stage = Stage::Done;
+        }
+    }
+
+    fn body(&self, bytes: &[u8], out: &mut Vec<u8>) {
+        if !self.is_head {
+            out.extend_from_slice(bytes);
         }
     }
 
     /// A part of a body whose length is not known.
     pub(super) fn chunk(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.is_head {
             return;
         }
         if self.stage == Stage::Chunks {
@@ -120,7 +133,7 @@ impl Sender {
     /// Ends such a body.
     pub(super) fn end(&mut self, out: &mut Vec<u8>) {
         if self.stage == Stage::Chunks {
-            out.extend_from_slice(LAST_CHUNK);
+            self.body(LAST_CHUNK, out);
         }
         self.stage = Stage::Done;
     }

@@ -16,7 +16,7 @@ use super::super::context::Context;
 use super::super::reply::{Failure, Reply};
 use super::direct::poll_timer;
 use super::options::Options;
-use super::patience::Patience;
+use super::patience::{Patience, later};
 use super::peer::Peer;
 
 pub(super) struct Session<F, const N: usize, const S: usize> {
@@ -226,7 +226,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                 if is_closing {
                     self.streams().readers.take().for_each(Waker::wake);
                 }
-                let far = Instant::now() + options.idle_timeout;
+                let far = later(Instant::now(), options.idle_timeout);
                 moved |= poll_timer(&mut timer, cx, &self.peer, ends_at.unwrap_or(far));
                 if !moved && self.peer.link.alarm.sleep(cx.waker()) {
                     return Poll::Pending;

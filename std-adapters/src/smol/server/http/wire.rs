@@ -1,17 +1,18 @@
 //! A connection's bytes: requests in, and what is to be written out.
 
-use std::future::{Future as _, poll_fn};
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, Fault, Part, RequestReader};
 
 use super::head::Head;
-use super::patience::Patience;
+use super::patience::{Patience, later};
 
 pub(super) struct Wire<T> {
     stream: T,
@@ -22,12 +23,45 @@ pub(super) struct Wire<T> {
     pub(super) out: Vec<u8>,
     written: usize,
     is_flushed: bool,
+    /// How many bytes were sent ahead for which there was no room.
+    dropped: usize,
+    /// How often the stream may still be read or written before others have their turn.
+    pub(super) turns: Arc<Turns>,
     /// When something was written last.
     pub(super) wrote_at: Instant,
-    /// Since when the client has not taken what there is for it.
-    stuck_since: Option<Instant>,
+    /// Set while the client does not take what there is for it, or only little of it.
+    stuck: Option<Stuck>,
     /// For whatever is waited for here.
     pub(super) timer: Patience,
+}
+
+/// How often a stream is read or written while its connection is polled once. A client that sends
+/// or reads without a pause does not keep others waiting.
+pub(super) struct Turns(AtomicUsize);
+
+impl Turns {
+    /// The connection is polled.
+    pub(super) fn begin(&self) {
+        self.0.store(TURNS, Ordering::Relaxed);
+    }
+
+    /// Takes one. `false` when there is none left: the connection is polled again when others have
+    /// had their turn.
+    fn take(&self, cx: &Context<'_>) -> bool {
+        let left = self.0.load(Ordering::Relaxed);
+        self.0.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 0 {
+            cx.waker().wake_by_ref();
+        }
+        left > 0
+    }
+}
+
+/// A client that does not read, or slowly.
+struct Stuck {
+    since: Instant,
+    /// How many bytes it has taken nevertheless.
+    taken: usize,
 }
 
 /// What a connection says next.
@@ -47,8 +81,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             out: Vec::new(),
             written: 0,
             is_flushed: true,
+            dropped: 0,
+            turns: Arc::new(Turns(AtomicUsize::new(TURNS))),
             wrote_at: Instant::now(),
-            stuck_since: None,
+            stuck: None,
             timer: Patience::new(),
         }
     }
@@ -59,7 +95,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         timeout: Duration,
         mut stop: impl FnMut(&mut Context<'_>) -> bool,
     ) -> io::Result<Next<Head>> {
-        let due = Instant::now() + timeout;
+        let due = later(Instant::now(), timeout);
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
@@ -88,10 +124,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         let mut body = Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
         // As far as it is known, and not so much that a connection which is idle later keeps more than others need.
         self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
-        let due = Instant::now() + timeout;
+        let due = later(Instant::now(), timeout);
         if head.expects_continue {
             self.out.extend_from_slice(CONTINUE);
-            self.flush().await?;
+            self.flush(timeout).await?;
         }
         loop {
             match self.reader.next_part() {
@@ -120,8 +156,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         self.is_read
     }
 
+    /// 0 also when it is due.
     fn poll_read(&mut self, cx: &mut Context<'_>, due: Instant) -> Poll<io::Result<usize>> {
-        loop {
+        while self.turns.take(cx) {
             match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
                 Poll::Ready(Ok(read)) => {
                     self.reader.commit(read);
@@ -132,35 +169,56 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 other => return other,
             }
         }
+        // The timer is not asked while there is always something to read.
+        if due <= Instant::now() { Poll::Ready(Ok(0)) } else { Poll::Pending }
     }
 
-    /// Whether the client has gone away while it waits for its answer. What it sends ahead is kept for later.
+    /// Whether the client has gone away while it waits for its answer. What it sends ahead is kept
+    /// for later as far as there is room; the rest is read nevertheless, since the end of the
+    /// connection is only seen behind it. A client that sends more than [`MAX_DROPPED`] ahead
+    /// counts as gone.
     pub(super) fn poll_gone(&mut self, cx: &mut Context<'_>) -> bool {
-        loop {
-            if self.reader.spare().is_empty() {
-                return false;
-            }
-            match Pin::new(&mut self.stream).poll_read(cx, self.reader.spare()) {
+        let mut dropped = [0; 4096];
+        while self.turns.take(cx) {
+            let spare = self.reader.spare();
+            // What follows something that was dropped is no request.
+            let is_kept = self.dropped == 0 && !spare.is_empty();
+            match Pin::new(&mut self.stream).poll_read(cx, if is_kept { spare } else { &mut dropped }) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => return true,
-                Poll::Ready(Ok(read)) => self.reader.commit(read),
+                Poll::Ready(Ok(read)) if is_kept => self.reader.commit(read),
+                Poll::Ready(Ok(read)) => {
+                    self.dropped += read;
+                    if self.dropped > MAX_DROPPED {
+                        return true;
+                    }
+                }
                 Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
                 Poll::Ready(Err(_)) => return true,
             }
         }
+        false
+    }
+
+    /// Whether another request can be read: nothing of what was sent ahead is missing.
+    pub(super) fn is_whole(&self) -> bool {
+        self.dropped == 0
     }
 
     /// Writes what is to be written. `Ready` when all of it is.
     pub(super) fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest @ [_, ..]) = self.out.get(self.written..) {
+            if !self.turns.take(cx) {
+                return Poll::Pending;
+            }
             match Pin::new(&mut self.stream).poll_write(cx, rest) {
                 Poll::Pending => {
-                    self.stuck_since.get_or_insert_with(Instant::now);
+                    self.stuck.get_or_insert_with(Stuck::new);
                     return Poll::Pending;
                 }
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 Poll::Ready(Ok(written)) => {
-                    self.stuck_since = None;
+                    self.stuck = self.stuck.take().and_then(|stuck| stuck.and_took(written));
                     self.written += written;
                     self.is_flushed = false;
                     self.wrote_at = Instant::now();
@@ -174,49 +232,92 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         if !self.is_flushed {
             match Pin::new(&mut self.stream).poll_flush(cx) {
                 Poll::Ready(Ok(())) => self.is_flushed = true,
-                other => return other,
+                Poll::Pending => {
+                    self.stuck.get_or_insert_with(Stuck::new);
+                    return Poll::Pending;
+                }
+                failed => return failed,
             }
         }
+        self.stuck = None;
         Poll::Ready(Ok(()))
     }
 
     /// When there is something to do about silence: `keep_alive` after the last byte, and `patience` after the client has stopped to read.
     pub(super) fn silent_until(&self, keep_alive: Duration, patience: Duration) -> Instant {
-        self.stuck_since.map_or(self.wrote_at + keep_alive, |since| since + patience)
+        self.stuck.as_ref().map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, patience))
     }
 
     /// Whether the client takes nothing any more, although there is something.
     pub(super) fn is_stuck(&self, patience: Duration) -> bool {
-        self.stuck_since.is_some_and(|since| since.elapsed() >= patience)
+        self.stuck.as_ref().is_some_and(|stuck| stuck.since.elapsed() >= patience)
     }
 
-    pub(super) async fn flush(&mut self) -> io::Result<()> {
-        poll_fn(|cx| self.poll_write(cx)).await
+    /// Writes all that is to be written.
+    ///
+    /// # Errors
+    /// [`ErrorKind::TimedOut`] when the client [is stuck](Self::is_stuck).
+    pub(super) async fn flush(&mut self, patience: Duration) -> io::Result<()> {
+        poll_fn(|cx| {
+            let written = self.poll_write(cx);
+            if let (Poll::Pending, Some(stuck)) = (&written, &self.stuck)
+                && self.timer.poll(cx, later(stuck.since, patience))
+            {
+                return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+            }
+            written
+        })
+        .await
     }
 
     /// Ends the connection. What the client still sends is read for a while, so that the system does not throw away what it has not read yet.
-    pub(super) async fn close(&mut self) -> io::Result<()> {
-        self.flush().await?;
-        poll_fn(|cx| Pin::new(&mut self.stream).poll_close(cx)).await?;
-        let mut timer = Timer::after(LINGER);
+    pub(super) async fn close(&mut self, patience: Duration) -> io::Result<()> {
+        self.flush(patience).await?;
+        let due = later(Instant::now(), patience.min(LINGER));
+        let mut is_closed = false;
         let mut rest = [0; 1024];
         poll_fn(|cx| {
-            if Pin::new(&mut timer).poll(cx).is_ready() {
-                return Poll::Ready(());
+            if !is_closed {
+                match Pin::new(&mut self.stream).poll_close(cx) {
+                    Poll::Ready(closed) => closed?,
+                    Poll::Pending if self.timer.poll(cx, due) => return Poll::Ready(Err(ErrorKind::TimedOut.into())),
+                    Poll::Pending => return Poll::Pending,
+                }
+                is_closed = true;
             }
-            loop {
+            while self.turns.take(cx) {
                 match Pin::new(&mut self.stream).poll_read(cx, &mut rest) {
-                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(()),
+                    Poll::Ready(Ok(0) | Err(_)) => return Poll::Ready(Ok(())),
                     Poll::Ready(Ok(_)) => {}
+                    Poll::Pending if self.timer.poll(cx, due) => return Poll::Ready(Ok(())),
                     Poll::Pending => return Poll::Pending,
                 }
             }
+            if due <= Instant::now() { Poll::Ready(Ok(())) } else { Poll::Pending }
         })
-        .await;
-        Ok(())
+        .await
     }
 }
 
+impl Stuck {
+    fn new() -> Self {
+        Self { since: Instant::now(), taken: 0 }
+    }
+
+    /// `None` when it has taken enough in its time.
+    fn and_took(self, bytes: usize) -> Option<Self> {
+        let taken = self.taken + bytes;
+        (taken < LEAST_TAKEN).then_some(Self { taken, ..self })
+    }
+}
+
+/// How often a stream is read or written while its connection is polled once.
+const TURNS: usize = 16;
+/// The least that a client takes in its time of what there is for it, in bytes.
+const LEAST_TAKEN: usize = 4 << 10;
+/// The most that is read and dropped of what a client sends ahead, in bytes, beyond the longest
+/// head, which is kept.
+const MAX_DROPPED: usize = 1 << 20;
 /// The longest head, in bytes.
 const MAX_HEAD: usize = 64 << 10;
 /// The longest body that room is made for before it is there, in bytes.
