@@ -161,7 +161,8 @@ where
     }
 
     /// Asks for a list, page by page. `Some` of what `page` returns ends it before its end. A cursor of more than 256 bytes, or one that leads nowhere, ends it
-    /// too: [`Error::Send`] with [`SendError::TooLarge`] says so.
+    /// too, and so do more than 10,000 pages: [`Error::Send`] with [`SendError::TooLarge`] says so. Each page has the time limit of a
+    /// call; `page` can end a list that takes too long.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -172,7 +173,7 @@ where
     ) -> Result<Option<R>, Error<P::Error>> {
         let mut cursor = [0; CURSOR];
         let mut len = 0;
-        loop {
+        for _ in 0..MAX_PAGES {
             let mut params = PaginatedParams::new();
             let text = cursor.get(..len).and_then(|json| core::str::from_utf8(json).ok()).unwrap_or_default();
             params.cursor = RawJson::parse(text).ok().and_then(RawJson::as_string).map(Text::from_json);
@@ -196,6 +197,7 @@ where
             }
             (cursor, len) = (next, next_len);
         }
+        Err(Error::Send(SendError::TooLarge))
     }
 
     /// Attends to whatever comes for so long: changes that are [listened](mcp_sansio::Client::listen) for.
@@ -324,5 +326,7 @@ struct Named<'a, A: ?Sized> {
     arguments: &'a A,
 }
 
+/// Pages of a list.
+const MAX_PAGES: u32 = 10_000;
 /// The longest cursor, as JSON.
 const CURSOR: usize = 256;

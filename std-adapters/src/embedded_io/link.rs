@@ -41,7 +41,7 @@ impl<'c, P: Read + ReadReady + Write, const RX: usize, const TX: usize, const N:
         Self { rx: RxBuffer::new([0; RX]), session, line_timeout: None, heard: Instant::from_millis(0) }
     }
 
-    /// After how long a silence in the middle of a line the line is ended where it is. Default: never. Some seconds, or less where nobody types by hand.
+    /// After how long a silence in the middle of a line the line is ended where it is. Default: never, as with `Duration::MAX`. Some seconds, or less where nobody types by hand.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
@@ -67,6 +67,7 @@ impl<'c, P: Read + ReadReady + Write, const RX: usize, const TX: usize, const N:
     #[must_use]
     pub fn wake(&self) -> Option<Instant> {
         let line = self.line_timeout.filter(|_| self.rx.unfinished() > 0).map(|timeout| self.heard.saturating_add(timeout));
+        let line = line.filter(|due| due.as_millis() != u64::MAX);
         [line, self.session.server.poll_timeout()].into_iter().flatten().min()
     }
 

@@ -92,7 +92,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         self
     }
 
-    /// After how long a silence in the middle of a line the line is ended where it is. Default: never. Some seconds, or less where nobody types by hand.
+    /// After how long a silence in the middle of a line the line is ended where it is. Default: never, as with `Duration::MAX`. Some seconds, or less where nobody types by hand.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);

@@ -18,7 +18,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             match reader.read(&mut chunk).await {
                 Ok(0) => break,
                 Ok(read) => self.take_in(chunk.get(..read).unwrap_or_default()).await,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
                 Err(error) if is_the_end(error.kind()) => return Err(error),
                 Err(error) => {
                     // Stands for what is missing: no text has such a byte, so the line that it is in is not taken for what it is not.
@@ -87,7 +87,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                 match writer.write(rest).await {
                     Ok(0) => return Err(Error::Closed),
                     Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
                     Err(error) => return Err(Error::Write(error)),
                 }
             }

@@ -5,9 +5,11 @@ use core::convert::Infallible;
 use core::future::{Future as _, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
+use core::time::Duration;
 
 use ::embassy_futures::join::join_array;
 use ::embassy_futures::select::{Either, select};
+use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
 use mcp_sansio::{Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target};
 
@@ -166,6 +168,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                 continue;
             }
             let now = clock.now();
+            if now < due {
+                // The clock has been set back, or its timer is early. Others want their turn before it is asked again.
+                yield_now().await;
+                continue;
+            }
             self.desk.borrow_mut().now = now;
             if self.line_due().is_some_and(|due| due <= now) {
                 self.take_in(b"\n").await;
@@ -184,7 +191,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     fn line_due(&self) -> Option<Instant> {
         let desk = self.desk.borrow();
         let is_waiting = desk.inbox.is_mid_line() && desk.inbox.is_empty() && !desk.has_lines;
-        self.line_timeout.filter(|_| is_waiting).map(|timeout| desk.inbox.heard().saturating_add(timeout))
+        self.line_timeout.filter(|_| is_waiting).and_then(|timeout| due_after(desk.inbox.heard(), timeout))
     }
 
     /// Tells subscribers of changes.
@@ -230,6 +237,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     fn drop(&mut self) {
         self.0.reset();
     }
+}
+
+/// When that time is over. `None` for a time that is longer than the clock counts.
+fn due_after(moment: Instant, timeout: Duration) -> Option<Instant> {
+    Some(moment.saturating_add(timeout)).filter(|due| due.as_millis() != u64::MAX)
 }
 
 /// How often in a row the parts are polled before other tasks have their turn.

@@ -65,6 +65,45 @@ fn a_port_that_is_gone_ends_it() {
 }
 
 #[test]
+fn d_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage);
+    (0..5000).for_each(|_| stage.fault(ErrorKind::Interrupted));
+    stage.send(&call(1, "echo", json!({"text": "after it"})));
+    let mut player = play(&link, &stage);
+    player.run();
+    assert_eq!(stage.log(), ["< 1 after it"]);
+    assert!(player.polls() >= 5000, "one poll read it all");
+}
+
+#[test]
+fn d_a_clock_that_is_set_back_leaves_others_their_turn() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage);
+    let mut player = play(&link, &stage);
+    stage.send(&call(1, "wait", json!({"n": 1_000_000})));
+    player.run();
+    // The timer is over, and by then the clock says that there is a minute left. It is asked again in each turn, and not within one.
+    stage.timers_are_early(1000);
+    stage.pass(10);
+    player.run();
+    assert!((1000..2000).contains(&player.polls()));
+    stage.pass(59_990);
+    player.run();
+    assert_eq!(stage.log(), ["< 1 error -32603 The request timed out"]);
+}
+
+#[test]
+fn d_the_longest_line_timeout_is_never() {
+    let stage = Stage::new(64);
+    let link: Link<'_, App, 1024, 512, 2, 4> = Link::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
+    let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });
+    stage.bytes(b"half a line");
+    player.run();
+    assert_eq!(stage.timers(), 0);
+}
+
+#[test]
 fn a_client_that_does_not_answer_a_ping_is_gone() {
     static PINGING: ServerConfig<'_> = CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
     let stage = Stage::new(64);

@@ -314,6 +314,20 @@ fn changes_are_told_once_however_often_they_are_published() {
 }
 
 #[test]
+fn d_changes_that_wait_to_be_told_have_a_limit() {
+    let stage = Stage::new(64);
+    let link = link::<1024, 512, 2>(&stage);
+    let uris = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9"];
+    let told: Vec<_> = uris.iter().map(|uri| link.publish(mcp_sansio::Change::resource(uri))).collect();
+    assert_eq!(told, [[true; 8].as_slice(), &[false]].concat());
+    // What waits already needs no more room.
+    assert!(link.publish(mcp_sansio::Change::resource("a:8")));
+    let mut player = play(&link, &stage);
+    player.run();
+    assert!(link.publish(mcp_sansio::Change::resource("a:9")));
+}
+
+#[test]
 fn answers_are_the_same_in_pieces_of_any_size() {
     fn conversation<const TX: usize>(chunk: usize) -> Vec<u8> {
         let stage = Stage::new(chunk);

@@ -33,6 +33,8 @@ struct Wire {
     writer: Option<Waker>,
     now: u64,
     timers: Vec<(u64, Waker)>,
+    /// How many more timers of the first hundred seconds are over before their time.
+    early: u32,
     log: Vec<String>,
     notes: Vec<String>,
 }
@@ -57,6 +59,7 @@ impl Stage {
             writer: None,
             now: 0,
             timers: Vec::new(),
+            early: 0,
             log: Vec::new(),
             notes: Vec::new(),
         })))
@@ -113,6 +116,18 @@ impl Stage {
         wire.timers = rest;
         let due: Vec<(u64, Waker)> = due;
         due.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    /// The next timers are over before their time; those that wait are asked again.
+    pub(crate) fn timers_are_early(&self, count: u32) {
+        let mut wire = self.0.borrow_mut();
+        wire.early = count;
+        wire.timers.drain(..).for_each(|(_, waker)| waker.wake());
+    }
+
+    /// How many timers there are.
+    pub(crate) fn timers(&self) -> usize {
+        self.0.borrow().timers.len()
     }
 
     /// Notes what the application is told.
@@ -238,6 +253,10 @@ impl Clock for Stage {
         poll_fn(move |cx| {
             let mut wire = self.0.borrow_mut();
             if wire.now >= at.as_millis() {
+                return Poll::Ready(());
+            }
+            if let Some(left) = wire.early.checked_sub(1).filter(|_| at.as_millis() < 100_000) {
+                wire.early = left;
                 return Poll::Ready(());
             }
             wire.timers.push((at.as_millis(), cx.waker().clone()));
