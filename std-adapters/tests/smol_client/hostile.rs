@@ -158,7 +158,8 @@ fn c3_an_opening_that_a_hostile_server_does_not_answer_ends_in_time() {
         [Kind::NeverPauses, Kind::NeverReads, Kind::Drips].into_iter().flat_map(|kind| NOISE.map(|said| (kind, said)))
     {
         let steps = Rc::new(Cell::new(0));
-        let (client, connection) = Connector::new(&PROBING).connect(Hostile::new(kind, said, &steps));
+        let connector = Connector::new(&PROBING).close_timeout(SHORT);
+        let (client, connection) = connector.connect(Hostile::new(kind, said, &steps));
         let result = run(connection.drive(async { call(&client, "a").await }));
         assert!(matches!(result, Err(CallError::TimedOut | CallError::NotOpened(_))), "{kind:?} {said:?}: {result:?}");
     }
