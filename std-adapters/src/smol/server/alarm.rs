@@ -80,7 +80,19 @@ impl Wakers {
         std::mem::take(&mut self.by_place).into_values()
     }
 
-    #[cfg(test)]
+    /// The place that was taken first.
+    #[cfg(feature = "http")]
+    pub(super) fn first(&self) -> Option<u64> {
+        self.by_place.keys().next().copied()
+    }
+
+    /// The waker of a place.
+    #[cfg(feature = "http")]
+    pub(super) fn waker(&self, place: u64) -> Option<Waker> {
+        self.by_place.get(&place).cloned()
+    }
+
+    #[cfg(all(test, feature = "http"))]
     pub(super) fn len(&self) -> usize {
         self.by_place.len()
     }

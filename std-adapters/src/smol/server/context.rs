@@ -1,5 +1,6 @@
 //! What a handler is given.
 
+use std::any::Any;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -32,7 +33,11 @@ pub(super) struct Call {
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
     pub(super) rounds: Rounds,
+    pub(super) _held: Option<Held>,
 }
+
+/// What is given back when a request is no longer needed: its share of a budget of bytes.
+pub(super) type Held = Arc<dyn Any + Send + Sync>;
 
 impl<const N: usize, const S: usize> Context<N, S> {
     /// The request: its method, parameters, and who asks.

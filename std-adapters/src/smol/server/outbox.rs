@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mcp_sansio::types::{InputRequest, InputRequiredResult, TextResult};
 use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError};
 
-use super::context::Call;
+use super::context::{Call, Held};
 use super::link::State;
 use super::outlet::Outlet;
 use super::reply::{Failure, Reply, Why};
@@ -18,7 +18,10 @@ pub(super) enum Outgoing {
     /// What a modern client is asked, and what it is to carry.
     Input(Arc<Call>, Vec<(String, OwnedJson)>, Option<String>),
     /// A list of the catalog's, or the refusal of a name that is not in it.
-    Listed(OwnedRequest),
+    Listed {
+        request: OwnedRequest,
+        _held: Option<Held>,
+    },
     /// An error, before a handler has seen the request.
     Refused(RequestHandle, RpcError<'static>),
 }
@@ -46,7 +49,7 @@ impl Outgoing {
         match self {
             Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it),
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
-            Self::Listed(request) => match catalog {
+            Self::Listed { request, .. } => match catalog {
                 Some(catalog) => catalog.answer(server, &request.as_request(), tx).map(|_| ()),
                 None => Ok(()),
             },
@@ -84,7 +87,7 @@ impl Outgoing {
     pub(super) fn handle(&self) -> RequestHandle {
         match self {
             Self::Reply(call, _) | Self::Failure(call, _) | Self::Input(call, ..) => call.handle,
-            Self::Listed(request) => request.as_request().handle,
+            Self::Listed { request, .. } => request.as_request().handle,
             Self::Refused(handle, _) => *handle,
         }
     }

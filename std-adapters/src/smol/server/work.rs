@@ -8,7 +8,7 @@ use std::task::{self, Poll};
 use mcp_sansio::{Instant, OwnedJson, OwnedRequest, Request, RequestHandle, RpcError, SendError, ServerEvent, Target};
 
 use super::app::App;
-use super::context::{Call, Context};
+use super::context::{Call, Context, Held};
 use super::link::{Link, State};
 use super::outbox::Outgoing;
 use super::reply::{Failure, Reply};
@@ -27,6 +27,8 @@ pub(super) struct Work<F> {
     /// Whether frames wait that could not be taken in yet.
     pub(super) has_frames: bool,
     pub(super) is_unresponsive: bool,
+    /// Of the requests that begin now.
+    pub(super) held: Option<Held>,
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
@@ -91,8 +93,16 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                     Ok(Some(target)) => target,
                     Ok(None) => return,
                     // Begun, and to be finished before those that wait.
-                    Err(SendError::More) => return self.outbox.push_front(Outgoing::Listed(OwnedRequest::from(request))),
-                    Err(_) => return self.outbox.push_back(Outgoing::Listed(OwnedRequest::from(request))),
+                    Err(SendError::More) => {
+                        {
+                            let listed = self.listed(request);
+                            return self.outbox.push_front(listed);
+                        };
+                    }
+                    Err(_) => {
+                        let listed = self.listed(request);
+                        return self.outbox.push_back(listed);
+                    }
                 }
             }
         };
@@ -100,10 +110,20 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             Ok(rounds) => rounds,
             Err(why) => return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::invalid_params(why))),
         };
-        let call = Arc::new(Call { handle: request.handle, request: OwnedRequest::from(request), target, rounds });
+        let call = Arc::new(Call {
+            handle: request.handle,
+            request: OwnedRequest::from(request),
+            target,
+            rounds,
+            _held: self.held.clone(),
+        });
         let voice: Arc<dyn Voice> = Arc::<Link<M, S>>::clone(link);
         let context = Context { call: Arc::clone(&call), voice, hub: app.hub().clone() };
         self.handlers.insert(call, (app.handler)(context));
+    }
+
+    fn listed(&self, request: &Request<'_>) -> Outgoing {
+        Outgoing::Listed { request: OwnedRequest::from(request), _held: self.held.clone() }
     }
 
     /// Polls the handlers that have been woken.
@@ -225,6 +245,7 @@ impl<F> Work<F> {
             is_closing: false,
             has_frames: false,
             is_unresponsive: false,
+            held: None,
         }
     }
 

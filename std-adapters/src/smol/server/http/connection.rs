@@ -17,11 +17,12 @@ use mcp_sansio::http::{Only, RequestHead};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
-use super::super::context::Context;
+use super::super::context::{Context, Held};
 use super::super::hub::Member;
 use super::super::reply::{Failure, Reply};
 use super::super::voice::Waiting;
 use super::auth::Denied;
+use super::bodies::Share;
 use super::head::Head;
 use super::old::{Old, endpoint};
 use super::patience::later;
@@ -40,7 +41,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    let wire = Wire::new(socket, shared.app.max_line);
+    let wire = Wire::new(socket, shared.bodies.max_body());
     let turns = Arc::clone(&wire.turns);
     let mut served = pin!(serve_requests(shared, wire));
     poll_fn(|cx| {
@@ -74,7 +75,7 @@ where
         };
         let head = match wire.head(patience, stop).await? {
             Next::Got(head) => head,
-            Next::End => return wire.close(patience).await,
+            Next::End | Next::Busy => return wire.close(patience).await,
             Next::Fault(fault) => {
                 let mut sender = Sender::new(false, false, Vec::new());
                 sender.answers_head(wire.reader.is_head());
@@ -148,18 +149,21 @@ where
         if let Err(refused) = self.shared.endpoint.admit(&head) {
             return self.refuse(&refused);
         }
-        let body = match self.wire.body(self.head, options.read_timeout).await? {
+        let mut share = Share::new(&self.shared.bodies);
+        let body = match self.wire.body(self.head, options.read_timeout, &mut share).await? {
             Next::Got(body) => body,
             Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
             Next::Fault(fault) => return self.refuse(&fault_of(fault)),
+            Next::Busy => return self.refuse(&Refused::too_many()),
         };
+        let held = &share.into_held();
         let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
         match self.shared.endpoint.route(&head, &messages) {
-            Route::Alone => self.alone(messages, principal).await,
-            Route::AloneAs(revision) => self.alone_as(revision, messages, principal).await,
-            Route::NewSession => self.open_session(&head, &body, principal).await,
+            Route::Alone => self.alone(messages, held, principal).await,
+            Route::AloneAs(revision) => self.alone_as(revision, messages, held, principal).await,
+            Route::NewSession => self.open_session(&head, &body, held, principal).await,
             Route::Session(id) => match self.shared.sessions.find(id, principal.as_deref()) {
-                Some(session) => self.post(&session, &head, &body).await,
+                Some(session) => self.post(&session, &head, &body, held).await,
                 None => self.refuse(&Refused::no_such_session()),
             },
             Route::Stream { session, after } => match self.shared.sessions.find(session, principal.as_deref()) {
@@ -184,15 +188,21 @@ where
     }
 
     /// A request that has no session. It is the only one that its client's server ever sees, unless they come in a batch, as in older revisions.
-    async fn alone(self, messages: Messages<'_>, principal: Option<Arc<str>>) -> io::Result<()> {
+    async fn alone(self, messages: Messages<'_>, held: &Option<Held>, principal: Option<Arc<str>>) -> io::Result<()> {
         let peer = self.peer::<1>(principal);
-        self.alone_on(&peer, messages).await
+        self.alone_on(&peer, messages, held).await
     }
 
-    async fn alone_as(self, revision: Revision, messages: Messages<'_>, principal: Option<Arc<str>>) -> io::Result<()> {
+    async fn alone_as(
+        self,
+        revision: Revision,
+        messages: Messages<'_>,
+        held: &Option<Held>,
+        principal: Option<Arc<str>>,
+    ) -> io::Result<()> {
         let peer = self.peer::<N>(principal);
         peer.link.lock().server.assume_legacy(revision);
-        self.alone_on(&peer, messages).await
+        self.alone_on(&peer, messages, held).await
     }
 
     fn peer<const M: usize>(&self, principal: Option<Arc<str>>) -> Peer<F, M, S> {
@@ -200,11 +210,17 @@ where
         Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal)
     }
 
-    async fn alone_on<const M: usize>(self, peer: &Peer<F, M, S>, messages: Messages<'_>) -> io::Result<()> {
-        direct::serve(&*self.shared.app, &self.shared.options, self.wire, peer, Some(messages), self.sender).await
+    async fn alone_on<const M: usize>(self, peer: &Peer<F, M, S>, messages: Messages<'_>, held: &Option<Held>) -> io::Result<()> {
+        direct::serve(&*self.shared.app, &self.shared.options, self.wire, peer, Some(messages), held.as_ref(), self.sender).await
     }
 
-    async fn open_session(self, head: &RequestHead<'_>, body: &[u8], principal: Option<Arc<str>>) -> io::Result<()> {
+    async fn open_session(
+        self,
+        head: &RequestHead<'_>,
+        body: &[u8],
+        held: &Option<Held>,
+        principal: Option<Arc<str>>,
+    ) -> io::Result<()> {
         let shared = self.shared;
         if !shared.sessions.has_room(&principal, &shared.options) {
             return self.refuse(&Refused::too_many());
@@ -218,12 +234,12 @@ where
             sender.add("mcp-session-id", session.id.as_str().to_owned());
             shared.sessions.open(&session, &shared.options);
         };
-        post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, self.sender, opened).await
+        post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, held.as_ref(), self.sender, opened).await
     }
 
-    async fn post(self, session: &Session<F, N, S>, head: &RequestHead<'_>, body: &[u8]) -> io::Result<()> {
+    async fn post(self, session: &Session<F, N, S>, head: &RequestHead<'_>, body: &[u8], held: &Option<Held>) -> io::Result<()> {
         let shared = self.shared;
-        post::serve(&*shared.app, &shared.options, self.wire, session, head, body, self.sender, |_| {}).await
+        post::serve(&*shared.app, &shared.options, self.wire, session, head, body, held.as_ref(), self.sender, |_| {}).await
     }
 
     /// HTTP+SSE: a GET opens the stream, POSTs bring the messages.
@@ -248,14 +264,17 @@ where
                 let mut event = vec![0; uri.len() + 64];
                 let len = Piece::Endpoint(&uri).write(&mut event).unwrap_or(0);
                 self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
-                direct::serve(&*shared.app, options, self.wire, &peer, None, self.sender).await
+                direct::serve(&*shared.app, options, self.wire, &peer, None, None, self.sender).await
             }
             "POST" => {
-                let body = match self.wire.body(self.head, options.read_timeout).await? {
+                let mut share = Share::new(&shared.bodies);
+                let body = match self.wire.body(self.head, options.read_timeout, &mut share).await? {
                     Next::Got(body) => body,
                     Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
                     Next::Fault(fault) => return self.refuse(&fault_of(fault)),
+                    Next::Busy => return self.refuse(&Refused::too_many()),
                 };
+                let held = share.into_held();
                 let Some(peer) = shared.old.find(head.query(), principal.as_deref()) else {
                     return self.refuse(&Refused::no_such_session());
                 };
@@ -266,7 +285,7 @@ where
                 // There is room soon, as the stream is written out, unless its client does not
                 // read: then this one waits until its time is over.
                 let took = poll_fn(|cx| {
-                    peer.take_in(&shared.app, 0, &mut messages, &mut taken);
+                    peer.take_in(&shared.app, 0, &mut messages, held.as_ref(), &mut taken);
                     if taken.is_all {
                         return Poll::Ready(Ok::<_, io::Error>(true));
                     }
@@ -312,6 +331,9 @@ where
         if refused.status() == 405 {
             self.sender.add("allow", self.shared.endpoint.allow().into());
         }
+        if refused.status() == 503 {
+            self.sender.add("retry-after", RETRY_AFTER.into());
+        }
         self.leave_body();
         refuse(refused, self.sender, &mut self.wire.out);
         Ok(())
@@ -338,3 +360,6 @@ fn fault_of(fault: Fault) -> Refused<'static> {
         status => Refused::new(status, ErrorCode::InvalidRequest, fault.reason()),
     }
 }
+
+/// After how many seconds a client that was refused for lack of room may try again.
+const RETRY_AFTER: &str = "5";

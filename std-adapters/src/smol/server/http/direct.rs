@@ -9,7 +9,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Messages;
 
 use super::super::app::App;
-use super::super::context::Context;
+use super::super::context::{Context, Held};
 use super::super::reply::{Failure, Reply};
 use super::options::Options;
 use super::patience::Patience;
@@ -20,12 +20,14 @@ use super::wire::Wire;
 /// Serves it until all is said, or until the client has gone away.
 ///
 /// `messages` are those of the request; without any the stream ends only with the connection or the application.
+#[allow(clippy::too_many_arguments)] // what a request consists of
 pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     options: &Options,
     wire: &mut Wire<T>,
     peer: &Peer<F, M, S>,
     mut messages: Option<Messages<'_>>,
+    held: Option<&Held>,
     sender: &mut Sender,
 ) -> io::Result<()>
 where
@@ -40,7 +42,7 @@ where
         peer.link.alarm.rise();
         loop {
             if let Some(messages) = &mut messages {
-                peer.take_in(app, 1, messages, &mut taken);
+                peer.take_in(app, 1, messages, held, &mut taken);
             }
             let is_first = std::mem::take(&mut is_first);
             // Taking messages in is a round, too.

@@ -1,6 +1,7 @@
 //! The server over HTTP: connections, sessions, and what lies between them.
 
 mod auth;
+mod bodies;
 mod connection;
 mod direct;
 mod head;

@@ -15,6 +15,7 @@ pub struct Options {
     pub(super) has_sessions: bool,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_principal: usize,
+    pub(super) body_budget: usize,
     pub(super) idle_timeout: Duration,
     pub(super) replay: usize,
     pub(super) retry: Duration,
@@ -38,6 +39,7 @@ impl Options {
             has_sessions: true,
             max_sessions: MAX_SESSIONS,
             max_sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
+            body_budget: BODY_BUDGET,
             idle_timeout: Duration::from_secs(30 * 60),
             replay: 64 << 10,
             retry: Duration::from_secs(1),
@@ -87,6 +89,18 @@ impl Options {
     #[must_use]
     pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
         Self { max_sessions_per_principal: max_sessions, ..self }
+    }
+
+    /// The bytes that request bodies of all connections may take together. A body takes its length from when it is read until its
+    /// request has been answered and all handlers of its messages have ended, also when its connection is gone.
+    ///
+    /// Without room, a body is not read on. When none has come within [`read_timeout`](Self::read_timeout) of the body's
+    /// beginning, the request is refused with 503. Bodies up to 4 KiB are not counted and never wait. Room for one body of
+    /// [`App::max_line`](super::super::App::max_line) is kept for the one that has waited longest; a body that is longer than
+    /// the budget is refused with 413. Handlers have copies, so that up to twice this memory is used. Default: 64 MiB.
+    #[must_use]
+    pub fn body_budget(self, bytes: usize) -> Self {
+        Self { body_budget: bytes, ..self }
     }
 
     /// After how long a session ends in which nobody is connected and nothing is under way.
@@ -150,6 +164,8 @@ impl Options {
     }
 }
 
+/// The bytes that all bodies may take, unless the options say otherwise.
+const BODY_BUDGET: usize = 64 << 20;
 /// Sessions, unless the options say otherwise.
 const MAX_SESSIONS: usize = 1000;
 /// Sessions of one principal, unless the options say otherwise.

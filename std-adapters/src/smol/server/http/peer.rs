@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 use mcp_sansio::{Instant, Messages, ServerEvent, TxBuffer};
 
 use super::super::app::App;
-use super::super::context;
+use super::super::context::{self, Held};
 use super::super::hub::{Hub, Member};
 use super::super::link::Link;
 use super::super::reply::{Failure, Reply};
@@ -77,12 +77,14 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize> Peer<F, M, S> {
-    /// Takes messages in, as far as there is room for what the core answers by itself.
+    /// Takes messages in, as far as there is room for what the core answers by itself. `held` is kept as long as the handlers that
+    /// they begin.
     pub(super) fn take_in<H, const N: usize>(
         &self,
         app: &App<H, N, S>,
         exchange: u32,
         messages: &mut Messages<'_>,
+        held: Option<&Held>,
         taken: &mut Taken,
     ) where
         H: Fn(context::Context<N, S>) -> F,
@@ -94,6 +96,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
         work.is_closing = self.hub.is_shutting_down();
+        work.held = held.cloned();
         let (was_still, due) = self.is_still(&work);
         loop {
             let event = self.link.lock().next_event_of(exchange, self.link.now(), messages);
@@ -112,6 +115,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
                 Err(_) => break,
             }
         }
+        work.held = None;
         work.run(app, &self.link, &mut cx);
         work.send(app, &self.link);
         let (is_still, next_due) = self.is_still(&work);

@@ -10,7 +10,7 @@ use mcp_sansio::http::server::Refused;
 use mcp_sansio::{Frame, Messages};
 
 use super::super::app::App;
-use super::super::context::Context;
+use super::super::context::{Context, Held};
 use super::super::reply::{Failure, Reply};
 use super::direct::COMMENT;
 use super::options::Options;
@@ -28,6 +28,7 @@ pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     session: &Session<F, N, S>,
     head: &RequestHead<'_>,
     body: &[u8],
+    held: Option<&Held>,
     sender: &mut Sender,
     opened: impl FnOnce(&mut Sender),
 ) -> io::Result<()>
@@ -40,11 +41,11 @@ where
     let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
     let attached = Attached { session, exchange: exchange.get() };
     let mut taken = Taken::default();
-    session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
+    session.peer.take_in(app, attached.exchange, &mut messages, held, &mut taken);
     opened(sender);
     let served = poll_fn(|cx| {
         loop {
-            session.peer.take_in(app, attached.exchange, &mut messages, &mut taken);
+            session.peer.take_in(app, attached.exchange, &mut messages, held, &mut taken);
             let mut moved = false;
             if wire.out.is_empty() {
                 moved = attached.take(taken, sender, &mut wire.out, cx.waker().clone());

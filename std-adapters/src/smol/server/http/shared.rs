@@ -2,13 +2,14 @@
 
 use std::io;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
 use mcp_sansio::http::server::{Endpoint, SessionId};
 
 use super::super::app::App;
 use super::super::hub::{Member, News};
+use super::bodies::Bodies;
 use super::old::OldStreams;
 use super::options::Options;
 use super::sessions::Sessions;
@@ -20,6 +21,7 @@ pub(super) struct Shared<A, F, const N: usize, const S: usize> {
     pub(super) endpoint: Endpoint<'static>,
     pub(super) sessions: Sessions<F, N, S>,
     pub(super) old: OldStreams<F, N, S>,
+    pub(super) bodies: Arc<Bodies>,
 }
 
 /// Wakes a connection that waits for a request when all have to end.
@@ -50,7 +52,8 @@ where
     pub(super) fn new(app: A, options: Options) -> Self {
         let endpoint = Endpoint::new(app.config.revisions).access(options.access);
         let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
-        Self { app, options, endpoint, sessions: Sessions::new(), old: OldStreams::new() }
+        let bodies = Arc::new(Bodies::new(options.body_budget, app.max_line));
+        Self { app, options, endpoint, sessions: Sessions::new(), old: OldStreams::new(), bodies }
     }
 }
 

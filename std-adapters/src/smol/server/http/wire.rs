@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, Fault, Part, RequestReader};
 
+use super::bodies::Share;
 use super::head::Head;
 use super::patience::{Patience, later};
 
@@ -70,6 +71,8 @@ pub(super) enum Next<R> {
     /// Nothing: it has ended, or is silent for too long.
     End,
     Fault(Fault),
+    /// There was no room for a body in time.
+    Busy,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
@@ -118,8 +121,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// The body that belongs to a head.
-    pub(super) async fn body(&mut self, head: &Head, timeout: Duration) -> io::Result<Next<Vec<u8>>> {
+    /// The body that belongs to a head. It is read as far as its share of the room for all bodies goes.
+    pub(super) async fn body(&mut self, head: &Head, timeout: Duration, share: &mut Share) -> io::Result<Next<Vec<u8>>> {
         // In one piece, as long as that is short: a length is only what a client claims.
         let mut body = Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
         // As far as it is known, and not so much that a connection which is idle later keeps more than others need.
@@ -132,11 +135,20 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         loop {
             match self.reader.next_part() {
                 Ok(Some(Part::Body(piece))) => {
+                    let (len, timer) = (body.len() + piece.len(), &mut self.timer);
+                    let has_room = poll_fn(|cx| match share.poll_take(len, cx) {
+                        Poll::Pending if timer.poll(cx, due) => Poll::Ready(false),
+                        taken => taken.map(|()| true),
+                    });
+                    if !has_room.await {
+                        return Ok(Next::Busy);
+                    }
                     body.extend_from_slice(piece);
                     continue;
                 }
                 Ok(Some(Part::End)) => {
                     self.is_read = true;
+                    share.complete(body.len());
                     return Ok(Next::Got(body));
                 }
                 Ok(_) => {}

@@ -1,0 +1,125 @@
+//! The common budget of bytes for the bodies of requests.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use super::super::alarm::Wakers;
+use super::super::context::Held;
+
+/// The bytes that the bodies of all connections take, from the first read until neither the body nor a handler's copy of it is
+/// needed any more.
+///
+/// A body that finds no room waits, and is not read further. Room for the longest body is reserved for one connection at a time,
+/// so that bodies that have begun, each with a part of the room, do not wait for each other. Bodies of [`SMALL`] bytes are not
+/// counted: the answer that a handler waits for can be read while handlers hold all of the room.
+pub(super) struct Bodies {
+    limit: usize,
+    max_body: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    taken: usize,
+    /// The body that may use what is reserved.
+    preferred: Option<u64>,
+    /// In the order in which the bodies began.
+    waiting: Wakers,
+}
+
+/// What a body has taken of the budget. Dropped, it gives it back.
+pub(super) struct Share {
+    bodies: Arc<Bodies>,
+    bytes: usize,
+    /// Its number, as soon as it has taken or waited for anything.
+    number: Option<u64>,
+}
+
+impl Bodies {
+    pub(super) fn new(limit: usize, max_body: usize) -> Self {
+        Self { limit, max_body: max_body.min(limit), state: Mutex::default() }
+    }
+
+    /// The longest body, in bytes.
+    pub(super) const fn max_body(&self) -> usize {
+        self.max_body
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Share {
+    /// The share of a body of which nothing has been read.
+    pub(super) fn new(bodies: &Arc<Bodies>) -> Self {
+        Self { bodies: Arc::clone(bodies), bytes: 0, number: None }
+    }
+
+    /// What the handlers of the body's messages keep, if anything was taken.
+    pub(super) fn into_held(self) -> Option<Held> {
+        (self.bytes > 0).then(|| Arc::new(self) as Held)
+    }
+
+    /// Takes room for a body that is `len` bytes long by now. `Pending` wakes when there may be room.
+    pub(super) fn poll_take(&mut self, len: usize, cx: &mut Context<'_>) -> Poll<()> {
+        if len <= SMALL.max(self.bytes) {
+            return Poll::Ready(());
+        }
+        let bodies = &*self.bodies;
+        let wanted = len.next_multiple_of(BLOCK).min(bodies.max_body).max(len) - self.bytes;
+        let mut state = bodies.lock();
+        // A number, and the place in the queue that belongs to it.
+        state.waiting.wait(&mut self.number, cx.waker());
+        let is_first = state.waiting.first() == self.number;
+        let common = (bodies.limit - bodies.max_body).saturating_sub(state.taken);
+        if !is_first || wanted > common {
+            if is_first && state.preferred.is_none() {
+                state.preferred = self.number;
+            }
+            if state.preferred != self.number || wanted > bodies.limit.saturating_sub(state.taken) {
+                return Poll::Pending;
+            }
+        }
+        state.taken += wanted;
+        self.bytes += wanted;
+        self.leave(state);
+        Poll::Ready(())
+    }
+
+    /// The body is complete: it keeps room for its length only.
+    pub(super) fn complete(&mut self, len: usize) {
+        if self.number.is_none() {
+            return;
+        }
+        let mut state = self.bodies.lock();
+        let kept = len.min(self.bytes);
+        state.taken -= self.bytes - kept;
+        self.bytes = kept;
+        if state.preferred == self.number {
+            state.preferred = None;
+        }
+        self.leave(state);
+    }
+
+    /// Waits no more, and lets those try that may be able to go on.
+    fn leave(&self, mut state: MutexGuard<'_, State>) {
+        if let Some(number) = self.number {
+            state.waiting.leave(number);
+        }
+        let next = [state.waiting.first(), state.preferred].map(|number| state.waiting.waker(number?));
+        drop(state);
+        next.into_iter().flatten().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.complete(0);
+    }
+}
+
+/// The longest body that is not counted, in bytes.
+const SMALL: usize = 4 << 10;
+/// How much is taken at once, in bytes.
+const BLOCK: usize = 16 << 10;
