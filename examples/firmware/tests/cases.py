@@ -187,7 +187,8 @@ async def four_at_once(env: Env) -> None:
                 check(error.code == -32603, "code", error.code)
             else:
                 raise Failure("there was room for a fifth")
-        check(done == [{"steps": steps} for steps in (1, 2, 3, 4)], "done", done)
+        # In which order they end is said by the clock of a board that a busy computer emulates.
+        check(sorted(one["steps"] for one in done) == [1, 2, 3, 4], "done", done)
 
 
 @SUITE.case("a slow tool is cancelled")
