@@ -11,7 +11,7 @@ use core::fmt::{self, Display, Write as _};
 ///
 /// ```
 /// # use mcp_sansio::Printable;
-/// assert_eq!(Printable::new("a\tb\nc\u{1b}[2J\u{9b}K\u{202e}").to_string(), r"a	b\nc\u001b[2J\u009bK\u202e");
+/// assert_eq!(Printable::new("a\nc\u{1b}[2J\u{9b}K\u{202e}").to_string(), r"a\nc\u001b[2J\u009bK\u202e");
 /// assert_eq!(Printable::new("a\r\nb\nc").with_line_breaks().to_string(), "a\r\nb\nc");
 /// ```
 #[derive(Clone, Copy, Debug)]

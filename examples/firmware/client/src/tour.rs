@@ -139,7 +139,8 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
     }
     if known & STRUCTURED != 0 {
         let has_data = call(house, "structured", &City { city: "Wien" }, |result| {
-            let _ = writeln!(report, "structured: {}", Printable::new(result.structured_content.map_or("nothing", RawJson::as_str)));
+            let _ =
+                writeln!(report, "structured: {}", Printable::new(result.structured_content.map_or("nothing", RawJson::as_str)));
             result.structured_content.is_some()
         })?;
         if !has_data {
