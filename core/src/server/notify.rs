@@ -225,6 +225,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(true)
     }
 
+    /// Whether a subscriber would be told of this change: one without need not be kept until there is room.
+    #[must_use]
+    pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
+        self.config.capabilities().contains(change.kind.list_changed())
+            && (self.scope.is_some_and(|scope| scope.ready) && self.legacy_wants(change)
+                || self.requests.slots().any(|slot| self.listener_wants(slot, change)))
+    }
+
     fn legacy_wants(&self, change: &Change<'_>) -> bool {
         change.kind != Wanted::UPDATES || self.subscriptions.contains(LEGACY, change.hash)
     }

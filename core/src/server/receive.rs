@@ -119,6 +119,14 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Extensions { ids: self.config.client_extensions, declared: scope.map_or(0, |scope| scope.extensions) }
     }
 
+    /// Whether the next message is a request that stays in flight until it is answered: for an adapter that takes in no more than it can hold.
+    #[must_use]
+    pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
+        let mut envelope = messages.envelope();
+        let Some((Item::Message(Kind::Request { method, .. }), _)) = messages.peek(&mut envelope) else { return false };
+        method.is_for_the_application() || matches!(method, Method::SubscriptionsListen)
+    }
+
     /// Requests that an application has nothing to do with.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn answer_by_itself<'f>(

@@ -58,7 +58,11 @@
 //! [`accept`]. No handler has to be `Send`; a connection is, when its handlers are. Work that blocks belongs on a thread (`smol::unblock`), where a [`Context`] can
 //! be taken along.
 //!
-//! A handler that panics takes down whoever polls its connection: where that must not happen, spawn connections one by one.
+//! # Panics
+//!
+//! A handler that panics ends its own call: the client is told -32603, [`App::panic_observer`] is told what it said, and everything else goes on. So it is when its
+//! future panics while it is dropped, and with a [`Seal`] and [`App::observer`]. What handlers share may be left half changed, as after a panic on another thread.
+//! Where panics abort (`panic = "abort"`), none of this holds.
 //!
 //! # Connection, framing, end
 //!
@@ -68,7 +72,7 @@
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Server`](mcp_sansio::Server): 14 KB for the 64 requests and 64 subscriptions of [`App::new`], 2 KB for 8 and 8
+//! For each connection the core's [`Server`](mcp_sansio::Server): 56 KB for the 256 requests and 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
 //! ([`App::with_capacity`]). Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need it. And the futures that are under way.
 
 pub mod client;
@@ -78,6 +82,7 @@ mod server;
 mod tasks;
 
 pub use server::{
-    Answer, App, Connection, Context, End, Failure, Hub, IN_FLIGHT, Listener, MAX_ANSWERS, MAX_CONNECTIONS, MAX_LINE,
-    MAX_PENDING, Pair, Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
+    Answer, App, Connection, Context, End, FULL_TIMEOUT, Failure, Hub, IDLE_TIMEOUT, IN_FLIGHT, Listener, MAX_ANSWERS,
+    MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, MAX_TEXT, Pair, Panicked, Reply, SUBSCRIPTIONS, Seal,
+    Socket, accept, serve,
 };

@@ -1,7 +1,9 @@
-//! A set of futures of which only those are polled that have been woken.
+//! A set of futures of which only those are polled that have been woken. One that panics ends alone.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,31 +73,42 @@ impl<K, F> Tasks<K, F> {
         self.ready.lock().places.push_back(place);
     }
 
-    /// Drops all futures that `is_over` says it of.
-    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) {
+    /// Drops all futures that `is_over` says it of. Returns those that panicked while they were dropped.
+    pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) -> Vec<(K, Panic)> {
+        let mut panicked = Vec::new();
         for place in 0..self.tasks.len() {
-            if self.tasks.get(place).is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name))) {
-                self.remove(place);
+            if self.tasks.get(place).is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name)))
+                && let Some((name, Err(panic))) = self.remove(place)
+            {
+                panicked.push((name, panic));
             }
         }
+        panicked
     }
 
-    pub(super) fn clear(&mut self) {
-        self.drop_where(|_| true);
+    pub(super) fn clear(&mut self) -> Vec<(K, Panic)> {
+        self.drop_where(|_| true)
     }
 
-    fn remove(&mut self, place: usize) -> Option<K> {
-        let task = self.tasks.get_mut(place)?.take()?;
+    /// Drops the future; the result says whether that went well.
+    fn remove(&mut self, place: usize) -> Option<(K, Result<(), Panic>)> {
+        let Task { name, future, woken, .. } = self.tasks.get_mut(place)?.take()?;
         // Whoever has kept its waker wakes nobody from now on.
-        task.woken.queued.store(true, Ordering::Release);
+        woken.queued.store(true, Ordering::Release);
         self.free.push(place);
-        Some(task.name)
+        Some((name, caught(|| drop(future))))
+    }
+}
+
+impl<K, F> Drop for Tasks<K, F> {
+    fn drop(&mut self) {
+        self.clear();
     }
 }
 
 impl<K, F: Future> Tasks<K, F> {
-    /// Polls one of those that have been woken; its output, if it is done. `Pending` when there are none left.
-    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<(K, F::Output)>> {
+    /// Polls one of those that have been woken; its output, if it is done, or its panic. `Pending` when there are none left.
+    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<(K, Result<F::Output, Panic>)>> {
         let place = {
             let mut queue = self.ready.lock();
             let Some(place) = queue.places.pop_front() else {
@@ -109,11 +122,35 @@ impl<K, F: Future> Tasks<K, F> {
         // Woken by somebody who has kept the waker of a future that is gone.
         let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
         task.woken.queued.store(false, Ordering::Release);
-        let Poll::Ready(output) = task.future.as_mut().poll(&mut Context::from_waker(&task.waker)) else {
-            return Poll::Ready(None);
+        let output = match caught(|| task.future.as_mut().poll(&mut Context::from_waker(&task.waker))) {
+            Ok(Poll::Pending) => return Poll::Ready(None),
+            Ok(Poll::Ready(output)) => Ok(output),
+            Err(panic) => Err(panic),
         };
-        Poll::Ready(self.remove(place).map(|name| (name, output)))
+        // What it has returned counts, even if the rest of it panics now.
+        Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
     }
+}
+
+/// The text of a panic; empty where it carried something else.
+pub(super) struct Panic(pub(super) String);
+
+/// Calls an application's code: its panic ends this call and nothing else. The only place where panics are caught. What the code shares with others may have been
+/// left half changed, as after a panic on another thread.
+pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
+        let text = text_of(&*payload);
+        // A payload may panic, too, when it is dropped. Then it is leaked.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            std::mem::forget(another);
+        }
+        Panic(text)
+    })
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let literal = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    literal.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
 }
 
 impl Ready {

@@ -5,6 +5,8 @@ mod chaos;
 mod client;
 mod handlers;
 mod limits;
+mod many;
+mod panics;
 mod pipe;
 mod sockets;
 

@@ -6,6 +6,7 @@ mod connections;
 mod hostile;
 mod load;
 mod lost;
+mod many;
 mod memory;
 mod old;
 mod scripted;

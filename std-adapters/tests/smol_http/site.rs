@@ -111,10 +111,7 @@ impl Site {
     }
 
     pub(crate) fn connect(&self) -> Client {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Client { stream, read: Vec::new() }
+        Client::to(self.address)
     }
 
     /// One request on a connection of its own.
@@ -190,6 +187,13 @@ impl Answer {
 }
 
 impl Client {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, read: Vec::new() }
+    }
+
     pub(crate) fn write(&mut self, bytes: &str) {
         self.stream.write_all(bytes.as_bytes()).unwrap();
     }

@@ -7,8 +7,9 @@ use mcp_sansio::{Catalog, ServerConfig, ServerEvent};
 
 use super::context::Context;
 use super::hub::Hub;
-use super::reply::{Failure, Reply};
+use super::reply::{Failure, Panicked, Reply};
 use super::rounds::Seal;
+use super::tasks::{Panic, caught};
 
 /// An application: what it is, what it offers, and the function that answers requests. One value serves all connections.
 ///
@@ -19,7 +20,12 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) catalog: Option<&'static Catalog<'static>>,
     pub(super) handler: H,
     pub(super) seal: Option<Box<dyn Seal>>,
-    pub(super) observer: Option<Box<Observer>>,
+    observer: Option<Box<Observer>>,
+    panic_observer: Option<Box<PanicObserver>>,
+    pub(super) max_in_flight: usize,
+    pub(super) max_running: usize,
+    pub(super) max_params: usize,
+    pub(super) full_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
@@ -51,6 +57,11 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
             handler,
             seal: None,
             observer: None,
+            panic_observer: None,
+            max_in_flight: N,
+            max_running: MAX_RUNNING,
+            max_params: MAX_PARAMS,
+            full_timeout: FULL_TIMEOUT,
             max_connections: MAX_CONNECTIONS,
             max_line: MAX_LINE,
             max_pending: MAX_PENDING,
@@ -71,10 +82,47 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { seal: Some(Box::new(seal)), ..self }
     }
 
-    /// Is shown everything that happens on any connection before it is dealt with: for logs and statistics.
+    /// Is shown everything that happens on any connection before it is dealt with: for logs and statistics. Its panics change nothing.
     #[must_use]
     pub fn observer(self, observer: impl Fn(&ServerEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { observer: Some(Box::new(observer)), ..self }
+    }
+
+    /// Is shown each panic of a handler, or of another function of the application: for logs. The call of a handler that panics is answered with -32603, and
+    /// nothing else ends. Standard error has the message already, unless there is a panic hook that says otherwise.
+    #[must_use]
+    pub fn panic_observer(self, observer: impl Fn(&Panicked) + Send + Sync + 'static) -> Self {
+        Self { panic_observer: Some(Box::new(observer)), ..self }
+    }
+
+    /// How many requests of a connection, or of a session over HTTP, are taken in before others are answered, open `subscriptions/listen` included. At the limit
+    /// the next request waits, and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). No more than `N`, which is the default
+    /// ([`IN_FLIGHT`]) and what memory is taken for: about 240 bytes each, and the parameters of those that are there.
+    #[must_use]
+    pub fn max_in_flight(self, max_in_flight: usize) -> Self {
+        Self { max_in_flight: max_in_flight.clamp(1, N.max(1)), ..self }
+    }
+
+    /// How many handlers of a connection, or of a session over HTTP, are under way at the same time. Other requests that were taken in are begun in turn, and can be
+    /// cancelled before. Default: [`MAX_RUNNING`]; each takes the memory of its future.
+    #[must_use]
+    pub fn max_running(self, max_running: usize) -> Self {
+        Self { max_running: max_running.max(1), ..self }
+    }
+
+    /// How many bytes of parameters the requests of a connection, or of a session over HTTP, may have before the next request waits, as it does behind
+    /// [`max_in_flight`](Self::max_in_flight) requests. One request may be longer. So they take at most this and one [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
+    #[must_use]
+    pub fn max_params(self, max_params: usize) -> Self {
+        Self { max_params, ..self }
+    }
+
+    /// How long a request waits while the limits of [`max_in_flight`](Self::max_in_flight) or [`max_params`](Self::max_params) are reached and no other request ends.
+    /// Then it is refused with -32603, and what follows it is read: a cancellation, perhaps. While a request of our own waits for its answer, requests beyond the
+    /// limits are refused at once, since the answer may be behind them. Default: [`FULL_TIMEOUT`]. [`Duration::MAX`]: without an end.
+    #[must_use]
+    pub fn full_timeout(self, timeout: Duration) -> Self {
+        Self { full_timeout: timeout, ..self }
     }
 
     /// How many connections there may be. More wait until one has ended. Default: [`MAX_CONNECTIONS`].
@@ -95,7 +143,9 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { max_pending: max_pending.max(MIN_BUFFER), ..self }
     }
 
-    /// After how long a silence a connection is ended: nothing comes in and nothing goes out, although there is something, or no request in flight. Default: never.
+    /// After how long a silence a connection is ended: nothing comes in and nothing goes out, although there is something, or no request in flight. What comes in or
+    /// goes out counts when it ends a line, empties what is held back, or makes up 64 KiB: single bytes do not. Default: [`IDLE_TIMEOUT`] for connections that were
+    /// [accepted](super::accept), and none for others, such as the pipes of a process. [`Duration::MAX`]: never.
     ///
     /// A legacy client that only waits for changes is silent too: ping it more often
     /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
@@ -110,16 +160,40 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         &self.hub
     }
 
+    pub(super) fn observe(&self, event: &ServerEvent<'_>) {
+        if let Some(observer) = &self.observer
+            && let Err(panic) = caught(|| observer(event))
+        {
+            self.panicked("", "", &panic);
+        }
+    }
+
+    /// Tells of a panic. What panics there is not told.
+    pub(super) fn panicked(&self, method: &str, name: &str, panic: &Panic) {
+        if let Some(observer) = &self.panic_observer {
+            let _ = caught(|| observer(&Panicked::new(method, name, &panic.0)));
+        }
+    }
+
     pub(super) fn seal_ref(&self) -> Option<&dyn Seal> {
         self.seal.as_deref()
     }
 }
 
 /// Looks on.
-pub(super) type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
+type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
+type PanicObserver = dyn Fn(&Panicked) + Send + Sync;
 
 /// Requests in flight on a connection, unless the type says otherwise.
-pub const IN_FLIGHT: usize = 64;
+pub const IN_FLIGHT: usize = 256;
+/// Handlers under way on a connection, unless the application says otherwise.
+pub const MAX_RUNNING: usize = 64;
+/// Bytes of parameters that the requests in flight on a connection have, unless the application says otherwise.
+pub const MAX_PARAMS: usize = 16 << 20;
+/// The silence that ends a connection that was accepted, unless the application says otherwise: 10 minutes.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long a request waits for another to end, unless the application says otherwise.
+pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Subscribed URIs of a connection, unless the type says otherwise.
 pub const SUBSCRIPTIONS: usize = 64;
 /// Connections, unless the application says otherwise.

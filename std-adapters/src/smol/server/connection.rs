@@ -6,13 +6,13 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{self, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_io::Timer;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
 
-use super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
+use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
 use super::context::Context;
 use super::hub::Hub;
 use super::link::Link;
@@ -35,8 +35,15 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     ticket: u64,
     timer: Timer,
     timer_at: Option<Instant>,
-    /// When something was read or written last.
+    /// Whether the frame at `position` waits until there are fewer requests.
+    is_held: bool,
+    /// The silence that ends it.
+    idle_timeout: Option<Duration>,
+    /// When there was progress last: a line, an empty buffer, or [`PROGRESS`] bytes.
     active: Instant,
+    /// Bytes read and written since.
+    read_since: usize,
+    written_since: usize,
     input_ended: bool,
     is_flushed: bool,
     end: Option<End>,
@@ -77,12 +84,28 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
             hub,
             timer: Timer::never(),
             timer_at: None,
+            is_held: false,
+            idle_timeout: app.idle_timeout,
             active: Instant::now(),
+            read_since: 0,
+            written_since: 0,
             input_ended: false,
             is_flushed: true,
             end: None,
             app,
         }
+    }
+
+    /// The same for one that was accepted: in silence it does not stay for ever.
+    pub(super) fn accepted<H>(app: A, stream: T) -> Self
+    where
+        A: Deref<Target = App<H, N, S>>,
+        H: Fn(Context<N, S>) -> F,
+        F: Future<Output = Result<Reply, Failure>>,
+    {
+        let mut connection = Self::new(app, stream);
+        connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
+        connection
     }
 }
 
@@ -179,7 +202,10 @@ where
             }
             Poll::Ready(Ok(read)) => {
                 self.rx.commit(read);
-                self.active = Instant::now();
+                self.read_since += read;
+                if self.read_since >= PROGRESS {
+                    self.progressed();
+                }
             }
         }
         Ok(true)
@@ -190,16 +216,33 @@ where
         let mut moved = false;
         let now = self.link.now();
         self.work.has_frames = true;
-        loop {
+        // Nothing that follows changes what it has to wait for.
+        if self.is_held && !self.input_ended && self.work.still_holds_back(&self.app, &self.link) {
+            return moved;
+        }
+        for number in 0.. {
             if self.position.is_none() && !self.link.lock().has_room() {
                 return moved;
+            }
+            // Others want their turn.
+            if number == FRAMES {
+                return true;
             }
             let Some(frame) = self.rx.next_frame() else { break };
             let mut messages = match self.position.take() {
                 Some(position) => Messages::resume(frame, position),
-                None => Messages::new(frame),
+                None => {
+                    (self.active, self.read_since) = (Instant::now(), 0);
+                    Messages::new(frame)
+                }
             };
             loop {
+                self.is_held = !self.input_ended && self.work.holds_back(&self.app, &self.link, &messages);
+                if self.is_held {
+                    self.position = Some(messages.position());
+                    self.rx.unread();
+                    return moved;
+                }
                 let event = self.link.lock().next_event(now, &mut messages);
                 match event {
                     Ok(Some(event)) => {
@@ -221,20 +264,28 @@ where
 
     fn write(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
         let mut moved = false;
-        loop {
+        for number in 0.. {
             let mut state = self.link.lock();
             let tx = &mut state.outlets.own().tx;
             if tx.pending().is_empty() {
                 break;
+            }
+            // Others want their turn.
+            if number == WRITES {
+                return Ok(true);
             }
             match Pin::new(&mut self.stream).poll_write(cx, tx.pending()) {
                 Poll::Pending => return Ok(moved),
                 Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(written)) => {
                     tx.advance(written);
+                    let is_empty = tx.pending().is_empty();
                     drop(state);
                     self.link.drained(0);
-                    self.active = Instant::now();
+                    self.written_since += written;
+                    if is_empty || self.written_since >= PROGRESS {
+                        self.progressed();
+                    }
                     self.is_flushed = false;
                     moved = true;
                 }
@@ -250,6 +301,10 @@ where
             moved = true;
         }
         Ok(moved)
+    }
+
+    fn progressed(&mut self) {
+        (self.active, self.read_since, self.written_since) = (Instant::now(), 0, 0);
     }
 
     fn see_whether_it_ends(&mut self) {
@@ -269,7 +324,7 @@ where
 
     /// When the silence has lasted too long.
     fn idle_at(&self) -> Option<Instant> {
-        let timeout = self.app.idle_timeout?;
+        let timeout = self.idle_timeout?;
         let mut state = self.link.lock();
         // Whatever is in flight: a client that does not read will not read its answers.
         let is_stuck = !state.outlets.own().tx.pending().is_empty();
@@ -277,17 +332,26 @@ where
     }
 
     /// Whether there is something to do by now. The timer is set to an earlier time at once, to a later one when it fires: deadlines mostly move away.
+    ///
+    /// A time limit that this round has looked at, and that has passed, waits for room and not for time. One that has passed since is due: nothing else wakes for it.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
         let deadline = self.link.lock().server.poll_timeout();
-        // One that has passed waits for room, not for time.
-        let deadline = deadline.and_then(|at| self.link.real_time(at)).filter(|at| *at > Instant::now() && self.end.is_none());
-        if let Some(due) = [deadline, self.idle_at()].into_iter().flatten().min()
+        let deadline = deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
+        let looked = self.link.real_time(self.work.looked);
+        let full_until = self.work.full_until(&self.app).filter(|at| looked.is_none_or(|looked| *at > looked));
+        let limits = [deadline, full_until].into_iter().flatten().filter(|_| self.end.is_none());
+        if let Some(due) = limits.chain(self.idle_at()).min()
             && self.timer_at.is_none_or(|at| due < at)
         {
             self.timer.set_at(due);
             self.timer_at = Some(due);
         }
-        if self.timer_at.is_none() || Pin::new(&mut self.timer).poll(cx).is_pending() {
+        let Some(at) = self.timer_at else { return false };
+        if Pin::new(&mut self.timer).poll(cx).is_pending() {
+            // A timer that has gone off by another processor's clock, a moment ahead of this one's, does so only once.
+            if at.saturating_duration_since(Instant::now()) < SKEW {
+                self.timer.set_at(at);
+            }
             return false;
         }
         self.timer_at = None;
@@ -308,5 +372,12 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
 
-/// How often in a row a connection goes on before others have their turn.
-const ROUNDS: usize = 32;
+/// How often in a row a connection goes on before others have their turn. A round reads once.
+const ROUNDS: usize = 16;
+/// How many lines are taken in, and how often is written, in a round.
+const FRAMES: usize = 16;
+const WRITES: usize = 4;
+/// How many bytes count as progress where no line ends and the client does not read everything.
+const PROGRESS: usize = 64 << 10;
+/// What the clocks of two processors may differ by.
+const SKEW: Duration = Duration::from_millis(1);

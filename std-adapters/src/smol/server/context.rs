@@ -16,6 +16,7 @@ use super::answers::Answer;
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::ask::Asking;
 use super::hub::Hub;
+use super::link::Share;
 use super::reply::{Failure, Reply};
 use super::rounds::Rounds;
 use super::voice::{Note, Voice, Waiting};
@@ -34,6 +35,18 @@ pub(super) struct Call {
     pub(super) target: Target<'static>,
     pub(super) rounds: Rounds,
     pub(super) _held: Option<Held>,
+    /// Of what all requests may take.
+    pub(super) _share: Share,
+}
+
+impl Call {
+    pub(super) fn name(&self) -> &'static str {
+        match self.target {
+            Target::Tool(tool) => tool.name.as_plain().unwrap_or_default(),
+            Target::Prompt(prompt) => prompt.name.as_plain().unwrap_or_default(),
+            _ => "",
+        }
+    }
 }
 
 /// What is given back when a request is no longer needed: its share of a budget of bytes.
@@ -55,11 +68,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// The name of the tool or prompt, as the catalog has it; empty for anything else.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self.call.target {
-            Target::Tool(tool) => tool.name.as_plain().unwrap_or_default(),
-            Target::Prompt(prompt) => prompt.name.as_plain().unwrap_or_default(),
-            _ => "",
-        }
+        self.call.name()
     }
 
     /// The arguments of the call.

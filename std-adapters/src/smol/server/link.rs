@@ -1,5 +1,6 @@
 //! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -18,7 +19,26 @@ pub(super) struct Link<const N: usize, const S: usize> {
     /// Who the client is, where somebody checks that.
     #[cfg_attr(not(feature = "http"), expect(dead_code))] // nobody checks it on a stream
     pub(super) principal: Option<Arc<str>>,
+    /// Bytes of parameters that its requests have.
+    params: Arc<AtomicUsize>,
     clock: std::time::Instant,
+}
+
+/// What a request takes of all bytes of parameters, for as long as it is kept.
+pub(super) struct Share {
+    bytes: usize,
+    limit: usize,
+    all: Arc<AtomicUsize>,
+    alarm: Arc<Alarm>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        // Where the limit was reached, a request may wait.
+        if self.all.fetch_sub(self.bytes, Ordering::AcqRel) >= self.limit {
+            self.alarm.touch();
+        }
+    }
 }
 
 pub(super) struct State<const N: usize, const S: usize> {
@@ -30,6 +50,9 @@ pub(super) struct State<const N: usize, const S: usize> {
     told: u16,
     /// Handlers and connections that wait for room.
     pub(super) waiting: Wakers,
+    /// Connections whose request waits for a place.
+    #[cfg(feature = "http")]
+    waiting_for_place: Vec<Waker>,
     alarm: Arc<Alarm>,
 }
 
@@ -43,9 +66,11 @@ impl<const N: usize, const S: usize> Link<N, S> {
             news: Vec::new(),
             told: 0,
             waiting: Wakers::default(),
+            #[cfg(feature = "http")]
+            waiting_for_place: Vec::new(),
             alarm: Arc::clone(&alarm),
         };
-        Self { state: Mutex::new(state), alarm, principal, clock: std::time::Instant::now() }
+        Self { state: Mutex::new(state), alarm, principal, params: Arc::default(), clock: std::time::Instant::now() }
     }
 
     /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
@@ -60,6 +85,17 @@ impl<const N: usize, const S: usize> Link<N, S> {
 
     pub(super) fn real_time(&self, at: Instant) -> Option<std::time::Instant> {
         self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
+    }
+
+    /// How many bytes of parameters its requests have.
+    pub(super) fn params(&self) -> usize {
+        self.params.load(Ordering::Acquire)
+    }
+
+    /// Counts the bytes of one.
+    pub(super) fn share(&self, bytes: usize, limit: usize) -> Share {
+        self.params.fetch_add(bytes, Ordering::AcqRel);
+        Share { bytes, limit, all: Arc::clone(&self.params), alarm: Arc::clone(&self.alarm) }
     }
 
     /// There may be room again.
@@ -86,6 +122,22 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.lock().waiting.leave(place);
     }
 
+    /// Wakes when a request may be taken in. Once for each task: one that is polled often must not fill the list.
+    #[cfg(feature = "http")]
+    pub(super) fn wait_for_place(&self, waker: &Waker) {
+        let waiting = &mut self.lock().waiting_for_place;
+        if !waiting.iter().any(|other| other.will_wake(waker)) {
+            waiting.push(waker.clone());
+        }
+    }
+
+    /// Requests that wait for a place try again.
+    #[cfg(feature = "http")]
+    pub(super) fn wake_for_place(&self) {
+        let waiting = std::mem::take(&mut self.lock().waiting_for_place);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
     /// Those who wait for room try again.
     pub(super) fn wake_waiting(&self) {
         let waiting = self.lock().waiting.take();
@@ -100,6 +152,8 @@ impl<const N: usize, const S: usize> Link<N, S> {
         let waiting = state.waiting.take();
         drop(state);
         waiting.for_each(Waker::wake);
+        #[cfg(feature = "http")]
+        self.wake_for_place();
     }
 }
 
@@ -201,7 +255,9 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
         let mut state = self.lock();
         // The first may have reached some already: those are told again.
         let untold = if state.told == 0 { 0 } else { 1 };
-        if !state.news.iter().skip(untold).any(|other| *other == change) {
+        // Changes without a subscriber are not kept: so there are at most as many as there are subscriptions, and the three lists.
+        let is_wanted = state.server.is_subscribed(&change.as_change());
+        if is_wanted && !state.news.iter().skip(untold).any(|other| *other == change) {
             state.news.push(change);
         }
         state.touch();

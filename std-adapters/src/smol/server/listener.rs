@@ -112,7 +112,7 @@ where
     F: Future<Output = Result<Reply, Failure>>,
 {
     let accepted = accept_stream(&app, &listener).await?;
-    Ok(accepted.map(|stream| Connection::new(app, stream)))
+    Ok(accepted.map(|stream| Connection::accepted(app, stream)))
 }
 
 /// The next stream, likewise.
@@ -144,8 +144,9 @@ where
             let opened = door.poll_next(cx);
             let is_shut = opened.is_pending();
             match opened {
-                Poll::Ready(Some(((), Err(error)))) => return Poll::Ready(Err(error)),
-                Poll::Ready(Some(((), Ok(Some(connection))))) => {
+                Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(((), Err(panic)))) => return Poll::Ready(Err(io::Error::other(panic.0))),
+                Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
                     connections.insert((), connection);
                     door.insert((), accept(app.clone(), &listener));
                 }
@@ -153,6 +154,9 @@ where
             }
             // How a connection ended is of no interest to the others.
             let served = connections.poll_next(cx);
+            if let Poll::Ready(Some(((), Err(panic)))) = &served {
+                app.panicked("", "", panic);
+            }
             if door.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
             }

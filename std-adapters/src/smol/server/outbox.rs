@@ -6,7 +6,7 @@ use mcp_sansio::types::{InputRequest, InputRequiredResult, TextResult};
 use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError};
 
 use super::context::{Call, Held};
-use super::link::State;
+use super::link::{Share, State};
 use super::outlet::Outlet;
 use super::reply::{Failure, Reply, Why};
 use super::rounds::Seal;
@@ -21,6 +21,7 @@ pub(super) enum Outgoing {
     Listed {
         request: OwnedRequest,
         _held: Option<Held>,
+        _share: Share,
     },
     /// An error, before a handler has seen the request.
     Refused(RequestHandle, RpcError<'static>),

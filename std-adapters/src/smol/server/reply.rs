@@ -1,6 +1,6 @@
 //! How a handler ends.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use mcp_sansio::{ClientCapability, ErrorCode, OwnedJson, RpcError};
 
@@ -83,6 +83,51 @@ impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer). All texts are harmless to a log and a terminal: what could be a
+/// command there is escaped as in Rust's string literals, and after [`MAX_TEXT`] characters they are cut.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Panicked {
+    /// The method of the request that was worked on; empty where it was none.
+    pub method: String,
+    /// The name of the tool or prompt, as the catalog has it; empty for anything else.
+    pub name: String,
+    /// The text of the panic; empty where it carried something else.
+    pub message: String,
+}
+
+impl Panicked {
+    pub(super) fn new(method: &str, name: &str, message: &str) -> Self {
+        Self { method: harmless(method), name: harmless(name), message: harmless(message) }
+    }
+}
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.name.is_empty() { "" } else { " " };
+        let method = if self.method.is_empty() { "a connection" } else { &self.method };
+        write!(f, "{method}{separator}{} panicked: {}", self.name, self.message)
+    }
+}
+
+/// The most characters of a text of [`Panicked`], before what is escaped of them.
+pub const MAX_TEXT: usize = 256;
+
+/// Without control characters, and without those that change the direction of what follows or end lines.
+fn harmless(text: &str) -> String {
+    let mut safe = String::new();
+    for character in text.chars().take(MAX_TEXT) {
+        let is_harmful = character.is_control()
+            || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if is_harmful {
+            let _ = write!(safe, "{}", character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
 }
 
 impl Why {

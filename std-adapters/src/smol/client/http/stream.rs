@@ -58,7 +58,7 @@ impl<D: Dial> Stream<D> {
     /// `false` when no task wants to be polled.
     fn poll_one(&mut self, cx: &Context<'_>) -> bool {
         let polled = self.tasks.poll_next(cx);
-        if let Poll::Ready(Some((Name::Short, ()))) = polled {
+        if let Poll::Ready(Some((Name::Short, _))) = polled {
             self.shorts -= 1;
         }
         polled.is_ready()

@@ -290,6 +290,7 @@ where
                         return Poll::Ready(Ok::<_, io::Error>(true));
                     }
                     peer.link.wait(&mut waiting.place, cx.waker());
+                    peer.link.wait_for_place(cx.waker());
                     if self.wire.poll_gone(cx) {
                         return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
                     }

@@ -35,7 +35,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    let mut taken = Taken { is_all: messages.is_none(), has_fault: false };
+    let mut taken = Taken { is_all: messages.is_none(), ..Taken::default() };
     let is_endless = messages.is_none();
     let mut is_first = messages.is_some();
     let served = poll_fn(|cx| {
@@ -86,7 +86,7 @@ where
                 sender.close();
             }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
-            moved |= poll_timer(&mut wire.timer, cx, peer, silent_until);
+            moved |= poll_timer(app, &mut wire.timer, cx, peer, silent_until);
             if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {
                 let mut state = peer.link.lock();
                 if !state.outlets.own().tx.is_mid_frame() {
@@ -102,17 +102,23 @@ where
     served.await
 }
 
-/// Sets the timer to what is due next; whether it is.
-pub(super) fn poll_timer<F, const M: usize, const S: usize>(
+/// Sets the timer to what is due next; whether it is. A time limit that was looked at and has passed waits for room and not for time; one that has passed since
+/// is due.
+pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
     timer: &mut Patience,
     cx: &mut task::Context<'_>,
     peer: &Peer<F, M, S>,
     also: Instant,
 ) -> bool {
-    let now = Instant::now();
-    let due = peer.link.lock().server.poll_timeout().and_then(|at| peer.link.real_time(at));
-    // What has passed waits for room, not for time.
-    let Some(due) = [due, Some(also)].into_iter().flatten().filter(|at| *at > now).min() else { return false };
+    let work = peer.work();
+    let (looked, full_until) = (work.looked, work.full_until(app));
+    drop(work);
+    let due = peer.link.lock().server.poll_timeout().filter(|at| *at > looked).and_then(|at| peer.link.real_time(at));
+    let looked = peer.link.real_time(looked);
+    let full_until = full_until.filter(|at| looked.is_none_or(|looked| *at > looked));
+    let also = Some(also).filter(|at| *at > Instant::now());
+    let Some(due) = [due, full_until, also].into_iter().flatten().min() else { return false };
     timer.poll(cx, due)
 }
 

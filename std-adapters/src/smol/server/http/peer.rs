@@ -31,6 +31,8 @@ pub(super) struct Taken {
     pub(super) is_all: bool,
     /// Whether something was wrong with one.
     pub(super) has_fault: bool,
+    /// Whether the next is a request that waits until there are fewer.
+    pub(super) is_held: bool,
 }
 
 impl<F, const M: usize, const S: usize> Peer<F, M, S> {
@@ -95,10 +97,17 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let waker = Waker::from(Arc::clone(&self.link.alarm));
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
+        if taken.is_held && work.still_holds_back(app, &self.link) {
+            return;
+        }
         work.is_closing = self.hub.is_shutting_down();
         work.held = held.cloned();
         let (was_still, due) = self.is_still(&work);
         loop {
+            taken.is_held = work.holds_back(app, &self.link, messages);
+            if taken.is_held {
+                break;
+            }
             let event = self.link.lock().next_event_of(exchange, self.link.now(), messages);
             match event {
                 Ok(Some(event)) => {

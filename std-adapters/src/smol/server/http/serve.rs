@@ -37,15 +37,20 @@ where
             let opened = door.poll_next(cx);
             let mut is_still = opened.is_pending();
             match opened {
-                Poll::Ready(Some(((), Err(error)))) => return Poll::Ready(Err(error)),
-                Poll::Ready(Some(((), Ok(Some(stream))))) => {
+                Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(((), Err(panic)))) => return Poll::Ready(Err(io::Error::other(panic.0))),
+                Poll::Ready(Some(((), Ok(Ok(Some(stream)))))) => {
                     connections.insert((), connection::serve(shared, stream));
                     door.insert((), accept_stream(&shared.app, &listener));
                 }
                 _ => {}
             }
             // How a connection ended is of no interest to the others.
-            is_still &= connections.poll_next(cx).is_pending();
+            let served = connections.poll_next(cx);
+            is_still &= served.is_pending();
+            if let Poll::Ready(Some(((), Err(panic)))) = &served {
+                shared.app.panicked("", "", panic);
+            }
             for session in shared.sessions.fresh() {
                 let id = session.id;
                 sessions.insert(id, async move { session.drive(&shared.app, &shared.options).await });
@@ -53,7 +58,10 @@ where
             }
             let driven = sessions.poll_next(cx);
             is_still &= driven.is_pending();
-            if let Poll::Ready(Some((id, ()))) = driven {
+            if let Poll::Ready(Some((id, driven))) = driven {
+                if let Err(panic) = driven {
+                    shared.app.panicked("", "", &panic);
+                }
                 shared.sessions.forget(id);
             }
             if door.is_empty() && connections.is_empty() {

@@ -227,7 +227,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     self.streams().readers.take().for_each(Waker::wake);
                 }
                 let far = later(Instant::now(), options.idle_timeout);
-                moved |= poll_timer(&mut timer, cx, &self.peer, ends_at.unwrap_or(far));
+                moved |= poll_timer(app, &mut timer, cx, &self.peer, ends_at.unwrap_or(far));
                 if !moved && self.peer.link.alarm.sleep(cx.waker()) {
                     return Poll::Pending;
                 }
