@@ -2,18 +2,19 @@
 
 use std::cell::Cell;
 use std::future::{pending, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
-use std::time::Duration;
+use std::task::{self, Poll};
+use std::time::{Duration, Instant};
 
-use futures_lite::{AsyncWriteExt, future};
-use mcp_sansio::types::{Implementation, TextResult};
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use mcp_sansio::types::{Implementation, InputRequest, TextResult};
 use mcp_sansio::{Progress, RawJson, ServerCapability, ServerConfig};
 use mcp_sansio_adapters::smol::{App, Connection, Context, End, Failure, Reply};
 use serde_json::json;
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
-use crate::pipe::pipe;
+use crate::pipe::{Pipe, pipe};
 use crate::{CATALOG, CONFIG};
 
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
@@ -218,10 +219,9 @@ fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
             let (mut input, mut output) = (Vec::new(), lines.trim_end().as_bytes());
             let client = &mut client;
             poll_fn(|cx| {
-                use futures_lite::{AsyncRead, AsyncWrite};
                 let mut chunk = [0; 64];
                 loop {
-                    let mut stream = std::pin::Pin::new(&mut client.stream);
+                    let mut stream = Pin::new(&mut client.stream);
                     let mut moved = false;
                     if !output.is_empty()
                         && let Poll::Ready(written) = stream.as_mut().poll_write(cx, output)
@@ -312,5 +312,164 @@ fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit(
         client.send(&cancel(1)).await;
         client.send(&call(4, "wait", json!({}))).await;
         client.initialize().await;
+    });
+}
+
+/// A stream whose flush never ends, and once takes longer than a time limit that is due next.
+struct SlowToFlush {
+    pipe: Pipe,
+    /// When the first time limit passes, and by when the second has.
+    from: Rc<Cell<Option<(Instant, Instant)>>>,
+    flushes: u32,
+}
+
+impl AsyncRead for SlowToFlush {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>, to: &mut [u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.pipe).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for SlowToFlush {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.pipe).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
+        if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now()) {
+            self.flushes += 1;
+            // The first time, the timer has yet to be looked at. The second time nothing is due by now, but will be at the end of this call.
+            if self.flushes == 2 && first < second {
+                std::thread::sleep(second.saturating_duration_since(Instant::now()));
+            }
+        }
+        Poll::Pending
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn d_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
+    const LIMIT: Duration = Duration::from_millis(100);
+    static HURRIED: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS).request_timeout(LIMIT);
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&HURRIED, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            if ctx.name() == "wait" {
+                pending::<()>().await;
+            }
+            gate.recv().await?;
+            ctx.reply(&TextResult::new("in time"))
+        }
+    })
+    .catalog(&CATALOG);
+    let (server, client) = pipe(1 << 20, 1 << 20);
+    let from = Rc::new(Cell::new(None));
+    let connection = Connection::new(&app, SlowToFlush { pipe: server, from: from.clone(), flushes: 0 });
+    let conversation = async {
+        let mut client = Client::new(client);
+        let first = Instant::now();
+        client.send(&call(1, "echo", json!({}))).await;
+        smol::Timer::after(Duration::from_millis(40)).await;
+        let second = Instant::now();
+        client.send(&call(2, "wait", json!({}))).await;
+        future::yield_now().await;
+        // It leaves its time limit behind, which is earlier than that of the second.
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["id"], 1);
+        let margin = Duration::from_millis(20);
+        from.set(Some((first + LIMIT, second + LIMIT + margin)));
+        let late = async {
+            smol::Timer::after(Duration::from_secs(20)).await;
+            panic!("the second time limit is forgotten");
+        };
+        let expired = future::or(client.next(), late).await;
+        assert_eq!((&expired["id"], &expired["error"]["code"]), (&json!(2), &json!(-32603)), "{expired}");
+    };
+    let connection = async {
+        let _ = connection.await;
+        pending().await
+    };
+    future::block_on(future::or(conversation, connection));
+}
+
+#[test]
+fn d_single_bytes_do_not_keep_a_connection() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new(&"x".repeat(100_000))) })
+        .catalog(&CATALOG)
+        .idle_timeout(Duration::from_millis(50))
+        .max_pending(1024);
+    // One that never ends its line, and one that never ends reading its answer.
+    for request in [None, Some(call(1, "echo", json!({})))] {
+        let (dripped, end) = talk(&app, (64, 64), async |mut client| {
+            if let Some(request) = &request {
+                client.send(request).await;
+            }
+            for byte in 0..2_000 {
+                smol::Timer::after(Duration::from_millis(5)).await;
+                let is_open = match request {
+                    None => client.stream.write_all(b"x").await.is_ok(),
+                    Some(_) => client.stream.read(&mut [0]).await.is_ok_and(|read| read > 0),
+                };
+                if !is_open {
+                    return byte;
+                }
+            }
+            2_000
+        });
+        assert_eq!(end, End::Idle);
+        assert!(dripped < 2_000);
+    }
+}
+
+#[test]
+fn d_the_longest_time_limits_mean_never() {
+    static PATIENT: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        .request_timeout(Duration::MAX)
+        .call_timeout(Duration::MAX)
+        .ping_interval(Duration::MAX)
+        .ping_timeout(Duration::MAX)
+        .progress_interval(Duration::MAX);
+    let app = App::new(&PATIENT, |ctx: Context| async move {
+        ctx.progress(&Progress::of(1)).await?;
+        if ctx.name() == "ask" {
+            ctx.ask("roots", InputRequest::ListRoots).await?;
+        }
+        ctx.reply(&TextResult::new("done"))
+    })
+    .catalog(&CATALOG)
+    .idle_timeout(Duration::MAX)
+    .full_timeout(Duration::MAX)
+    .max_in_flight(1);
+    talk(&app, (64, 64), async move |mut client| {
+        client.initialize().await;
+        let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        assert_eq!(question["method"], "roots/list", "{question}");
+        let answered = client.ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}})).await;
+        assert_eq!(answered["id"], 1);
+        for id in 2..10 {
+            client.send(&legacy(id, "tools/call", json!({"name": "echo"}))).await;
+        }
+        for id in 2..10 {
+            assert_eq!(client.next().await["id"], id);
+        }
+    });
+}
+
+/// Every limit on memory has a value that no arithmetic overflows with.
+#[test]
+fn d_the_largest_limits_are_no_limits() {
+    let app = App::new(&CONFIG, echo)
+        .catalog(&CATALOG)
+        .max_in_flight(usize::MAX)
+        .max_running(usize::MAX)
+        .max_params(usize::MAX)
+        .max_connections(usize::MAX);
+    talk(&app, WIDE, async move |mut client| {
+        assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
     });
 }

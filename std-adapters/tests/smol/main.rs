@@ -3,6 +3,7 @@
 mod asking;
 mod chaos;
 mod client;
+mod fair;
 mod handlers;
 mod limits;
 mod many;

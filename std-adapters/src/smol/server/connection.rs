@@ -381,3 +381,27 @@ const WRITES: usize = 4;
 const PROGRESS: usize = 64 << 10;
 /// What the clocks of two processors may differ by.
 const SKEW: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::ServerConfig;
+    use mcp_sansio::types::Implementation;
+
+    use super::*;
+    use crate::smol::Pair;
+
+    static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerCapability::NONE);
+
+    #[test]
+    fn d_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
+        let handler = |ctx: Context| async move { ctx.reply(&[(); 0]) };
+        let stream = || Pair::new(futures_lite::io::empty(), futures_lite::io::sink());
+        let app = App::new(&CONFIG, handler);
+        assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));
+        assert_eq!(Connection::new(&app, stream()).idle_timeout, None);
+        // Never means never.
+        let app = App::new(&CONFIG, handler).idle_timeout(Duration::MAX);
+        let connection = Connection::accepted(&app, stream());
+        assert_eq!((connection.idle_timeout, connection.idle_at()), (Some(Duration::MAX), None));
+    }
+}

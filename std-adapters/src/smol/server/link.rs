@@ -267,3 +267,36 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
         self.alarm.touch();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{Frame, ServerCapability};
+
+    use super::*;
+
+    static CONFIG: ServerConfig<'_> = ServerConfig::new(
+        Implementation::new("t", "1"),
+        ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE),
+    );
+
+    #[test]
+    fn d_changes_that_a_client_does_not_read_are_as_many_as_its_subscriptions() {
+        let link: Link<8, 4> = Link::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 4096), None);
+        let tell = |uri: String| link.tell(News::Resource(uri.into()));
+        (0..1000).for_each(|number| tell(format!("test://{number}")));
+        assert_eq!(link.lock().news.len(), 0);
+        let uris = (0..10).map(|number| format!("\"test://{number}\"")).collect::<Vec<_>>().join(",");
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true,"resourceSubscriptions":[{uris}]}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+        );
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let event = link.lock().next_event(link.now(), &mut messages);
+        assert!(matches!(event, Ok(Some(ServerEvent::Listening { .. }))));
+        for _ in 0..2 {
+            (0..1000).for_each(|number| tell(format!("test://{number}")));
+            link.tell(News::Tools);
+        }
+        assert_eq!(link.lock().news.len(), 5);
+    }
+}
