@@ -104,6 +104,19 @@ fn a_modern_server_is_found_and_called() {
 }
 
 #[test]
+fn c7_a_list_whose_cursors_lead_in_a_circle_ends() {
+    let page = |n| {
+        let cursor = if n % 2 == 0 { "even" } else { "odd" };
+        let rest = r#""resultType":"complete","ttlMs":0,"cacheScope":"public""#;
+        (r#""method":"tools/list""#, result(&format!(r#"{{"tools":[],"nextCursor":"{cursor}",{rest}}}"#)))
+    };
+    let (mut house, port) = house(1000, modern((0..10_000).map(page)));
+    open(&mut house);
+    assert_eq!(house.list("tools/list", |_| None::<()>), Err(Error::Send(SendError::TooLarge)));
+    assert!(port.is_through());
+}
+
+#[test]
 fn a_legacy_server_is_found_by_its_error_or_by_its_silence() {
     let refused =
         "{\"jsonrpc\":\"2.0\",\"id\":#,\"error\":{\"code\":-32602,\"message\":\"Invalid request parameters\"}}\n".to_owned();
