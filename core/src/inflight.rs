@@ -182,3 +182,63 @@ impl<T: Keyed, const N: usize> Table<T, N> {
 
 /// No place.
 const NONE: u16 = u16::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry with a text for an id.
+    #[derive(Debug)]
+    struct Named(&'static str);
+
+    impl Keyed for Named {
+        fn answers_to(&self, id: Id<'_>) -> bool {
+            id.as_str() == self.0
+        }
+    }
+
+    #[test]
+    fn entries_whose_ids_have_one_hash_are_told_apart() {
+        let mut table = Table::<Named, 4>::new();
+        let slots = ["10", "20", "30"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0);
+        let find = |table: &Table<Named, 4>, id| table.find(Id::parse(id).expect("an id"), 7);
+        assert_eq!(["10", "20", "30"].map(|id| find(&table, id)), slots.map(Some));
+        assert_eq!((find(&table, "40"), table.find(Id::parse("10").expect("an id"), 8)), (None, None));
+        // A place that is given up is not found, and is used again under another serial.
+        assert!(table.remove(slots[1]).is_some() && table.remove(slots[1]).is_none());
+        assert_eq!((find(&table, "20"), find(&table, "30"), table.len()), (None, Some(slots[2]), 2));
+        let again = table.insert(7, None, Named("20")).expect("there is room").0;
+        assert!(again.index == slots[1].index && again.serial != slots[1].serial && table.get(slots[1]).is_none());
+        assert_eq!(find(&table, "20"), Some(again));
+        assert!(table.insert(7, None, Named("50")).is_some() && table.is_full() && table.insert(7, None, Named("60")).is_none());
+        // Each place that was given up is given once.
+        for slot in [slots[0], slots[2]] {
+            assert!(table.remove(slot).is_some());
+        }
+        let mut places = ["70", "80"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0.index);
+        places.sort_unstable();
+        assert_eq!(places, [slots[0].index, slots[2].index]);
+        assert!(table.is_full());
+        table.clear();
+        assert_eq!((table.len(), table.slots().count(), find(&table, "70")), (0, 0, None));
+    }
+
+    #[test]
+    fn the_earliest_deadline_is_never_late() {
+        let at = Instant::from_millis;
+        let mut table = Table::<Named, 4>::new();
+        assert_eq!((table.earliest(), table.expired(at(u64::MAX - 1))), (None, None));
+        let one = table.insert(1, Some(at(50)), Named("1")).expect("there is room").0;
+        let two = table.insert(2, Some(at(30)), Named("2")).expect("there is room").0;
+        let never = table.insert(3, None, Named("3")).expect("there is room").0;
+        assert_eq!((table.earliest(), table.expired(at(29)), table.expired(at(30))), (Some(at(30)), None, Some(two)));
+        assert_eq!((table.deadline(one), table.deadline(never)), (Some(at(50)), None));
+        table.set_deadline(two, Some(at(20)));
+        assert_eq!((table.earliest(), table.expired(at(20))), (Some(at(20)), Some(two)));
+        // Perhaps early: put right when it is asked for.
+        table.set_deadline(two, None);
+        assert_eq!((table.expired(at(49)), table.earliest(), table.expired(at(50))), (None, Some(at(50)), Some(one)));
+        assert!(table.remove(one).is_some() && table.deadline(one).is_none());
+        assert_eq!(table.expired(at(u64::MAX - 1)), None);
+    }
+}

@@ -112,4 +112,21 @@ mod tests {
             assert!(!is_baggage(bad), "{bad}");
         }
     }
+
+    #[test]
+    fn keys_and_values_have_greatest_lengths() {
+        extern crate std;
+        let text = |len: usize| "a".repeat(len);
+        for (state, good) in [
+            (std::format!("{}=1", text(256)), true),
+            (std::format!("{}=1", text(257)), false),
+            (std::format!("{}@{}=1", text(241), text(14)), true),
+            (std::format!("{}@{}=1", text(242), text(14)), false),
+            (std::format!("{}@{}=1", text(241), text(15)), false),
+            (std::format!("a={}", text(256)), true),
+            (std::format!("a={}", text(257)), false),
+        ] {
+            assert_eq!(is_tracestate(&state), good, "{}", state.len());
+        }
+    }
 }

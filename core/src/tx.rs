@@ -539,6 +539,108 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
+        let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+        for size in [16, 64] {
+            let mut tx = TxBuffer::new(vec![0; size]);
+            let tx: &mut Tx<'_> = &mut tx;
+            assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
+            assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
+            assert_eq!(tx.pending(), b"1\n");
+        }
+    }
+
+    #[test]
+    fn room_is_what_the_buffer_or_its_limit_has_left() {
+        let mut fixed = TxBuffer::new([0; 16]);
+        assert!(fixed.room() == 16 && !fixed.is_mid_frame() && fixed.is_idle());
+        let tx: &mut Tx<'_> = &mut fixed;
+        for _ in 0..2 {
+            assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"123")), Ok(()));
+        }
+        assert_eq!(tx.room(), 8);
+        // What has been taken makes room, although it is not moved away yet.
+        tx.advance(4);
+        assert_eq!((tx.room(), tx.pending()), (12, &b"123\n"[..]));
+        tx.advance(usize::MAX);
+        assert_eq!(tx.room(), 16);
+        // Storage that grows has room up to the limit, or what it has already.
+        #[cfg(feature = "alloc")]
+        for (len, limit, room) in [(0, 100, 100), (30, 100, 100), (30, 20, 30)] {
+            assert_eq!(TxBuffer::with_limit(vec![0; len], limit).room(), room);
+        }
+    }
+
+    #[test]
+    fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its_end() {
+        let (mut begin, mut end) = (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
+        let mut tx = TxBuffer::new([0; 8]);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
+        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::NotAllowed));
+        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut begin), Ok(()));
+        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut begin), Err(SendError::NotAllowed));
+        assert_eq!(tx.feed(OTHER, b"1"), Err(SendError::NotAllowed));
+        assert_eq!(tx.feed(KEY, b""), Ok(0));
+        // As much as fits, line breaks as spaces.
+        assert_eq!(tx.feed(KEY, b"1,\r\n2,3,4"), Ok(7));
+        assert_eq!(tx.pending(), b"[1,  2,3");
+        assert_eq!((tx.feed(KEY, b",4"), tx.feed(KEY, b"")), (Err(SendError::Full), Ok(0)));
+        tx.advance(6);
+        assert_eq!((tx.feed(KEY, b",4,5"), tx.pending()), (Ok(4), &b",3,4,5"[..]));
+        tx.advance(2);
+        // A piece that fits exactly, behind what waits, after what has been taken.
+        assert_eq!((tx.feed(KEY, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
+        tx.advance(usize::MAX);
+        // The end is longer than the buffer: once it has begun nothing more is fed.
+        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::More));
+        assert_eq!(tx.feed(KEY, b"8"), Err(SendError::NotAllowed));
+        tx.advance(usize::MAX);
+        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::More));
+        tx.advance(usize::MAX);
+        assert_eq!((tx.end(KEY, Revision::LATEST, &mut end), tx.pending()), (Ok(()), &b"\n"[..]));
+        // A frame that is written from values is not fed.
+        tx.advance(usize::MAX);
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        tx.advance(usize::MAX);
+        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
+    }
+
+    #[test]
+    #[cfg(feature = "alloc")]
+    fn storage_grows_for_what_is_fed_up_to_its_limit() {
+        let mut tx = TxBuffer::with_limit(Vec::new(), 3000);
+        let tx: &mut Tx<'_> = &mut tx;
+        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut |w: &mut Writer<'_>| w.put(b"[")), Ok(()));
+        let (short, long) = (vec![b'1'; 1000], vec![b'2'; 2500]);
+        assert_eq!(tx.feed(KEY, &short), Ok(1000));
+        assert_eq!((tx.feed(KEY, &long), tx.pending().len()), (Ok(1999), 3000));
+        assert_eq!(tx.feed(KEY, &long), Err(SendError::Full));
+        tx.advance(3000);
+        assert_eq!(tx.feed(KEY, &long), Ok(2500));
+    }
+
+    #[test]
+    fn those_who_write_have_keys_of_their_own_that_say_what_they_write() {
+        let (most, last) = (u32::MAX, u16::MAX - 1);
+        let mut keys = vec![(FrameKey::WHOLE, false, false), (FrameKey::ANSWER, false, true), (FrameKey::PING, false, false)];
+        keys.push((FrameKey::OPENING, false, false));
+        for number in [0, 1, most] {
+            keys.extend([(FrameKey::sent(number), true, false), (FrameKey::cancel(number), false, false)]);
+            keys.push((FrameKey::timeout(number), false, false));
+            for slot in [0, 1, last] {
+                keys.extend([(FrameKey::listen(slot, number), false, false), (FrameKey::expiry(slot, number), false, true)]);
+                keys.extend([(FrameKey::response(slot, number), false, true)]);
+                keys.extend([(FrameKey::instead_of_response(slot, number), false, true)]);
+            }
+        }
+        for (at, (key, sent, response)) in keys.iter().enumerate() {
+            assert_eq!((key.is_sent(), key.is_response()), (*sent, *response), "{key:?}");
+            assert!(keys.iter().skip(at + 1).all(|(other, ..)| other != key), "{key:?}");
+        }
+    }
+
+    #[test]
     fn without_capacity_everything_is_too_large() {
         let mut tx = TxBuffer::new([0; 0]);
         let tx: &mut Tx<'_> = &mut tx;

@@ -7,11 +7,12 @@ mod weave;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::Duration;
 
 use run::Verdict;
 use tree::{Numbered, Tree};
 
-const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --target TRIPLE, --show";
+const USAGE: &str = "options: --file PATTERN, --list FILE, --sample N, --seed N, --target TRIPLE, --at-most MS, --show";
 
 struct Options {
     /// Parts of paths.
@@ -21,11 +22,14 @@ struct Options {
     sample: Option<usize>,
     seed: u64,
     target: Option<String>,
+    /// How long a test may take.
+    at_most: Duration,
     show: bool,
 }
 
 fn options() -> Options {
-    let mut options = Options { files: Vec::new(), listed: None, sample: None, seed: 1, target: None, show: false };
+    let mut options =
+        Options { files: Vec::new(), listed: None, sample: None, seed: 1, target: None, at_most: Duration::MAX, show: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value; {USAGE}"));
@@ -42,6 +46,7 @@ fn options() -> Options {
             "--sample" => options.sample = Some(value().parse().expect("a number")),
             "--seed" => options.seed = value().parse().expect("a number"),
             "--target" => options.target = Some(value()),
+            "--at-most" => options.at_most = Duration::from_millis(value().parse().expect("a number")),
             "--show" => options.show = true,
             _ => panic!("{argument}? {USAGE}"),
         }
@@ -116,6 +121,8 @@ fn main() {
         chosen.truncate(sample);
         chosen.sort_unstable();
     }
+    let is_equivalent = |id: &u32| exceptions.iter().any(|exception| exception.is_for(&tree.mutants[*id as usize]));
+    let (equivalent, chosen): (Vec<u32>, Vec<u32>) = chosen.into_iter().partition(is_equivalent);
     if options.show {
         for id in &chosen {
             println!("{}", tree.mutants[*id as usize]);
@@ -124,32 +131,36 @@ fn main() {
     }
 
     let programs = tree.tests();
-    let tests = run::tests(&programs, &repository.join("target/mutants/reached"));
+    let tests = run::tests(&programs, &repository.join("target/mutants/reached"), options.at_most);
     let paths: Vec<&str> = tree.mutants.iter().map(|mutant| mutant.path.as_str()).collect();
     let file = |id: u32| paths.partition_point(|path| *path < paths[id as usize]);
-    let verdicts = run::mutants(&programs, &tests, &chosen, file);
-    report(&tree, &verdicts, &exceptions, &repository.join("target/mutants/missed.txt"));
+    let missed = |id: u32, verdict: Verdict| {
+        let mutant = &tree.mutants[id as usize];
+        let word = if verdict == Verdict::Missed { "missed" } else { "unreached" };
+        println!("{word}\t{mutant}\t{}", mutant.line);
+    };
+    let mut verdicts = run::mutants(&programs, &tests, &chosen, file, missed);
+    verdicts.extend(equivalent.into_iter().map(|id| (id, Verdict::Equivalent)));
+    report(&tree, &verdicts, &repository.join("target/mutants/missed.txt"));
 }
 
-fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, exceptions: &[Exception], into: &Path) {
+fn report(tree: &Tree, verdicts: &BTreeMap<u32, Verdict>, into: &Path) {
     // By file: noticed, equivalent, not noticed.
     let mut by_file: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
-    let mut missed = String::new();
+    let mut list = String::new();
     for (id, verdict) in verdicts {
         let mutant = &tree.mutants[*id as usize];
         let counts = by_file.entry(&mutant.path).or_default();
         match verdict {
             Verdict::Noticed => counts[0] += 1,
-            _ if exceptions.iter().any(|exception| exception.is_for(mutant)) => counts[1] += 1,
-            _ => {
+            Verdict::Equivalent => counts[1] += 1,
+            Verdict::Missed | Verdict::Unreached => {
                 counts[2] += 1;
-                let word = if *verdict == Verdict::Missed { "missed" } else { "unreached" };
-                missed += &format!("{word}\t{mutant}\t{}\n", mutant.line);
+                list += &format!("{mutant}\n");
             }
         }
     }
-    std::fs::write(into, &missed).expect("a list of what is missed");
-    print!("{missed}");
+    std::fs::write(into, &list).expect("a list of what is missed");
     println!("\n{:44} {:>7} {:>10} {:>6} {:>7}", "file", "noticed", "equivalent", "missed", "");
     let mut all = [0; 3];
     let row = |name: &str, [noticed, equivalent, missed]: [usize; 3]| {

@@ -65,7 +65,9 @@ fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
 }
 
 /// Runs each test alone.
-pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
+///
+/// Tests that take longer than `most` are not used.
+pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> {
     let mut listed = Vec::new();
     for (n, program) in programs.iter().enumerate() {
         let output = Command::new(&program.path).args(["--list", "--format=terse"]).output().expect("a list of tests");
@@ -99,6 +101,7 @@ pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
     let (all, slow): (Duration, _) = (tests.iter().map(|test| test.takes).sum(), tests.iter().rev().take(10));
     let slow: Vec<_> = slow.map(|test| format!("{} {:.1} s", test.name, test.takes.as_secs_f32())).collect();
     eprintln!("{} tests, {:.0} s; the slowest: {}", tests.len(), all.as_secs_f32(), slow.join(", "));
+    tests.retain(|test| test.takes <= most);
     tests
 }
 
@@ -106,15 +109,19 @@ pub fn tests(programs: &[Program], scratch: &Path) -> Vec<Test> {
 pub enum Verdict {
     Noticed,
     Missed,
+    /// No test comes there.
     Unreached,
+    /// Not tried: an exception says that it makes no difference.
+    Equivalent,
 }
 
-/// Tries each of these mutants. `files` says which file a mutant is in.
+/// Tries each of these mutants. `file` says which file a mutant is in; `missed` is told of each that is not noticed.
 pub fn mutants(
     programs: &[Program],
     tests: &[Test],
     mutants: &[u32],
     file: impl Fn(u32) -> usize + Sync,
+    missed: impl Fn(u32, Verdict) + Sync,
 ) -> BTreeMap<u32, Verdict> {
     let verdicts = Mutex::new(BTreeMap::new());
     // The tests that noticed the last mutants of a file: they are tried first.
@@ -167,6 +174,9 @@ pub fn mutants(
             None if reaching.is_empty() => Verdict::Unreached,
             None => Verdict::Missed,
         };
+        if verdict != Verdict::Noticed {
+            missed(id, verdict);
+        }
         let mut verdicts = verdicts.lock().expect("no panic");
         verdicts.insert(id, verdict);
         if verdicts.len() % 100 == 0 {

@@ -1,10 +1,12 @@
 //! What requests are answered with, in each revision and through buffers of any size.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{Answered, Catalog, ErrorCode, Frame, Messages, Revision, RpcError, SendError, ServerEvent, Target};
+use mcp_sansio::{
+    Answered, Catalog, ErrorCode, Frame, Json, Messages, Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
+};
 use serde_json::{Value, json};
 
-use crate::support::{NOW, Peer, REVISIONS, lines, raw, through};
+use crate::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines, raw, through};
 
 /// Answers a `tools/call` with a result; returns that, without what belongs to the envelope.
 fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
@@ -418,5 +420,69 @@ fn samp_12_a_second_request_has_only_its_own_messages() {
         assert_eq!(sent["params"]["messages"], json!([{"role": "user", "content": {"type": "text", "text": text}}]));
         assert!(!format!("{:?}", peer.server).contains("secret"), "nothing of it is kept");
         peer.say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -1, "message": "no"}}), |_, _, _| {});
+    }
+}
+
+#[test]
+fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
+    use std::collections::BTreeMap;
+    #[derive(serde::Serialize)]
+    struct Flat<'a> {
+        #[serde(flatten)]
+        members: BTreeMap<&'a str, &'a Value>,
+    }
+    // Keys that are completed, some of them there already, some that only look alike.
+    for text in [
+        r#"{}"#,
+        r#"{"a":1}"#,
+        r#"{"resultType":"mine"}"#,
+        r#"{"_meta":{}}"#,
+        r#"{"_meta":{"a":1},"b":2}"#,
+        r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x","version":"2"}},"resultType":"mine"}"#,
+        r#"{"resultTyp":1,"resultTypes":2,"_met":3,"":4,"a key of more than sixty-four bytes, which is longer than any that is completed":5}"#,
+        r#"{"a":{"resultType":1,"_meta":2}}"#,
+    ] {
+        static NAMED: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
+        let value: Value = serde_json::from_str(text).expect("JSON");
+        let members: BTreeMap<&str, &Value> =
+            value.as_object().expect("an object").iter().map(|(key, value)| (key.as_str(), value)).collect();
+        for revision in REVISIONS {
+            let mut peer: Peer = Peer::sized(revision, &NAMED, can_do_everything());
+            let mut answers = Vec::new();
+            for form in 0..4 {
+                let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+                    let answered = match form {
+                        0 => server.respond(request.handle, &raw(text), tx),
+                        1 => server.respond(request.handle, &Json(&value), tx),
+                        2 => server.respond(request.handle, &Json(&members), tx),
+                        _ => server.respond(request.handle, &Json(Flat { members: members.clone() }), tx),
+                    };
+                    assert_eq!(answered, Ok(Answered::Sent));
+                });
+                answers.push(answer["result"].clone());
+            }
+            for answer in &answers {
+                assert_eq!(answer, &answers[0], "{text} in {revision}");
+                for (key, value) in value.as_object().expect("an object") {
+                    assert!(key == "_meta" || answer[key] == *value, "{text} in {revision}: {answer}");
+                }
+            }
+            let meta = &answers[0]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
+            let own = text.contains("serverInfo");
+            assert_eq!(
+                meta.as_str(),
+                if own {
+                    Some("x")
+                } else if revision.is_modern() {
+                    Some("s")
+                } else {
+                    None
+                },
+                "{text}"
+            );
+            let kind = answers[0]["resultType"].as_str();
+            let expected = if text.contains("mine") { Some("mine") } else { revision.is_modern().then_some("complete") };
+            assert_eq!(kind, expected, "{text} in {revision}");
+        }
     }
 }

@@ -1,0 +1,284 @@
+//! Tables: what goes in, what comes out.
+
+use std::collections::BTreeMap;
+use std::panic::catch_unwind;
+
+use mcp_sansio::types::*;
+use mcp_sansio::*;
+use serde::de::value::{BorrowedStrDeserializer, Error as ValueError};
+use serde::{Deserialize, Serialize};
+
+fn raw(text: &str) -> RawJson<'_> {
+    RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+#[test]
+fn codes_and_statuses_by_revision() {
+    use ErrorCode::*;
+    const OLD: Revision = Revision::V2024_11_05;
+    const ELICITING: Revision = Revision::V2025_11_25;
+    const NEW: Revision = Revision::V2026_07_28;
+    // The code, its number in the oldest revision, in 2025-11-25 and in 2026-07-28, and the status that goes with it there.
+    for (code, old, eliciting, new, status) in [
+        (ParseError, -32700, -32700, -32700, 200),
+        (InvalidRequest, -32600, -32600, -32600, 200),
+        (MethodNotFound, -32601, -32601, -32601, 404),
+        (InvalidParams, -32602, -32602, -32602, 200),
+        (InternalError, -32603, -32603, -32603, 200),
+        (ResourceNotFound, -32002, -32002, -32602, 200),
+        (UrlElicitationRequired, -32602, -32042, -32602, 200),
+        (MissingClientCapability, -32602, -32602, -32021, 400),
+        (UnsupportedProtocolVersion, -32602, -32602, -32022, 400),
+        (HeaderMismatch, -32602, -32602, -32020, 400),
+        (Application(7), 7, 7, 7, 200),
+        (Application(-32769), -32769, -32769, -32769, 200),
+        (Application(-32768), -32768, -32768, -32603, 200),
+        (Application(-32000), -32000, -32000, -32603, 200),
+        (Application(-31999), -31999, -31999, -31999, 200),
+    ] {
+        assert_eq!([OLD, ELICITING, NEW].map(|revision| code.number(revision)), [old, eliciting, new], "{code:?}");
+        assert_eq!([OLD, ELICITING, NEW].map(|revision| code.http_status(revision)), [200, 200, status], "{code:?}");
+    }
+    for (violation, old, new) in [
+        (Violation::TooLong, 413, 413),
+        (Violation::InvalidParams, 200, 200),
+        (Violation::TooManyRequests, 200, 200),
+        (Violation::UnknownMethod, 200, 404),
+        (Violation::NotJson, 400, 400),
+        (Violation::HeaderMismatch, 400, 400),
+    ] {
+        assert_eq!((violation.http_status(OLD), violation.http_status(NEW)), (old, new), "{violation:?}");
+    }
+    assert_eq!(Violation::UnexpectedResponse.message(), "A response to nothing");
+    assert_eq!(Violation::InvalidResult.message(), "Invalid request");
+}
+
+#[test]
+fn roots_lead_to_files_and_nowhere_else() {
+    for (uri, valid) in [
+        ("file:///a/b", true),
+        ("FILE:///a", true),
+        ("file:///", true),
+        ("file:///a%20b", true),
+        ("file:///a/..b", true),
+        ("file:///a/...", true),
+        ("file:///%c3%A9", true),
+        ("http:///a", false),
+        ("file:/a", false),
+        ("file:///a/../b", false),
+        ("file:///a/.", false),
+        ("file:///a/%2e%2E/b", false),
+        ("file:///a%2fb", false),
+        ("file:///a%5Cb", false),
+        ("file:///a\\b", false),
+        ("file:///a%00", false),
+        ("file:///a%g0", false),
+        ("file:///a%0g", false),
+        ("file:///a%2", false),
+    ] {
+        assert_eq!(Root::new(uri).is_valid(), valid, "{uri}");
+    }
+}
+
+/// What a frame says, in a few words.
+fn said(frame: Frame<'_>) -> String {
+    let mut messages = Messages::new(frame);
+    match messages.next_message() {
+        Some(Err(Malformed { violation, id, silent, .. })) => {
+            format!("{violation:?} {} {silent}", id.map_or("-", |id| id.as_str()))
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end() {
+    let long = "7".repeat(60);
+    for (prefix, tail, expected) in [
+        // At the beginning, if the message goes on behind it.
+        (r#"{"id":5,"method":"m","params":{"x":"#, "yyy\"}}", "TooLong 5 false"),
+        (r#"  {"id" : "a\"b" , "method":"#, "yyy\"}}", r#"TooLong "a\"b" false"#),
+        (r#"{"id":5"#, "5}", "TooLong - true"),
+        (r#"{"method":"m","params":{"id":5,"#, "yyy\"}}", "TooLong - true"),
+        (r#"{"id":5,"result":{"x":"#, "yyy\"}}", "TooLong 5 true"),
+        (r#"{"id":5,"error":{"x":"#, "yyy\"}}", "TooLong 5 true"),
+        // At the end, behind a comma, with nothing behind it.
+        ("{", r#"yyy"},"id":5}"#, "TooLong 5 false"),
+        ("{", r#"yyy"} , "id" : "five" } "#, r#"TooLong "five" false"#),
+        ("{", r#"yyy"},"id":-5}"#, "TooLong -5 false"),
+        ("{", r#"yyy"},"id":5,"x":1}"#, "TooLong - true"),
+        ("{", r#"yyy"},"id":5}}"#, "TooLong - true"),
+        ("{", r#"yyy","id":5} ,"#, "TooLong - true"),
+        ("{", r#"yyy","id" 5}"#, "TooLong - true"),
+        ("{", r#"yyy{"id":5}"#, "TooLong - true"),
+        ("{", r#"yyy\",\"id\":5}"#, "TooLong - true"),
+        ("{", r#"yyy"},"id":null}"#, "TooLong - true"),
+        ("{", r#"yyy"},"id":"a","id":"b"}"#, r#"TooLong "b" false"#),
+        ("{", r#","id":5}"#, "TooLong 5 false"),
+        ("{", r#""id":5}"#, "TooLong - true"),
+        ("{", "", "TooLong - true"),
+        ("", "}", "TooLong - true"),
+    ] {
+        let frame = Frame::Oversized { prefix: prefix.as_bytes(), tail: tail.as_bytes() };
+        assert_eq!(said(frame), expected, "{prefix} ... {tail}");
+    }
+    // An id of the greatest length, with blanks around it, is found; one behind more than that is not searched for.
+    let id = format!("\"{}\"", "i".repeat(MAX_ID - 2));
+    for (blanks, found) in [(0, true), (10, true), (64, false)] {
+        let tail = format!("yyy\"}},\"id\":{}{id}}}", " ".repeat(blanks));
+        let expected = if found { format!("TooLong {id} false") } else { "TooLong - true".to_owned() };
+        assert_eq!(said(Frame::Oversized { prefix: b"{", tail: tail.as_bytes() }), expected, "{blanks}");
+    }
+    let tail = format!("yyy\"}},\"id\":{long}}}");
+    assert!(said(Frame::Oversized { prefix: b"{", tail: tail.as_bytes() }).starts_with("TooLong"));
+}
+
+#[test]
+fn escapes_beyond_the_first_plane_come_in_pairs() {
+    for (text, chars) in [
+        (r#""\ud800\udc00""#, "\u{10000}"),
+        (r#""\udbff\udfff""#, "\u{10ffff}"),
+        (r#""\ud83d\ude00""#, "\u{1f600}"),
+        (r#""\ud7ff\ue000""#, "\u{d7ff}\u{e000}"),
+        (r#""\ud800\ue000""#, "\u{fffd}\u{e000}"),
+        (r#""\ud800\udbff""#, "\u{fffd}\u{fffd}"),
+        (r#""\udc00\udc00""#, "\u{fffd}\u{fffd}"),
+        (r#""\ud800x""#, "\u{fffd}x"),
+        (r#""\ud800\n""#, "\u{fffd}\n"),
+        (r#""\ud800""#, "\u{fffd}"),
+        (r#""\uFFFF\u0000""#, "\u{ffff}\0"),
+    ] {
+        let string = raw(text).as_string().expect("a string");
+        assert_eq!(string.to_string(), chars, "{text}");
+        assert!(string == chars && string != "x", "{text}");
+    }
+}
+
+#[test]
+fn json_in_a_programs_text_is_checked_and_what_is_wrong_is_said() {
+    let deep: &'static str = Box::leak(("[".repeat(65) + &"]".repeat(65)).into_boxed_str());
+    for (text, expected) in [
+        ("{} ", "there is something behind the JSON value"),
+        (deep, "the JSON value is nested too deeply"),
+        (" {}", "not a JSON value (it must not begin with whitespace)"),
+        ("{", "not a JSON value (it must not begin with whitespace)"),
+    ] {
+        let panic = catch_unwind(|| RawJson::from_static(text)).expect_err("it is wrong");
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&expected), "{text}");
+    }
+    assert_eq!(RawJson::from_static("[1]").as_str(), "[1]");
+    // Another deserializer's string is no JSON text, whatever it looks like at one end.
+    for text in ["a", "ab\"", "\"a\"b", "\"a"] {
+        let from = BorrowedStrDeserializer::<ValueError>::new(text);
+        assert!(JsonStr::deserialize(from).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn all_members_of_params_are_found_however_many_there_are() {
+    for count in [0usize, 1, 2, 5, 8, 9, 16, 17, 40] {
+        let members: Vec<String> = (0..count).map(|n| format!("\"k{n}\":{n}")).collect();
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","uri":"u","cursor":"c","inputResponses":{{}},"requestState":"s","x":9,"arguments":{{{}}},"_meta":{{"a":1}}}}}}"#,
+            members.join(",")
+        );
+        let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
+        let message = messages.next_message().expect("a message").expect("a good one");
+        let MessageKind::Request { params, .. } = message.kind else { panic!("{message:?}") };
+        for n in 0..count {
+            assert_eq!(
+                params.arguments().get(&format!("k{n}")).and_then(|value| value.as_u64()),
+                Some(n as u64),
+                "{n} of {count}"
+            );
+        }
+        assert!(params.arguments().get("k").is_none() && params.arguments().get(&format!("k{count}")).is_none());
+        for key in ["name", "uri", "cursor", "inputResponses", "requestState", "arguments", "_meta", "x", "y"] {
+            let (one, other) = (params.get(key).map(|value| value.as_str()), params.raw().get(key).map(|value| value.as_str()));
+            assert_eq!(one, other, "{key}");
+        }
+    }
+}
+
+struct Failing;
+
+impl Serialize for Failing {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("no"))
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error_wherever_it_stands() {
+    #[derive(Serialize)]
+    struct Flat<T> {
+        a: u8,
+        #[serde(flatten)]
+        rest: BTreeMap<&'static str, T>,
+    }
+    let fails = |result: Result<RawJson<'_>, SendError>| assert_eq!(result.err(), Some(SendError::Value));
+    let mut out = [0; 64];
+    fails(to_slice(&Failing, Revision::LATEST, &mut out));
+    fails(to_slice(&[Failing], Revision::LATEST, &mut out));
+    fails(to_slice(&BTreeMap::from([("b", Failing)]), Revision::LATEST, &mut out));
+    fails(to_slice(&Flat { a: 1, rest: BTreeMap::from([("b", Failing)]) }, Revision::LATEST, &mut out));
+    let flat = Flat { a: 1, rest: BTreeMap::from([("b", 'c')]) };
+    assert_eq!(to_slice(&flat, Revision::LATEST, &mut out).map(|json| json.as_str()), Ok(r#"{"a":1,"b":"c"}"#));
+}
+
+#[test]
+fn dates_times_and_addresses_are_looked_at_leniently() {
+    for (format, good, bad) in [
+        (
+            "date",
+            &["2025-01-31", "0000-12-01"][..],
+            &[
+                "2025-13-01",
+                "2025-00-01",
+                "2025-01-32",
+                "2025-01-00",
+                "2025-1-31",
+                "2025-01-311",
+                "2025/01/31",
+                "2025-01 31",
+                "20250131--",
+            ][..],
+        ),
+        (
+            "date-time",
+            &["2025-01-31T10:00", "2025-01-31t10:00:00Z", "2025-01-31 10:00"],
+            &["2025-01-31T10:0", "2025-01-31", "2025-01-31x10:00", "2025-13-31T10:00"],
+        ),
+        ("email", &["a@b", "a@b@c"], &["ab", "@b", "a@", "a b@c"]),
+        ("uri", &["a:b", "a+1.-:x"], &["a", ":b", "a:", "1a:b", "a:b c", "a_b:c", "a:b\u{1}"]),
+        ("unheard-of", &["", "x"], &[]),
+    ] {
+        let schema = StringSchema::new().format(format);
+        let fields = [Field::required("f", schema.schema())];
+        let form = RequestedSchema::new(&fields);
+        for (text, fits) in good.iter().map(|text| (text, true)).chain(bad.iter().map(|text| (text, false))) {
+            let content = serde_json::json!({"f": text}).to_string();
+            let found = form.validate(raw(&content)).map_err(|error| error.fault);
+            assert_eq!(found, if fits { Ok(()) } else { Err(FormFault::Format) }, "{format} {text}");
+        }
+    }
+    let whole = RequestedSchema::from_json(raw("{}")).expect("an object").check().unwrap_err();
+    assert_eq!(whole.to_string(), "the form: its schema is not one that a form may have");
+    assert_eq!(RequestedSchema::new(&[]).validate(raw("[]")).unwrap_err().to_string(), "the form: the value is of another type");
+    let whole_numbers = [Field::required("n", NumberSchema::integer().schema())];
+    for (number, fits) in
+        [("1", true), ("-1", true), ("18446744073709551616", true), ("1.0", true), ("1e3", true), ("1.5", false), ("1e-1", false)]
+    {
+        let content = format!("{{\"n\":{number}}}");
+        assert_eq!(RequestedSchema::new(&whole_numbers).validate(raw(&content)).is_ok(), fits, "{number}");
+    }
+    // Bounds that are no integers, and numbers that are none.
+    let bounds = NumberSchema::number().minimum(Number::decimal(5, 1)).maximum(Number::new(2));
+    let half = [Field::required("n", bounds.schema())];
+    for (number, fits) in
+        [("0.5", true), ("0.4", false), ("1", true), ("0", false), ("2", true), ("2.1", false), ("3", false), ("1e1", false)]
+    {
+        let content = format!("{{\"n\":{number}}}");
+        assert_eq!(RequestedSchema::new(&half).validate(raw(&content)).is_ok(), fits, "{number}");
+    }
+}
