@@ -8,9 +8,9 @@ use std::task::{self, Wake, Waker};
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
 use mcp_sansio_adapters::smol::http::{Denied, Options};
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::smol::{Context, Failure, MAX_RUNNING, Reply};
 
-use crate::site::{Site, call, initialize, modern, request};
+use crate::site::{Site, call, get, initialize, modern, post, request};
 
 /// Tells of progress until there is no room, and answers how many wakers are kept of a future that is polled a thousand times,
 /// and then of a thousand futures that are dropped.
@@ -91,7 +91,7 @@ fn d_sessions_of_one_principal_leave_room_for_others() {
     let site = Site::with(by_name().max_sessions(5).max_sessions_per_principal(2));
     let ready = |session: &str, token: &str| {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        let answer = site.send(&with(&crate::site::post(&[("Mcp-Session-Id", session)], body), token));
+        let answer = site.send(&with(&post(&[("Mcp-Session-Id", session)], body), token));
         assert_eq!(answer.status, 202);
     };
     let anna = [begin(&site, "anna"), begin(&site, "anna")];
@@ -141,4 +141,49 @@ fn d_sessions_without_authorization_have_only_the_general_limit() {
     for _ in 0..3 {
         site.open("2025-11-25");
     }
+}
+
+#[test]
+fn d_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let send = |number: usize| {
+        let mut client = site.connect();
+        client.write(&call(&session, u32::try_from(number).unwrap() + 2, "wait"));
+        client
+    };
+    for number in 0..MAX_RUNNING {
+        assert_eq!(send(number).head().status, 200);
+    }
+    site.wait_for(MAX_RUNNING, 0);
+    let more: Vec<_> = (MAX_RUNNING..MAX_RUNNING + 10).map(send).collect();
+    // They have been taken in when another request of the session has been answered.
+    let ping = post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
+    assert_eq!(site.send(&ping).status, 200);
+    drop(more);
+    site.wait_for(MAX_RUNNING, 0);
+    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    site.wait_for(MAX_RUNNING, MAX_RUNNING);
+}
+
+#[test]
+fn d_subscriptions_of_a_session_have_a_limit() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut client = site.connect();
+    let is_refused = (2..3000).any(|id| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"test://{id}"}}}}"#);
+        client.write(&post(&[("Mcp-Session-Id", &session)], &body));
+        client.answer().body.contains("\"error\"")
+    });
+    assert!(is_refused);
+}
+
+#[test]
+fn d_replay_keeps_the_newest_events_that_there_is_room_for() {
+    let site = Site::with(Options::new().replay(400));
+    let session = site.open("2025-11-25");
+    assert_eq!(site.call(&session, 2, "steps").text(), "done");
+    let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")])).body;
+    assert!(rest.contains("id: 3-4\n") && !rest.contains("id: 3-1\n"), "{rest}");
 }

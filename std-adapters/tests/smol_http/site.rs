@@ -219,7 +219,7 @@ impl Client {
         }
     }
 
-    fn exactly(&mut self, len: usize) -> Vec<u8> {
+    pub(crate) fn exactly(&mut self, len: usize) -> Vec<u8> {
         while self.read.len() < len {
             assert!(self.more() > 0, "ended early");
         }

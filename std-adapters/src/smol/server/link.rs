@@ -257,6 +257,15 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
         let untold = if state.told == 0 { 0 } else { 1 };
         // Changes without a subscriber are not kept: so there are at most as many as there are subscriptions, and the three lists.
         let is_wanted = state.server.is_subscribed(&change.as_change());
+        if is_wanted && state.news.len() > S + LISTS {
+            // Some were subscribed to when they came and are no more: without them there is room.
+            let State { server, news, .. } = &mut *state;
+            let mut at = 0;
+            news.retain(|news| {
+                at += 1;
+                at <= untold || server.is_subscribed(&news.as_change())
+            });
+        }
         if is_wanted && !state.news.iter().skip(untold).any(|other| *other == change) {
             state.news.push(change);
         }
@@ -267,6 +276,9 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
         self.alarm.touch();
     }
 }
+
+/// How many lists can change: tools, prompts, resources.
+const LISTS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -298,5 +310,31 @@ mod tests {
             link.tell(News::Tools);
         }
         assert_eq!(link.lock().news.len(), 5);
+    }
+
+    #[test]
+    fn d_changes_that_are_no_longer_subscribed_to_give_way() {
+        let link = Link::<4, 4>::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 1 << 20), None);
+        let hear = |text: &str| {
+            let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
+            let mut state = link.lock();
+            while let Ok(Some(_)) = state.next_event(link.now(), &mut messages) {}
+        };
+        hear(
+            r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
+        );
+        hear(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        for number in 0..1000 {
+            let uri = format!("test://{number}");
+            let subscription = |method: &str| {
+                hear(&format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#));
+            };
+            subscription("subscribe");
+            link.tell(News::Resource(uri.as_str().into()));
+            link.tell(News::Tools);
+            assert!(link.lock().news.len() <= 4 + LISTS + 1, "{number}");
+            assert!(link.lock().news.contains(&News::Resource(uri.as_str().into())));
+            subscription("unsubscribe");
+        }
     }
 }
