@@ -23,6 +23,9 @@ struct Task<K, F> {
     woken: Arc<Woken>,
 }
 
+/// A future that has ended: its name, and its output or its panic.
+pub(super) type Ended<K, T> = (K, Result<T, Panic>);
+
 /// Places whose futures want to be polled, in the order in which they were woken.
 struct Ready(Mutex<Queue>);
 
@@ -108,7 +111,7 @@ impl<K, F> Drop for Tasks<K, F> {
 
 impl<K, F: Future> Tasks<K, F> {
     /// Polls one of those that have been woken; its output, if it is done, or its panic. `Pending` when there are none left.
-    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<(K, Result<F::Output, Panic>)>> {
+    pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
             let mut queue = self.ready.lock();
             let Some(place) = queue.places.pop_front() else {
