@@ -282,3 +282,60 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
         assert_eq!(RequestedSchema::new(&half).validate(raw(&content)).is_ok(), fits, "{number}");
     }
 }
+
+#[test]
+fn a_message_may_be_nested_as_deeply_as_a_value_wherever_the_depth_is() {
+    for levels in 1..=66 {
+        let deep = "[".repeat(levels) + &"]".repeat(levels);
+        for text in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","x":{deep}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"x":{deep}}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"arguments":{{"x":{deep}}}}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{"x":{deep}}}}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"name":{deep}}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":{deep}}}}}"#),
+        ] {
+            // The same in a batch, which is a level of its own.
+            for text in [text.clone(), format!("[{text}]")] {
+                let expected = RawJson::parse(&text).map_err(|error| error.too_deep);
+                let message = Messages::new(Frame::Complete(text.as_bytes())).next_message().expect("a message");
+                let found = message.map(|_| ()).map_err(|malformed| malformed.violation == Violation::TooDeep);
+                assert_eq!(found, expected.map(|_| ()), "{levels} {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_this_crates_types_write_json_text_as_it_is() {
+    /// Takes the name by which the serializer knows JSON text.
+    struct Imposter<T>(T);
+    impl<T: Serialize> Serialize for Imposter<T> {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.serialize_newtype_struct("$mcp:raw", &self.0)
+        }
+    }
+    struct Shown;
+    impl Serialize for Shown {
+        fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_str(&7)
+        }
+    }
+    #[derive(Serialize)]
+    enum Variant {
+        A(u8),
+    }
+    #[derive(Serialize)]
+    struct New(u8);
+    fn refused<T: Serialize>(value: T) {
+        assert_eq!(to_slice(&Imposter(value), Revision::LATEST, &mut [0; 64]).err(), Some(SendError::Value));
+    }
+    refused(Some(1));
+    refused(None::<u8>);
+    refused(New(1));
+    refused(Variant::A(1));
+    refused(Shown);
+    refused(1);
+    refused([1]);
+    refused("not JSON");
+}

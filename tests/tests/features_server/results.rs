@@ -2,7 +2,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Answered, Catalog, ErrorCode, Frame, Json, Messages, Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
+    Answered, Catalog, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision, RpcError, SendError, ServerConfig,
+    ServerEvent, Target,
 };
 use serde_json::{Value, json};
 
@@ -483,6 +484,60 @@ fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
             let kind = answers[0]["resultType"].as_str();
             let expected = if text.contains("mine") { Some("mine") } else { revision.is_modern().then_some("complete") };
             assert_eq!(kind, expected, "{text} in {revision}");
+        }
+    }
+}
+
+#[test]
+fn a_text_is_logged_alike_in_whatever_form_it_comes() {
+    let string = raw("\"ready\"").as_string().expect("a string");
+    for revision in REVISIONS {
+        let mut peer = Peer::new(revision);
+        let mut message = peer.request("tools/call", json!({"name": "t"}));
+        if revision.is_modern() {
+            message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("debug");
+        }
+        let sent = peer.say(&message, |server, event, tx| {
+            let ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            let owned = String::from("ready");
+            let level = LoggingLevel::Warning;
+            assert!(server.log(request.handle, &LogMessage::new(level, "ready").logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &"ready").logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &owned).logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &string).logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &raw("\"ready\"")).logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &Json("ready")).logger("boot"), tx).is_ok());
+            assert!(server.log(request.handle, &LogMessage::new(level, &Text::new("ready")).logger("boot"), tx).is_ok());
+            assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(Answered::Sent));
+        });
+        assert_eq!(sent.len(), 8, "{sent:?}");
+        for message in &sent[..7] {
+            assert_eq!(message["method"], "notifications/message");
+            assert_eq!(message["params"]["data"], "ready", "{message}");
+            assert_eq!((&message["params"]["logger"], &message["params"]["level"]), (&json!("boot"), &json!("warning")));
+        }
+    }
+}
+
+#[test]
+fn ids_and_progress_tokens_have_a_greatest_length() {
+    for (len, fits) in [(MAX_ID - 1, true), (MAX_ID, true), (MAX_ID + 1, false)] {
+        let text = "i".repeat(len - 2);
+        for revision in REVISIONS {
+            let mut peer = Peer::new(revision);
+            let mut message = peer.request("tools/call", json!({"name": "t"}));
+            message["id"] = json!(text);
+            let mut token = peer.request("tools/call", json!({"name": "t"}));
+            token["params"]["_meta"]["progressToken"] = json!(text);
+            for message in [message, token] {
+                let mut handed = false;
+                let sent = peer.say(&message, |server, event, tx| {
+                    let ServerEvent::Request(request) = event else { return };
+                    handed = true;
+                    assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(Answered::Sent));
+                });
+                assert_eq!((handed, sent.len(), sent[0].get("result").is_some()), (fits, 1, fits), "{len} {message} {sent:?}");
+            }
         }
     }
 }
