@@ -339,3 +339,30 @@ fn only_this_crates_types_write_json_text_as_it_is() {
     refused([1]);
     refused("not JSON");
 }
+
+#[test]
+fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
+    for len in (0..200).step_by(7).chain([48, 49, 50, 96, 97]) {
+        let bytes: Vec<u8> = (0..len).map(|n| (n * 73) as u8).collect();
+        let contents = ResourceContents::blob("file:///a", &bytes).mime_type("x/y");
+        let mut out = [0; 1024];
+        let ours = to_slice(&contents, Revision::LATEST, &mut out).expect("it can be written").as_str();
+        assert_eq!(ours, serde_json::to_string(&contents).expect("it can be written"), "{len}");
+        // Through buffers that are too small for it, piece by piece.
+        let read: ResourceContents<'_> = raw(ours).to().expect("what was written");
+        let ResourceData::Blob(blob) = read.data else { panic!("{read:?}") };
+        assert_eq!(blob.decode_to(&mut [0; 256]).expect("base64"), bytes, "{len}");
+    }
+}
+
+#[test]
+fn a_time_is_told_in_milliseconds_rounded_up() {
+    use std::time::Duration;
+    for (nanos, expected) in [(0, 5), (1, 6), (1_000_000, 6), (1_000_001, 7), (999_000_001, 1005), (1_000_000_000, 1005)] {
+        assert_eq!(
+            Instant::from_millis(5).saturating_add(Duration::from_nanos(nanos)),
+            Instant::from_millis(expected),
+            "{nanos}"
+        );
+    }
+}

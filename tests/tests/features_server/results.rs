@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Answered, Catalog, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision, RpcError, SendError, ServerConfig,
+    Answered, Catalog, Change, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision, RpcError, SendError, ServerConfig,
     ServerEvent, Target,
 };
 use serde_json::{Value, json};
@@ -540,4 +540,65 @@ fn ids_and_progress_tokens_have_a_greatest_length() {
             }
         }
     }
+}
+
+#[test]
+fn the_path_of_a_file_is_what_its_uri_says_or_nothing() {
+    let mut peer = Peer::new(Revision::LATEST);
+    for (uri, path) in [
+        ("file:///a/b", Some("/a/b")),
+        ("FILE:/a", Some("/a")),
+        ("file://localhost/a", Some("/a")),
+        ("file:///a%20b%C3%a9", Some("/a b\u{e9}")),
+        ("file:///\u{e9}", Some("/\u{e9}")),
+        ("file:///C:/x", Some("/C:/x")),
+        ("file:///a/..b", Some("/a/..b")),
+        ("file://elsewhere/a", None),
+        ("file:a", None),
+        ("http:/a", None),
+        ("file:////a", None),
+        ("file:///a/../b", None),
+        ("file:///a/%2e%2e/b", None),
+        ("file:///a/.", None),
+        ("file:///a%2fb", None),
+        ("file:///a%5cb", None),
+        ("file:///a%00", None),
+        ("file:///a%g0", None),
+        ("file:///a%0g", None),
+        ("file:///a%ff", None),
+        ("file:///a?b", None),
+        ("file:///a#b", None),
+        ("file:///a\\b", None),
+        ("file:///longer-than-the-output", None),
+    ] {
+        peer.ask("resources/read", json!({"uri": uri}), |server, request, tx| {
+            assert_eq!(request.file_path(&mut [0; 20]), path, "{uri}");
+            assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(Answered::Sent));
+        });
+    }
+}
+
+#[test]
+fn what_a_session_subscribed_to_ends_with_it() {
+    let mut peer = Peer::new(Revision::V2025_11_25);
+    let told = |peer: &mut Peer| {
+        let mut change = Change::resource("file:///a");
+        let (_, sent) = through(256, |tx| peer.server.publish(&mut change, tx));
+        lines(&sent).len()
+    };
+    assert_eq!(told(&mut peer), 0);
+    let answer = peer.request("resources/subscribe", json!({"uri": "file:///a"}));
+    let sent = peer.say(&answer, |server, event, tx| {
+        if let ServerEvent::Request(request) = event {
+            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(Answered::Sent));
+        }
+    });
+    assert_eq!((sent.len(), told(&mut peer)), (1, 1));
+    peer.server.close();
+    assert_eq!(told(&mut peer), 0);
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
+    let open = json!({"jsonrpc": "2.0", "id": "again", "method": "initialize", "params": params});
+    assert_eq!(peer.say(&open, |_, _, _| {}).len(), 1);
+    peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {});
+    assert_eq!(told(&mut peer), 0, "the next session has subscribed to nothing");
 }
