@@ -42,11 +42,11 @@
 //! | body of a request | [`App::max_line`](super::App::max_line), 4 MiB; no more than the next | its length, and as much for the copy that handlers have | 413 |
 //! | bodies together, those of handlers included | [`Options::body_budget`], 64 MiB; bodies up to 4 KiB do not count | | bodies are not read on; 503 after [`Options::read_timeout`] |
 //! | answers that a client has not read | [`App::max_pending`](super::App::max_pending) of each exchange, 1 MiB, and as much on its way out | its length | handlers wait in `progress` and `log`; answers go out in pieces |
-//! | sessions | [`Options::max_sessions`], 1,000 | about 1 KB, 210 for each of `N` (256): 55 KB; its events and its requests | the oldest without `initialized` ends; else 503 |
+//! | sessions | [`Options::max_sessions`], 1,000 | about 1 KB, 210 for each of `N` (128): 28 KB; its events and its requests | the oldest without `initialized` ends; else 503 |
 //! | sessions of a principal | [`Options::max_sessions_per_principal`], 100 | | the oldest of its own without `initialized` ends; else 503 |
 //! | streams of HTTP+SSE | as sessions, beside them | as a session, without events | 503 |
 //! | events of a session for replay | [`Options::replay`], 64 KiB | 12 and its length | the oldest are forgotten |
-//! | requests taken in of a session; of a request that stands alone | [`App::max_in_flight`](super::App::max_in_flight), 256; 1 | its parameters | the next waits; JSON-RPC error -32603 after [`App::full_timeout`](super::App::full_timeout) |
+//! | requests taken in of a session; of a request that stands alone | [`App::max_in_flight`](super::App::max_in_flight), 128; 1 | its parameters | the next waits; JSON-RPC error -32603 after [`App::full_timeout`](super::App::full_timeout) |
 //! | parameters of the requests of a session | [`App::max_params`](super::App::max_params), 16 MiB | | as before |
 //! | handlers under way of a session | [`App::max_running`](super::App::max_running), 64 | the handler and its answer | requests wait for their turn |
 //! | exchanges of a session | connections and requests in flight | about 200 and what has not been read | |

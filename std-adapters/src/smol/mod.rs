@@ -72,7 +72,7 @@
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Server`](mcp_sansio::Server): 56 KB for the 256 requests and 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
+//! For each connection the core's [`Server`](mcp_sansio::Server): 28 KB for the 128 requests and 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
 //! ([`App::with_capacity`]). Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need it. And the futures that are under way.
 
 pub mod client;

@@ -15,7 +15,7 @@ fn canc_16_a_modern_handler_is_dropped_with_its_connection() {
     site.wait_for(1, 1);
     // So is one that has not said anything yet.
     let mut client = site.connect();
-    client.write(&modern("later"));
+    client.write(&modern("silent"));
     site.wait_for(2, 1);
     drop(client);
     site.wait_for(2, 2);

@@ -27,6 +27,7 @@ static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     tool("ask"),
     tool("long"),
     tool("later"),
+    tool("silent"),
     tool("flood"),
 ]);
 
@@ -71,6 +72,7 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
         }
         "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
+        "silent" => std::future::pending().await,
         "later" => {
             let is_gone = ctx.let_go();
             Timer::after(Duration::from_millis(50)).await;

@@ -185,7 +185,7 @@ type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
 type PanicObserver = dyn Fn(&Panicked) + Send + Sync;
 
 /// Requests in flight on a connection, unless the type says otherwise.
-pub const IN_FLIGHT: usize = 256;
+pub const IN_FLIGHT: usize = 128;
 /// Handlers under way on a connection, unless the application says otherwise.
 pub const MAX_RUNNING: usize = 64;
 /// Bytes of parameters that the requests in flight on a connection have, unless the application says otherwise.
