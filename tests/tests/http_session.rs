@@ -1,0 +1,286 @@
+//! What a client knows of a session over HTTP: which fields its requests have, what each response means, and what follows when a body ends.
+
+use core::fmt::Display;
+use core::time::Duration;
+
+use mcp_sansio::http::ResponseHead;
+use mcp_sansio::http::client::{After, Exchange, Post, Reply, Session};
+use mcp_sansio::{Frame, RawJson, Revision};
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+const LEGACY: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+fn post(message: &str) -> Post<'_> {
+    Post::read(message.as_bytes()).unwrap()
+}
+
+fn modern(id: u32, method: &str, more: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{more}"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}}}}"#
+    )
+}
+
+fn reply(session: &mut Session, exchange: &mut Exchange, status: u16, fields: &[(&str, &str)]) -> Reply {
+    session.reply(exchange, &ResponseHead::new(status, &fields))
+}
+
+/// A session with this id, where it has one, that was initialized with this revision.
+fn initialized(id: Option<&str>, revision: &str) -> Session {
+    let mut session = Session::new();
+    let mut exchange = session.begin(&post(INITIALIZE));
+    let fields = [JSON, ("mcp-session-id", id.unwrap_or_default())];
+    let fields = if id.is_some() { &fields[..] } else { &fields[..1] };
+    assert_eq!(reply(&mut session, &mut exchange, 200, fields), Reply::Message);
+    let result = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}"}}}}"#);
+    session.received(&mut exchange, Frame::Complete(result.as_bytes()));
+    assert!(exchange.is_answered());
+    session
+}
+
+/// The fields that are told, one a line.
+fn told(tell: impl FnOnce(&mut dyn FnMut(&str, &dyn Display))) -> Vec<String> {
+    let mut fields = Vec::new();
+    tell(&mut |name, value| fields.push(format!("{name}: {value}")));
+    fields
+}
+
+fn posted(session: &Session, message: &str, schema: Option<&str>) -> Vec<String> {
+    let schema = schema.map(|schema| RawJson::parse(schema).unwrap());
+    let mut fields = told(|put| session.post_fields(&post(message), schema, put).unwrap());
+    assert_eq!(fields[..2], ["accept: application/json, text/event-stream", "content-type: application/json"]);
+    fields.split_off(2)
+}
+
+#[test]
+fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
+    assert_eq!((Session::new().id(), Session::new().revision()), (None, None));
+    let mut session = initialized(Some("a"), "2025-06-18");
+    for message in [LEGACY, NOTIFICATION] {
+        let mut exchange = session.begin(&post(message));
+        assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
+        assert!(!exchange.is_initialize() && !exchange.is_modern());
+        assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::SessionEnded);
+    }
+    // What another exchange is told of a version or an id is not the session's.
+    let mut exchange = session.begin(&post(LEGACY));
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]), Reply::Message);
+    session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#));
+    assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
+    assert_eq!(format!("{session:?}"), "Session { has_id: true, revision: Some(V2025_06_18), .. }");
+
+    let mut exchange = session.begin(&post(INITIALIZE));
+    assert!(exchange.is_initialize());
+    assert_eq!((session.id(), session.revision()), (None, None));
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
+    assert_eq!(format!("{session:?}"), "Session { has_id: false, revision: None, .. }");
+    for id in ["", "a b", "\u{e9}", &"x".repeat(513)] {
+        let fields = [JSON, ("mcp-session-id", id)];
+        assert!(matches!(reply(&mut session, &mut exchange, 200, &fields), Reply::Unusable(_)), "{id}");
+    }
+    assert_eq!(initialized(Some(&"x".repeat(512)), "2025-11-25").id(), Some(&*"x".repeat(512)));
+}
+
+#[test]
+fn what_has_no_version_is_as_modern_as_the_last_request() {
+    let mut session = Session::new();
+    let is_modern = |session: &mut Session, message: &str| {
+        let exchange = session.begin(&post(message));
+        let answer = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
+        assert_eq!(posted(session, answer, None).first().is_some(), session.begin(&post(answer)).is_modern());
+        exchange.is_modern()
+    };
+    assert!(!is_modern(&mut session, NOTIFICATION));
+    // It finds out what the server speaks: nothing is decided yet.
+    assert!(is_modern(&mut session, &modern(1, "server/discover", "")));
+    assert!(!is_modern(&mut session, NOTIFICATION));
+    assert!(is_modern(&mut session, &modern(2, "tools/list", "")));
+    assert!(is_modern(&mut session, NOTIFICATION) && is_modern(&mut session, NOTIFICATION));
+    assert_eq!(posted(&session, NOTIFICATION, None), ["mcp-protocol-version: 2026-07-28", "mcp-method: notifications/cancelled"]);
+    assert!(!is_modern(&mut session, LEGACY) && !is_modern(&mut session, NOTIFICATION));
+    // A modern request is in no session, even where there is one.
+    let mut session = initialized(Some("a"), "2025-11-25");
+    let mut exchange = session.begin(&post(&modern(3, "tools/list", "")));
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
+}
+
+#[test]
+fn requests_of_a_session_have_its_fields() {
+    let version = "mcp-protocol-version: 2025-11-25";
+    for (id, revision, expected) in [
+        (Some("s-1"), "2025-11-25", &[version, "mcp-session-id: s-1"][..]),
+        (None, "2025-11-25", &[version]),
+        (Some("s-1"), "2025-03-26", &["mcp-session-id: s-1"]),
+    ] {
+        let session = initialized(id, revision);
+        assert_eq!(posted(&session, LEGACY, None), expected);
+        assert!(posted(&session, INITIALIZE, None).is_empty());
+        assert_eq!(told(|put| session.delete_fields(put)), expected);
+        let get = [&["accept: text/event-stream"], expected].concat();
+        assert_eq!(told(|put| session.get_fields(None, put)), get);
+        assert_eq!(told(|put| session.get_fields(Some("7-1"), put)), [&get[..], &["last-event-id: 7-1"]].concat());
+    }
+}
+
+#[test]
+fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
+    let session = Session::new();
+    for (method, params, name) in [
+        ("tools/call", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
+        ("prompts/get", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
+        ("resources/read", r#""name":"a","uri":"u","taskId":"t","#, Some("u")),
+        ("tasks/get", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
+        ("tasks/update", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
+        ("tasks/cancel", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
+        ("tools/list", r#""name":"a","uri":"u","taskId":"t","#, None),
+    ] {
+        let mut expected = vec!["mcp-protocol-version: 2026-07-28".to_owned(), format!("mcp-method: {method}")];
+        expected.extend(name.map(|name| format!("mcp-name: {name}")));
+        assert_eq!(posted(&session, &modern(1, method, params), None), expected);
+    }
+    let schema = r#"{"type":"object","properties":{
+        "region":{"type":"string","x-mcp-header":"Region"},"dry":{"type":"boolean","x-mcp-header":"Dry"},
+        "none":{"type":"string","x-mcp-header":"None"},"other":{"type":"string"}}}"#;
+    let call = modern(1, "tools/call", r#""name":"a","arguments":{"region":"us \u00e9","dry":true,"none":null,"other":"x"},"#);
+    assert_eq!(posted(&session, &call, Some(schema))[3..], ["Mcp-Param-Region: =?base64?dXMgw6k=?=", "Mcp-Param-Dry: true"]);
+    let list = modern(1, "tools/list", r#""arguments":{"region":"us"},"#);
+    assert_eq!(posted(&session, &list, Some(schema)).len(), 2);
+    let call = modern(1, "tools/call", r#""name":"a","arguments":{"region":[]},"#);
+    let schema = RawJson::parse(schema).unwrap();
+    assert!(session.post_fields(&post(&call), Some(schema), &mut |_, _| {}).is_err());
+}
+
+#[test]
+fn a_response_means_what_its_status_and_its_type_say() {
+    const OTHER: (&str, &str) = ("content-type", "text/plain");
+    let request = |session: &mut Session| session.begin(&post(LEGACY));
+    let notification = |session: &mut Session| session.begin(&post(NOTIFICATION));
+    let listen = |session: &mut Session| session.listen().unwrap();
+    let delete = |session: &mut Session| session.delete().unwrap();
+    let older = |_: &mut Session| Exchange::older();
+    let unusable = Reply::Unusable("the answer is neither application/json nor text/event-stream");
+    let no_stream = Reply::Unusable("the server offers no stream of events");
+    type Begin<'b> = &'b dyn Fn(&mut Session) -> Exchange;
+    let cases: [(Begin<'_>, u16, (&str, &str), Reply); 34] = [
+        (&request, 200, JSON, Reply::Message),
+        (&request, 200, ("content-type", "Application/JSON ; charset=utf-8"), Reply::Message),
+        (&request, 200, EVENTS, Reply::Events),
+        (&request, 299, EVENTS, Reply::Events),
+        (&request, 202, JSON, Reply::Message),
+        (&request, 202, OTHER, Reply::Accepted),
+        (&request, 203, OTHER, unusable),
+        (&request, 200, OTHER, unusable),
+        (&request, 300, JSON, Reply::Refused(300)),
+        (&request, 199, JSON, Reply::Refused(199)),
+        (&request, 400, JSON, Reply::Refused(400)),
+        (&request, 401, JSON, Reply::Unauthorized(401)),
+        (&request, 403, JSON, Reply::Unauthorized(403)),
+        (&request, 404, JSON, Reply::SessionEnded),
+        (&notification, 202, OTHER, Reply::Accepted),
+        (&notification, 200, JSON, Reply::Accepted),
+        (&notification, 200, EVENTS, Reply::Events),
+        (&notification, 500, OTHER, Reply::Refused(500)),
+        (&listen, 200, EVENTS, Reply::Events),
+        (&listen, 200, JSON, Reply::NoStream),
+        (&listen, 201, EVENTS, Reply::NoStream),
+        (&listen, 405, OTHER, Reply::NoStream),
+        (&listen, 401, OTHER, Reply::Unauthorized(401)),
+        (&listen, 404, OTHER, Reply::SessionEnded),
+        (&delete, 200, EVENTS, Reply::Accepted),
+        (&delete, 204, OTHER, Reply::Accepted),
+        (&delete, 405, OTHER, Reply::Refused(405)),
+        (&delete, 404, OTHER, Reply::SessionEnded),
+        (&older, 200, EVENTS, Reply::Events),
+        (&older, 200, JSON, no_stream),
+        (&older, 201, EVENTS, no_stream),
+        (&older, 405, OTHER, Reply::Refused(405)),
+        (&older, 404, OTHER, Reply::Refused(404)),
+        (&older, 403, OTHER, Reply::Unauthorized(403)),
+    ];
+    for (at, (begin, status, field, expected)) in cases.into_iter().enumerate() {
+        let mut session = initialized(Some("a"), "2025-11-25");
+        let mut exchange = begin(&mut session);
+        assert_eq!(reply(&mut session, &mut exchange, status, &[field]), expected, "{at}");
+    }
+    // Without an id there is no session that could have ended, and none to end.
+    let mut session = initialized(None, "2025-11-25");
+    assert!(session.delete().is_none());
+    let mut exchange = session.listen().unwrap();
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::NoStream);
+    let mut exchange = session.begin(&post(LEGACY));
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
+    assert!(Session::new().listen().is_none() && Session::new().delete().is_none());
+}
+
+#[test]
+fn a_server_that_refuses_initialize_may_be_an_older_one() {
+    let with = |offer: &str| INITIALIZE.replace("2025-11-25", offer);
+    let error = |code: i64| format!(r#"{{"code":{code},"message":""}}"#);
+    for (message, status, code, expected) in [
+        (with("2025-11-25"), 400, None, true),
+        (with("2025-11-25"), 404, None, true),
+        (with("2025-11-25"), 405, None, true),
+        (with("2025-11-25"), 406, None, false),
+        (with("2025-11-25"), 410, None, false),
+        (with("unknown"), 410, None, false),
+        (with("2025-06-18"), 399, None, false),
+        (with("2025-06-18"), 400, None, true),
+        (with("2025-06-18"), 410, None, true),
+        (with("2025-03-26"), 499, None, true),
+        (with("2025-06-18"), 500, None, false),
+        (with("2025-06-18"), 401, None, false),
+        (with("2025-06-18"), 403, None, false),
+        (with("2025-06-18"), 400, Some(-32019), true),
+        (with("2025-06-18"), 400, Some(-32020), false),
+        (with("2025-06-18"), 400, Some(-32022), false),
+        (with("2025-06-18"), 400, Some(-32023), true),
+        (LEGACY.to_owned(), 400, None, false),
+    ] {
+        let mut session = Session::new();
+        let exchange = session.begin(&post(&message));
+        let error = code.map(error);
+        let error = error.as_deref().map(|error| RawJson::parse(error).unwrap());
+        assert_eq!(session.may_be_older(&exchange, status, error), expected, "{message} {status} {code:?}");
+    }
+}
+
+#[test]
+fn what_follows_the_end_of_a_body() {
+    let seconds = |seconds| After::Resume(Duration::from_secs(seconds));
+    let mut session = initialized(Some("a"), "2025-11-25");
+    // Each time in vain the wait is twice as long, up to 32 seconds, eight times.
+    let mut exchange = session.begin(&post(LEGACY));
+    assert_eq!(exchange.ended(Some("7"), None), After::Lost, "no stream yet");
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
+    assert_eq!(exchange.ended(None, None), After::Lost, "no id to go on from");
+    let waits: Vec<_> = (0..9).map(|_| exchange.ended(Some("7"), None)).collect();
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32].map(seconds).into_iter().chain([After::Lost]).collect::<Vec<_>>());
+    assert_eq!(exchange.ended(Some("8"), None), seconds(1), "another event");
+    assert_eq!(exchange.ended(Some("8"), Some(Duration::from_secs(90))), seconds(90));
+    // A response that is no stream is not resumed, whatever came before it.
+    assert_eq!(reply(&mut session, &mut exchange, 503, &[]), Reply::Refused(503));
+    assert_eq!(exchange.ended(Some("9"), None), After::Lost);
+    // The answer has come.
+    session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
+    assert_eq!(exchange.ended(Some("9"), None), After::Over);
+
+    // The stream of the server's own is resumed for ever, with an id or without.
+    let mut exchange = session.listen().unwrap();
+    assert_eq!(exchange.ended(None, None), After::Over);
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
+    let waits: Vec<_> = (0..300).map(|_| exchange.ended(None, None)).collect();
+    assert_eq!(waits[..6], [1, 2, 4, 8, 16, 32].map(seconds));
+    assert!(waits[6..].iter().all(|wait| *wait == seconds(32)));
+
+    // What no stream takes up again.
+    let mut exchange = session.begin(&post(&modern(3, "tools/list", "")));
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
+    assert_eq!(exchange.ended(Some("7"), None), After::Lost);
+    let mut exchange = Exchange::older();
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
+    assert_eq!(exchange.ended(Some("7"), None), After::Lost);
+    assert_eq!(session.delete().unwrap().ended(Some("7"), None), After::Over);
+    assert_eq!(session.begin(&post(NOTIFICATION)).ended(Some("7"), None), After::Over);
+}
