@@ -138,6 +138,10 @@ mod tests {
             ),
             ("Negotiate abc==, Bearer", &[("Negotiate", &[("abc", "=")]), ("Bearer", &[])]),
             (", ,Digest a=b,, c=\"\"", &[("Digest", &[("a", "b"), ("c", "")])]),
+            ("Digest a=b,c=d, X e=f", &[("Digest", &[("a", "b"), ("c", "d")]), ("X", &[("e", "f")])]),
+            // A backslash is one outside of quotes, and what is no token is no name.
+            (r"Basic a=x\, Bearer scope=y", &[("Basic", &[("a", r"x\")]), ("Bearer", &[("scope", "y")])]),
+            ("Bearer a b=c, =d, e=f", &[("Bearer", &[("e", "f")])]),
             ("\"", &[]),
             ("", &[]),
         ] {

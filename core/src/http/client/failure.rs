@@ -118,7 +118,7 @@ mod tests {
                 Failure::Lost,
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the answer came"}}"#,
             ),
-            (Failure::Unusable("a \"b\"\n\\"), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\" \\"}}"#),
+            (Failure::Unusable("a \"b\"\n\\"), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\"\\n\\"}}"#),
         ] {
             let answer = failure.answer("7").to_string();
             assert_eq!(answer, expected);

@@ -75,14 +75,14 @@ impl<'u> Origin<'u> {
             return Err(UrlError::Characters);
         }
         let scheme = reference.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
-        if reference.as_bytes().get(scheme) == Some(&b':') && scheme > 0 {
+        if reference.as_bytes().get(scheme) == Some(&b':') {
             let (other, target) = Origin::parse(reference)?;
             return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
         }
         if let Some(rest) = reference.strip_prefix("//") {
             let (authority, target) = rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
             let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 }).ok_or(UrlError::Authority)?;
-            let other = Origin { authority, host, port, ..*self };
+            let other = Origin { host, port, ..*self };
             let target = if target.is_empty() { "/" } else { target };
             return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
         }
@@ -119,6 +119,7 @@ impl fmt::Display for Resolved<'_> {
     }
 }
 
+/// Of visible ASCII characters.
 fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
@@ -128,7 +129,7 @@ fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
         }
         None => authority.split_at_checked(authority.find(':').unwrap_or(authority.len()))?,
     };
-    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic() && !b"@[]<>\"\\^`{|}%,".contains(&byte));
+    let is_host = !host.is_empty() && !host.bytes().any(|byte| b"@[]<>\"\\^`{|}%,".contains(&byte));
     let port = match port.strip_prefix(':') {
         None if port.is_empty() => usual,
         Some("") => usual,
@@ -177,6 +178,12 @@ mod tests {
             ("a/b", UrlError::Scheme),
             ("http:///x", UrlError::Authority),
             ("http://user:pass@a/", UrlError::Authority),
+            ("http://user@a/", UrlError::Authority),
+            ("http://a,b/", UrlError::Authority),
+            ("http://a%20b/", UrlError::Authority),
+            ("http://[::1]x/", UrlError::Authority),
+            ("http://[::x]/", UrlError::Authority),
+            ("http://a:+80/", UrlError::Authority),
             ("http://a:99999/", UrlError::Authority),
             ("http://a:b/", UrlError::Authority),
             ("http://[::1/", UrlError::Authority),
@@ -209,12 +216,46 @@ mod tests {
             "https://localhost:8000/m",
             "http://evil.example:8000/m",
             "//evil.example/m",
+            "//localhost/m",
+            "//localhost:8001/m",
             "http://localhost.evil.example:8000/",
         ] {
             assert_eq!(resolve(reference), Err(UrlError::OtherOrigin), "{reference}");
         }
-        for reference in ["javascript:alert(1)", "http://localhost:8000@evil/", "/a b", "\\\\evil\\m", "/x\ry", "http://"] {
+        for reference in [
+            "javascript:alert(1)",
+            "http://localhost:8000@evil/",
+            "/a b",
+            "\\\\evil\\m",
+            "/x\ry",
+            "http://",
+            "x:m",
+            ":m",
+            "//a@b/m",
+        ] {
             assert!(resolve(reference).is_err(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_reference_without_a_port_means_the_usual_one() {
+        for (url, other) in [("http://a/sse", "//a:81/m"), ("https://a/sse", "//a:80/m")] {
+            let (origin, base) = Origin::parse(url).unwrap();
+            assert_eq!(origin.resolve(base, "//a/m").map(|it| it.to_string()).as_deref(), Ok("/m"), "{url}");
+            assert_eq!(origin.resolve(base, "//a").map(|it| it.to_string()).as_deref(), Ok("/"), "{url}");
+            assert_eq!(origin.resolve(base, other), Err(UrlError::OtherOrigin), "{url}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_is_wrong() {
+        for (error, word) in [
+            (UrlError::Scheme, "http://"),
+            (UrlError::Authority, "port"),
+            (UrlError::Characters, "percent-encoded"),
+            (UrlError::OtherOrigin, "another host"),
+        ] {
+            assert!(error.to_string().contains(word), "{error}");
         }
     }
 }

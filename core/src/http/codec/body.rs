@@ -2,6 +2,7 @@
 
 use super::fault::Fault;
 use super::window::{Taken, Window};
+use super::write::is_in_values;
 use crate::storage::Storage;
 
 /// What is still to come of a body.
@@ -77,8 +78,8 @@ impl Chunk {
                 0 => Next::Chunk(Self::Trailers(MAX_TRAILERS)),
                 size => Next::Chunk(Self::Data(size)),
             },
-            Self::Data(_) if line.is_empty() => Next::Chunk(Self::Size),
-            Self::Data(_) => return Err(BEHIND),
+            // As long as the limit: a line's end and nothing else.
+            Self::Data(_) => Next::Chunk(Self::Size),
             Self::Trailers(_) if line.is_empty() => Next::End,
             Self::Trailers(left) if is_field(line) => Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2))),
             Self::Trailers(_) => return Err(Fault::bad("what stands behind a chunked body is no field")),
@@ -97,20 +98,12 @@ fn size(line: &[u8]) -> Result<u64, Fault> {
     if !is_extension {
         return Err(Fault::bad("what stands behind the size of a chunk is no extension"));
     }
-    Ok(digits.iter().fold(0, |size, digit| size << 4 | u64::from(hex(*digit))))
-}
-
-fn hex(digit: u8) -> u8 {
-    match digit {
-        b'0'..=b'9' => digit - b'0',
-        digit => (digit | 0x20).wrapping_sub(b'a' - 10) & 0xf,
-    }
+    Ok(digits.iter().fold(0, |size, digit| size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())))
 }
 
 fn is_field(line: &[u8]) -> bool {
     let name = line.iter().take_while(|byte| is_token(**byte)).count();
-    let value = line.get(name + 1..).unwrap_or_default();
-    name > 0 && line.get(name) == Some(&b':') && value.iter().all(|byte| *byte == b'\t' || *byte >= b' ' && *byte != 0x7f)
+    name > 0 && matches!(line.get(name..), Some([b':', value @ ..]) if value.iter().all(is_in_values))
 }
 
 /// Of RFC 9110, 5.6.2.

@@ -7,14 +7,14 @@ use crate::http::Fields;
 /// The fields of a head that has been checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HeadFields<'f> {
-    /// Whole lines.
+    /// Whole lines, and the end of the one before them.
     lines: &'f [u8],
 }
 
 impl<'f> HeadFields<'f> {
     /// Of a head that begins with a line which is no field, and ends with an empty one.
     pub(super) fn behind_first_line(head: &'f [u8]) -> Self {
-        let at = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |at| at + 1);
+        let at = head.iter().position(|byte| *byte == b'\n').unwrap_or(head.len());
         Self { lines: head.get(at..).unwrap_or_default() }
     }
 

@@ -42,7 +42,7 @@ impl<S: Storage + ?Sized> Window<S> {
         let cap = self.storage.bytes().len();
         if self.start == self.end {
             (self.start, self.scanned, self.line_start, self.end) = (0, 0, 0, 0);
-        } else if self.start > 0 && cap - self.end <= cap / 4 && self.start >= self.end - self.start {
+        } else if cap - self.end <= cap / 4 && self.start >= self.end - self.start {
             self.move_to_front();
         }
         if self.end == self.storage.bytes().len() && !storage::grow(&mut self.storage, self.end + 1, self.limit) {

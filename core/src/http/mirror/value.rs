@@ -100,16 +100,16 @@ impl fmt::Display for FieldValue<'_> {
 
 /// Whether a field can carry the text as it is: visible ASCII and spaces within, and nothing that looks as if it were encoded.
 fn is_safe(text: Text<'_>) -> bool {
-    let (mut len, mut last) = (0, ' ');
+    let (mut len, mut last) = (0, None);
     for c in text.chars() {
         if !matches!(c, ' '..='~') || len == 0 && c == ' ' {
             return false;
         }
-        (len, last) = (len + 1, c);
+        (len, last) = (len + 1, Some(c));
     }
     let begins = text.chars().take(PREFIX.len()).eq(PREFIX.chars());
     let ends = len >= SUFFIX.len() && text.chars().skip(len - SUFFIX.len()).eq(SUFFIX.chars());
-    !(len > 0 && last == ' ' || begins && ends)
+    !(last == Some(' ') || begins && ends)
 }
 
 /// What stands between the markers, if both are there.
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     /// The specification's examples, and what is at the edges of its rules.
-    const TEXTS: [(&str, &str); 14] = [
+    const TEXTS: [(&str, &str); 15] = [
         ("us-west1", "us-west1"),
         ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
         (" padded ", "=?base64?IHBhZGRlZCA=?="),
@@ -178,6 +178,7 @@ mod tests {
         ("", ""),
         (" ", "=?base64?IA==?="),
         ("a b", "a b"),
+        ("a ", "=?base64?YSA=?="),
         ("a\tb", "=?base64?YQli?="),
         ("\u{7f}", "=?base64?fw==?="),
         ("~!#", "~!#"),
@@ -237,5 +238,21 @@ mod tests {
         for json in ["9007199254740992", "-9007199254740992", "1.5", "1e300", "[]", "{}"] {
             assert!(value(json).is_err(), "{json}");
         }
+    }
+
+    #[test]
+    fn a_number_is_encoded_in_48_bytes_at_most() {
+        let number = FieldValue::argument(RawJson::from_static("42")).unwrap().unwrap();
+        let encoded = |text: &str| {
+            let mut digits = [0; 100];
+            let len = STANDARD.encode_slice(text, &mut digits).unwrap();
+            std::format!("=?base64?{}?=", core::str::from_utf8(&digits[..len]).unwrap())
+        };
+        let long = std::format!("42.{}", "0".repeat(45));
+        for text in ["42", "42.0000000000000000000", &long] {
+            assert!(number.matches(encoded(text).as_bytes()), "{text}");
+        }
+        // The same number in each part, and another one in all.
+        assert!(!number.matches(encoded(&std::format!("{long}42")).as_bytes()));
     }
 }

@@ -45,6 +45,8 @@ impl fmt::Debug for SessionId {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
 
     #[test]
@@ -52,9 +54,15 @@ mod tests {
         let id = SessionId::from_random([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(id.as_str(), "00019aff0405060708090a0b0c0d0e0f");
         assert!(id.is(id.as_str()));
-        for other in
-            ["", "0", "00019aff0405060708090a0b0c0d0e0", "00019aff0405060708090a0b0c0d0e0e", "00019aff0405060708090a0b0c0d0e0f0"]
-        {
+        assert_eq!(std::format!("{id:?}"), "SessionId(0001...)");
+        for other in [
+            "",
+            "0",
+            "00019aff0405060708090a0b0c0d0e0",
+            "00019aff0405060708090a0b0c0d0e0e",
+            "00019aff0405060708090a0b0c0d0e0f0",
+            "11019aff0405060708090a0b0c0d0e0f",
+        ] {
             assert!(!id.is(other), "{other}");
         }
     }

@@ -21,6 +21,8 @@ use crate::storage::{self, Storage};
 ///
 /// Data of one line, as all MCP servers write it, is lent where it was read to; lines of several are moved together. Data longer than the buffer (and, for
 /// storage that grows, than the limit) is [`Frame::Oversized`]: its first and its last bytes. What has no empty line behind it is no event.
+///
+/// The buffer has 32 bytes at least; a shorter one may be full for ever.
 #[derive(Debug)]
 pub struct EventReader<S: Storage + ?Sized> {
     /// The data of the event under way, or its last bytes when it is oversized.
@@ -322,17 +324,11 @@ impl<S: Storage + ?Sized> EventReader<S> {
         if self.end < cap - cap / 4 || !self.has_data {
             return;
         }
-        let kept = match self.prefix {
-            Some(kept) => kept,
-            None if self.data_end < cap / 2 => return,
-            None => cap / 2,
-        };
+        let kept = self.prefix.unwrap_or((cap / 2).min(self.data_end));
         // Its first half, and from now on the latest bytes of the rest.
         self.prefix = Some(kept);
         let tail = ((cap - kept) / 2).min(self.data_end.saturating_sub(kept));
-        let from = self.data_end - tail;
-        storage::move_down(self.storage.bytes_mut(), from, self.data_end, kept);
-        (self.data, self.data_end) = (kept, kept + tail);
+        self.data = self.data_end - tail;
         self.compact(kept, tail);
     }
 }

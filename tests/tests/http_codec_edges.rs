@@ -1,0 +1,313 @@
+//! The HTTP/1.1 codec at its edges: the last byte that fits, the first that does not, and what is written to the letter.
+
+use mcp_sansio::http::codec::{BodyLength, HeadWriter, MAX_AROUND_CHUNKS, MAX_TRAILERS, Part, RequestReader, ResponseReader};
+use mcp_sansio::http::{RequestHead, ResponseHead};
+use mcp_sansio::{SendError, Storage};
+use mcp_sansio_tests::codec::{Read, requests, responses};
+
+const CHUNKED: &str = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+fn read(bytes: &str, sizes: &[usize]) -> Read {
+    requests(RequestReader::with_limit(Vec::new(), 8192), bytes.as_bytes(), sizes)
+}
+
+fn status(read: &Read) -> Option<u16> {
+    read.fault.map(|fault| fault.status())
+}
+
+/// Puts bytes into a reader that has room for them.
+fn put<S: Storage>(reader: &mut RequestReader<S>, bytes: &[u8]) {
+    reader.spare()[..bytes.len()].copy_from_slice(bytes);
+    reader.commit(bytes.len());
+}
+
+#[test]
+fn the_line_of_a_response_has_its_reason() {
+    for (status, reason) in [
+        (200, "OK"),
+        (202, "Accepted"),
+        (204, "No Content"),
+        (400, "Bad Request"),
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
+        (404, "Not Found"),
+        (405, "Method Not Allowed"),
+        (406, "Not Acceptable"),
+        (408, "Request Timeout"),
+        (413, "Content Too Large"),
+        (414, "URI Too Long"),
+        (415, "Unsupported Media Type"),
+        (417, "Expectation Failed"),
+        (429, "Too Many Requests"),
+        (431, "Request Header Fields Too Large"),
+        (500, "Internal Server Error"),
+        (501, "Not Implemented"),
+        (503, "Service Unavailable"),
+        (505, "HTTP Version Not Supported"),
+        (100, ""),
+        (299, ""),
+        (999, ""),
+    ] {
+        let mut out = [0; 64];
+        let len = HeadWriter::response(&mut out, status).finish(BodyLength::Absent).unwrap();
+        assert_eq!(&out[..len], format!("HTTP/1.1 {status} {reason}\r\n\r\n").as_bytes());
+    }
+    for status in [0, 99, 1000, u16::MAX] {
+        assert_eq!(HeadWriter::response(&mut [0; 64], status).finish(BodyLength::Absent), Err(SendError::Value), "{status}");
+    }
+}
+
+#[test]
+fn a_head_says_how_long_the_body_is() {
+    for (body, field) in [
+        (BodyLength::Absent, ""),
+        (BodyLength::UntilClose, ""),
+        (BodyLength::Known(0), "content-length: 0\r\n"),
+        (BodyLength::Known(u64::MAX), "content-length: 18446744073709551615\r\n"),
+        (BodyLength::Chunked, "transfer-encoding: chunked\r\n"),
+    ] {
+        let mut out = [0; 128];
+        let len = HeadWriter::request(&mut out, "POST", "/").field("a", "b").finish(body).unwrap();
+        assert_eq!(&out[..len], format!("POST / HTTP/1.1\r\na: b\r\n{field}\r\n").as_bytes());
+    }
+}
+
+#[test]
+fn a_field_that_is_pushed_keeps_the_same_rules() {
+    for (name, value, is_good) in [
+        ("x", "", true),
+        ("x", "a b\t\u{80}", true),
+        ("!#$%&'*+-.^_`|~", "x", true),
+        ("", "x", false),
+        ("a b", "x", false),
+        ("a:", "x", false),
+        ("x", "a\r\nb: c", false),
+        ("x", "\n", false),
+        ("x", "\0", false),
+        ("x", "\u{1f}", false),
+        ("x", "\u{7f}", false),
+    ] {
+        let mut out = [0; 128];
+        let mut head = HeadWriter::response(&mut out, 202);
+        head.push(name, &value);
+        let pushed = head.finish(BodyLength::Absent);
+        let field = HeadWriter::response(&mut [0; 128], 202).field(name, value).finish(BodyLength::Absent);
+        assert_eq!(pushed, field, "{name:?} {value:?}");
+        let expected = format!("HTTP/1.1 202 Accepted\r\n{name}: {value}\r\n\r\n");
+        assert_eq!(pushed, if is_good { Ok(expected.len()) } else { Err(SendError::Value) }, "{name:?} {value:?}");
+        assert!(!is_good || out.starts_with(expected.as_bytes()));
+    }
+}
+
+#[test]
+fn fields_begin_behind_the_first_line() {
+    let request = read("GET /a:b HTTP/1.1\r\nHost:c\r\n\r\n", &[usize::MAX]);
+    assert_eq!(request.messages[0].fields, [("Host".to_owned(), b"c".to_vec())]);
+    let bytes = b"HTTP/1.1 200 a:b\r\nX:y\r\nContent-Length:0\r\n\r\n";
+    let response = responses(ResponseReader::new([0; 64]), &["GET"], bytes, &[usize::MAX]);
+    let expected = [("X".to_owned(), b"y".to_vec()), ("Content-Length".to_owned(), b"0".to_vec())];
+    assert_eq!(response.messages[0].fields, expected);
+}
+
+#[test]
+fn what_is_shown_of_a_head_has_no_values() {
+    let mut reader = RequestReader::new([0; 128]);
+    put(&mut reader, b"GET /x HTTP/1.1\r\nHost: a\r\nAuthorization: secret\r\n\r\n");
+    let Ok(Some(Part::Head(head))) = reader.next_part() else { panic!("a head") };
+    assert_eq!(format!("{:?}", head.fields), r#"["Host", "Authorization"]"#);
+    let shown = format!("{:?}", RequestHead::new("GET", "/x", &head.fields));
+    assert_eq!(shown, r#"RequestHead { method: "GET", target: "/x", .. }"#);
+    assert_eq!(format!("{:?}", ResponseHead::new(200, &head.fields)), "ResponseHead { status: 200, .. }");
+}
+
+#[test]
+fn faults_say_what_is_wrong() {
+    for (bytes, word) in [
+        ("GET / HTTP/1.1\r\nHost: a\r\nX(y): b\r\n\r\n", "name is none"),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: \x7f\r\n\r\n", "value is none"),
+        ("GET / HTTP/3.1\r\nHost: a\r\n\r\n", "version"),
+        ("G(T / HTTP/1.1\r\nHost: a\r\n\r\n", "no HTTP"),
+    ] {
+        let fault = read(bytes, &[usize::MAX]).fault.unwrap();
+        assert!(fault.reason().contains(word) && fault.to_string() == fault.reason(), "{fault}");
+    }
+}
+
+#[test]
+fn sizes_of_chunks_have_sixteen_digits_at_most() {
+    for (size, len) in [("0000000000000005", 5), ("aF", 0xaf), ("Fa", 0xfa), ("09", 9), ("10", 16)] {
+        let read = read(&format!("{CHUNKED}{size}\r\n{}\r\n0\r\n\r\n", "x".repeat(len)), &[100]);
+        assert_eq!((status(&read), read.complete().len(), read.messages[0].body.len()), (None, 1, len), "{size}");
+    }
+    // Two bytes are enough to see that a chunk does not end where it should.
+    assert_eq!(status(&read(&format!("{CHUNKED}5\r\nhello!!"), &[1])), Some(400));
+    assert_eq!(status(&read(&format!("{CHUNKED}5\r\nhello!"), &[1])), None);
+    // A line that is longer than the buffer, within the limit of such lines.
+    let bytes = format!("{CHUNKED}1;{}", "x".repeat(100));
+    assert_eq!(status(&requests(RequestReader::new([0; 64]), bytes.as_bytes(), &[1])), Some(400));
+}
+
+#[test]
+fn fields_behind_a_body_have_names_and_values_and_a_limit() {
+    for (field, expected) in [
+        ("X:", None),
+        ("X: a\tb\u{80}", None),
+        ("X:\t", None),
+        ("X", Some(400)),
+        (":y", Some(400)),
+        ("X y", Some(400)),
+        ("X:\u{7f}", Some(400)),
+        ("X:\u{1}", Some(400)),
+        ("X: a\u{1}", Some(400)),
+    ] {
+        assert_eq!(status(&read(&format!("{CHUNKED}0\r\n{field}\r\n\r\n"), &[3])), expected, "{field:?}");
+    }
+    // The empty line behind them counts.
+    let trailers = |len: usize| format!("{}Y:{}\r\n", "X: 4567\r\n".repeat(400), "y".repeat(len - 3604));
+    for (len, expected) in [(MAX_TRAILERS - 2, None), (MAX_TRAILERS - 1, Some(431)), (MAX_TRAILERS, Some(431))] {
+        assert_eq!(trailers(len).len(), len);
+        for sizes in [&[1][..], &[usize::MAX]] {
+            let read = read(&format!("{CHUNKED}0\r\n{}\r\n", trailers(len)), sizes);
+            assert_eq!((status(&read), read.complete().len()), (expected, usize::from(expected.is_none())), "{len}");
+        }
+    }
+}
+
+#[test]
+fn each_request_may_be_as_long_as_the_limits_say() {
+    let limited = || RequestReader::with_limit(Vec::new(), 8192).max_body(100);
+    let sized = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100));
+    // As much around the chunks as there may be: 158 + 6 around each of 100, 5 of the last, and 79.
+    let around = |more: usize| {
+        let chunk = format!("1;{}\r\nx\r\n", "e".repeat(158));
+        format!("{CHUNKED}{}0\r\nX:{}\r\n\r\n", chunk.repeat(100), "y".repeat(75 + more))
+    };
+    assert_eq!(100 * 164 + 5 + 79, 100 + MAX_AROUND_CHUNKS);
+    for (bytes, expected, complete) in [
+        (sized.repeat(3), None, 3),
+        (around(0).repeat(2), None, 2),
+        (format!("{}{}", around(0), around(1)), Some(413), 1),
+        (around(1), Some(413), 0),
+    ] {
+        for sizes in [&[7][..], &[usize::MAX]] {
+            let read = requests(limited(), bytes.as_bytes(), sizes);
+            assert_eq!((status(&read), read.complete().len()), (expected, complete));
+        }
+    }
+    // Where the head says that it is too long, nothing of the body is waited for.
+    let read = requests(limited(), b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n", &[usize::MAX]);
+    assert_eq!((status(&read), read.messages.len()), (Some(413), 0));
+}
+
+#[test]
+fn only_a_body_that_is_to_come_in_http_1_1_is_waited_for() {
+    for (bytes, expected) in [
+        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1", "POST / (false, true, Some(1))"),
+        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n", "POST / (false, false, Some(0))"),
+        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n", "POST / (false, false, None)"),
+        ("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1", "POST / (true, false, Some(1))"),
+    ] {
+        assert_eq!(read(bytes, &[usize::MAX]).messages[0].head, expected, "{bytes:?}");
+    }
+}
+
+#[test]
+fn a_line_in_front_of_a_request_is_empty_or_a_request() {
+    for line in ["x\r\n", "xy\r\n", ":\r\n"] {
+        let read = read(&format!("{line}GET / HTTP/1.1\r\nHost: a\r\n\r\n"), &[1]);
+        assert_eq!((status(&read), read.complete().len()), (Some(400), 0), "{line:?}");
+    }
+}
+
+#[test]
+fn a_reader_has_the_room_that_it_was_given() {
+    assert!(RequestReader::new(Vec::new()).spare().is_empty());
+    assert!(ResponseReader::new(Vec::new()).spare().is_empty());
+    // Without room every head is too long.
+    assert_eq!(RequestReader::new([0; 0]).next_part().map_err(|fault| fault.status()), Err(414));
+    // Up to its limit, and not a byte further.
+    for (len, limit, filled, room) in
+        [(64, 65, 64, 1), (64, 64, 64, 0), (64, 100, 64, 36), (0, 5000, 0, 1024), (1024, 5000, 1024, 1024)]
+    {
+        let mut reader = RequestReader::with_limit(vec![0; len], limit);
+        put(&mut reader, &vec![b'x'; filled]);
+        assert_eq!(reader.spare().len(), room, "{len} {limit} {filled}");
+    }
+    for (len, limit, reserved, room) in [
+        (0, 4096, 2000, 2000),
+        (0, 4096, 1 << 20, 4096),
+        (1024, 4096, 1024, 1024),
+        (1024, 4096, 1025, 2048),
+        (1024, 4096, 10, 1024),
+    ] {
+        let mut reader = RequestReader::with_limit(vec![0; len], limit);
+        reader.reserve(reserved);
+        assert_eq!(reader.spare().len(), room, "{len} {limit} {reserved}");
+    }
+}
+
+/// How much room there is when of so many bytes so many have been taken.
+fn room(taken: usize, read: usize) -> usize {
+    const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut reader = RequestReader::new([0; 64]);
+    let target = format!("GET /{}", &"x".repeat(64)[..taken - HEAD.len()]);
+    put(&mut reader, &[HEAD.replace("GET /", &target).as_bytes(), &b"y".repeat(read - taken)].concat());
+    assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
+    reader.spare().len()
+}
+
+#[test]
+fn what_waits_is_moved_when_as_much_has_gone_and_little_room_is_left() {
+    for (taken, read, expected) in [
+        // Nothing waits.
+        (27, 27, 64),
+        (64, 64, 64),
+        // More than a quarter is left.
+        (27, 47, 17),
+        (47, 47, 64),
+        (30, 31, 33),
+        // No more than a quarter, and at least as much has gone.
+        (27, 48, 43),
+        (27, 54, 37),
+        (30, 60, 34),
+        // Less has gone than what waits.
+        (27, 55, 9),
+        (27, 63, 1),
+        // It is that or nothing.
+        (27, 64, 27),
+    ] {
+        assert_eq!(room(taken, read), expected, "{taken} {read}");
+    }
+}
+
+#[test]
+fn the_end_of_a_connection_is_the_end_of_its_last_response() {
+    let mut reader = ResponseReader::new([0; 64]);
+    assert!(reader.expect("GET"));
+    reader.commit(0);
+    assert!(!reader.has_begun());
+    let bytes = b"HTTP/1.1 200 OK\r\n\r\n";
+    reader.spare()[..1].copy_from_slice(&bytes[..1]);
+    reader.commit(1);
+    assert!(reader.has_begun());
+    reader.spare()[..bytes.len()].copy_from_slice(&[&bytes[1..], b"x"].concat());
+    reader.commit(bytes.len());
+    assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
+    // It ends before the rest has been taken.
+    assert_eq!(reader.end_of_input(), Ok(true));
+    assert_eq!(reader.next_part(), Ok(Some(Part::Body(b"x"))));
+    assert_eq!(reader.next_part(), Ok(Some(Part::End)));
+    assert_eq!(reader.next_part(), Ok(None));
+    assert_eq!(reader.end_of_input(), Ok(false));
+    assert!(!reader.is_reusable() && !reader.expect("GET"));
+    // Between two responses.
+    let mut reader = ResponseReader::new([0; 64]);
+    assert!(reader.is_reusable());
+    assert_eq!(reader.end_of_input(), Ok(false));
+    assert!(!reader.is_reusable() && !reader.expect("GET"));
+    // In the middle of one.
+    let mut reader = ResponseReader::new([0; 64]);
+    assert!(reader.expect("GET"));
+    let fault = reader.end_of_input().unwrap_err();
+    assert_eq!((reader.next_part().map(|_| ()), reader.end_of_input()), (Err(fault), Err(fault)));
+}
