@@ -116,6 +116,36 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
     assert_eq!(orders, 5 * 5040);
 }
 
+#[test]
+fn after_an_opening_that_failed_the_client_can_be_opened_again() {
+    let mut peer = Peer::closed();
+    peer.client.assume(Some(Era::Legacy));
+    for id in [1, 2] {
+        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        assert_eq!(peer.client.open(Instant::from_millis(0), &mut peer.tx), Err(SendError::NotAllowed), "it is opening");
+        assert!(peer.sent().contains(r#""method":"initialize""#));
+        // A response that is not as it must be.
+        assert_eq!(peer.hears(&format!(r#"{{"jsonrpc":"1.0","id":{id},"result":{{}}}}"#)), ["OpenFailed"]);
+        assert_eq!(peer.hears(&handshake(id)), ["Violation(UnexpectedResponse)"]);
+    }
+    peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+    assert_eq!(peer.hears(&handshake(3)), ["Opened"]);
+}
+
+#[test]
+fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
+    // A server that is known to be modern is not asked: what comes for a call that was given up is no discovery.
+    let mut peer = Peer::open(Revision::V2026_07_28);
+    let (call, _) = peer.call();
+    assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));
+    let id = peer.sent().lines().last().and_then(|line| line.split("requestId\":").nth(1).map(|rest| rest[..1].to_owned()));
+    let discovered = format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#,
+        id.expect("the number of the call")
+    );
+    assert!(peer.hears(&discovered).is_empty());
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Cancel,

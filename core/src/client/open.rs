@@ -31,7 +31,6 @@ impl<const N: usize> Client<'_, N> {
         match (self.known, ours.newest_legacy()) {
             (Some(Era::Modern), _) if modern => {
                 self.phase = Phase::Open(Session { revision: Revision::LATEST, capabilities: None });
-                self.heard = now;
                 Ok(())
             }
             (None, _) if modern => self.probe(now, None, tx),
