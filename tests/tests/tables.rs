@@ -366,3 +366,11 @@ fn a_time_is_told_in_milliseconds_rounded_up() {
         );
     }
 }
+
+#[test]
+fn buffers_without_a_limit_do_not_grow() {
+    assert_eq!(TxBuffer::new(Vec::new()).room(), 0);
+    assert!(RxBuffer::new(Vec::new()).spare().is_empty());
+    assert_eq!(TxBuffer::with_limit(Vec::new(), 1).room(), 1);
+    assert_eq!(RxBuffer::with_limit(Vec::new(), 1).spare().len(), 1);
+}
