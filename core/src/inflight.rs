@@ -73,7 +73,6 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         }
         self.serial = self.serial.wrapping_add(1);
         place.serial = self.serial;
-        place.next_free = NONE;
         place.deadline = deadline.unwrap_or(Instant::NEVER);
         let entry = place.entry.insert(entry);
         if let Some(stored) = self.hashes.get_mut(usize::from(index)) {

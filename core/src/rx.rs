@@ -132,9 +132,9 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
     /// The next line, as [`next_frame`](Self::next_frame) lends it, and what is free behind it. For an adapter that must go on reading while the frame is
     /// lent, since its answer waits for room.
     pub fn next_frame_and_spare(&mut self) -> Option<(Frame<'_>, Spare<'_>)> {
-        let (floor, cap) = (self.prefix.unwrap_or(0), self.storage.bytes().len());
-        if self.start > floor && cap.saturating_sub(self.end) <= cap / 2 {
-            self.move_down(floor);
+        let cap = self.storage.bytes().len();
+        if self.prefix.is_none() && self.start > 0 && cap.saturating_sub(self.end) <= cap / 2 {
+            self.move_down();
         }
         let (kept, len) = match self.next_frame()? {
             Frame::Complete(line) => (None, line.len()),
@@ -170,22 +170,22 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.prefix.unwrap_or(0) + (self.end - self.start)
     }
 
-    fn move_down(&mut self, floor: usize) {
+    /// Moves what is held to the front. Not within an oversized line, whose rest begins behind its prefix already.
+    fn move_down(&mut self) {
         let (start, end) = (self.start, self.end);
-        storage::move_down(self.storage.bytes_mut(), start, end, floor);
-        self.scanned -= start - floor;
-        self.unread = self.unread.map(|line_end| line_end - (start - floor));
-        self.end -= start - floor;
-        self.start = floor;
+        storage::move_down(self.storage.bytes_mut(), start, end, 0);
+        self.scanned -= start;
+        self.unread = self.unread.map(|line_end| line_end - start);
+        self.end -= start;
+        self.start = 0;
     }
 
     /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless a whole frame waits.
     fn make_room(&mut self) {
-        let floor = self.prefix.unwrap_or(0);
         // While frames may wait there is no hurry: moving them must be paid for by those that went, or each frame would move all others.
         let waiting = self.scanned < self.end;
-        if self.start > floor && (!waiting || self.start - floor >= self.end - self.start) {
-            self.move_down(floor);
+        if self.prefix.is_none() && self.start > 0 && (!waiting || self.start >= self.end - self.start) {
+            self.move_down();
         }
         let cap = self.storage.bytes().len();
         if self.end < if waiting { cap } else { cap - cap / 4 } {
@@ -261,3 +261,64 @@ fn has_newline<const N: usize>(block: &[u8; N]) -> bool {
 
 /// Places in a frame are kept in 32 bits.
 const MAX_LINE: usize = u32::MAX as usize;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use std::{vec, vec::Vec};
+
+    use super::*;
+
+    fn filled<S: Storage>(mut rx: RxBuffer<S>, bytes: &[u8]) -> RxBuffer<S> {
+        rx.spare()[..bytes.len()].copy_from_slice(bytes);
+        rx.commit(bytes.len());
+        rx
+    }
+
+    #[test]
+    fn what_is_held_is_moved_when_as_much_has_gone() {
+        let mut rx = filled(RxBuffer::new([0; 16]), b"a1\nb2\nc3\nd4\ne5\nf");
+        // How much room there is for reading after each line.
+        for room in [0, 0, 9, 9, 9] {
+            assert!(rx.next_frame().is_some());
+            assert_eq!(rx.spare().len(), room);
+        }
+        assert_eq!(rx.next_frame(), None);
+        assert_eq!(rx.unfinished(), 1);
+    }
+
+    #[test]
+    fn a_line_that_begins_the_input_may_be_blank() {
+        for input in [&b"\n{}\n"[..], b"\r\n{}\n", b"\n\n{}\n"] {
+            let mut rx = filled(RxBuffer::new([0; 16]), input);
+            rx.unread(); // nothing was lent
+            assert_eq!(rx.next_frame(), Some(Frame::Complete(b"{}")));
+            assert_eq!(rx.next_frame(), None);
+        }
+    }
+
+    #[test]
+    fn storage_at_its_limit_does_not_grow() {
+        struct Full(Vec<u8>);
+        impl Storage for Full {
+            fn bytes(&self) -> &[u8] {
+                &self.0
+            }
+            fn bytes_mut(&mut self) -> &mut [u8] {
+                &mut self.0
+            }
+            fn try_grow(&mut self, len: usize) -> bool {
+                panic!("{} bytes are asked to be {len}", self.0.len());
+            }
+            fn can_grow(&self) -> bool {
+                true
+            }
+        }
+        for limit in [0, 8, 16] {
+            let mut rx = filled(RxBuffer::with_limit(Full(vec![0; 16]), limit), &[b'x'; 16]);
+            assert_eq!(rx.next_frame(), None);
+            assert!(!rx.spare().is_empty(), "the line is being discarded");
+        }
+    }
+}

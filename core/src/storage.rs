@@ -61,11 +61,8 @@ impl Storage for alloc::vec::Vec<u8> {
 /// Grows `storage` to at least `min` bytes, by doubling, never beyond `limit`.
 pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usize) -> bool {
     let len = storage.bytes().len();
-    if !storage.can_grow() || min > limit {
-        return false;
-    }
     let want = len.saturating_mul(2).max(FIRST_GROWTH).max(min).min(limit);
-    want > len && storage.try_grow(want)
+    want > len && storage.can_grow() && storage.try_grow(want)
 }
 
 /// Moves the bytes `from..end` down to `to`. In a shape whose checks the compiler can see to hold.

@@ -493,4 +493,6 @@ fn an_empty_tx_buffer_has_nothing_pending_and_all_its_room() {
     assert_eq!(TxBuffer::with_limit([0; 8], 100).room(), 8, "an array does not grow");
     assert_eq!(TxBuffer::with_limit(Vec::new(), 100).room(), 100);
     assert_eq!(TxBuffer::with_limit(vec![0; 8], 0).room(), 8);
+    assert_eq!(TxBuffer::new(Vec::new()).room(), 0, "without a limit nothing grows");
+    assert!(RxBuffer::new(Vec::new()).spare().is_empty());
 }

@@ -1,0 +1,276 @@
+//! What a server says unasked: log messages, notifications of its own, changes. And ids that only look alike.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use mcp_sansio::http::RequestHead;
+use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
+use mcp_sansio::{
+    Answered, Change, ClientRequest, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle, SendError, Server,
+    ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+};
+
+#[test]
+fn a_notification_is_sent_where_the_revision_and_the_client_know_it() {
+    let complete = "notifications/elicitation/complete";
+    let url = r#"{"elicitation":{"url":{}}}"#;
+    for (revision, capabilities, method, allowed) in [
+        ("2025-11-25", url, complete, true),
+        ("2025-11-25", r#"{"elicitation":{"form":{}}}"#, complete, false),
+        ("2025-11-25", "{}", complete, false),
+        ("2025-06-18", url, complete, false),
+        ("2025-06-18", "{}", complete, false),
+        ("2025-06-18", "{}", "notifications/own", true),
+        ("2025-11-25", "{}", "notifications/own", true),
+        ("2025-11-25", url, "notifications/own", true),
+        ("2025-11-25", url, "notifications/message", false),
+        ("2025-11-25", url, "notifications/cancelled", false),
+        ("2025-11-25", url, "notifications/tools/list_changed", false),
+    ] {
+        let mut peer = Peer::of(revision, capabilities, 512);
+        let sent = peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx);
+        let expected = if allowed { Ok(()) } else { Err(SendError::NotAllowed) };
+        assert_eq!(sent, expected, "{revision} {capabilities} {method}");
+        let line =
+            if allowed { format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}\n") } else { String::new() };
+        assert_eq!(peer.sent(), line);
+    }
+}
+
+#[test]
+fn log_messages_name_their_logger() {
+    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    let message = LogMessage::new(LoggingLevel::Error, "it broke");
+    for message in [message, LogMessage::new(LoggingLevel::Error, "it broke").logger("disk")] {
+        assert_eq!(peer.server.log_unrelated(&message, &mut peer.tx), Ok(Answered::Sent));
+    }
+    assert_eq!(
+        peer.sent(),
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"data\":\"it broke\"}}\n\
+         {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"error\",\"logger\":\"disk\",\"data\":\"it broke\"}}\n"
+    );
+}
+
+#[test]
+fn a_change_is_resumed_where_it_stood() {
+    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    for id in ["\"one\"", "\"two\"", "\"three\""] {
+        peer.listen(id);
+    }
+    // The session and three subscriptions, each told by a change that is made anew.
+    let mut position = 0;
+    for told in ["\"params\":{}", "\"one\"", "\"two\"", "\"three\""] {
+        let mut change = Change::tools().resume(position);
+        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Ok(true));
+        let sent = peer.sent();
+        assert!(sent.contains(told) && sent.lines().count() == 1, "{sent}");
+        assert!(change.position() > position);
+        position = change.position();
+    }
+    let mut change = Change::tools().resume(position);
+    assert_eq!((peer.server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), position));
+    // Without a session its place is passed by.
+    let mut server: Server<'_, 4, 4> = Server::with_capacity(&CONFIG);
+    let mut change = Change::tools();
+    assert_eq!((server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), 1));
+}
+
+#[test]
+fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
+    let mut peer = Peer::of("2025-11-25", "{}", 512);
+    for id in ["\"one\"", "\"two\""] {
+        peer.listen(id);
+    }
+    for uri in ["file:///a", "file:///b"] {
+        peer.take(&format!(r#"{{"jsonrpc":"2.0","id":"{uri}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#));
+    }
+    peer.sent();
+    peer.tx = TxBuffer::new(vec![0; 16]);
+    let changes = || {
+        [
+            Change::tools(),
+            Change::tools().resume(1),
+            Change::tools().resume(2),
+            Change::tools().resume(3),
+            Change::prompts(),
+            Change::resources(),
+            Change::resource("file:///a"),
+            Change::resource("file:///b"),
+        ]
+    };
+    for (at, mut change) in changes().into_iter().enumerate() {
+        if peer.finish(&mut { change }) == Ok(false) {
+            assert_eq!(at, 3, "there are two subscriptions");
+            continue;
+        }
+        peer.sent();
+        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::More), "{change:?}");
+        peer.drain();
+        for (other_at, mut other) in changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3) {
+            // The first and the second place are both the first subscription's.
+            if (at, other_at) != (1, 2) && (at, other_at) != (2, 1) {
+                assert_eq!(peer.server.publish(&mut other, &mut peer.tx), Err(SendError::Full), "{change:?} {other:?}");
+            }
+        }
+        assert_eq!(peer.finish(&mut change), Ok(true));
+        peer.sent();
+    }
+}
+
+#[test]
+fn ids_whose_hashes_are_equal_are_two_requests() {
+    // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`, are equal where words are hashed at once.
+    let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
+    let call = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
+    let first = peer.request(&call("\"abcdefgh\""));
+    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#), [""; 0]);
+    let second = peer.request(&call("\"kCNQZyrP\""));
+    assert_ne!(first, second);
+    let cancelled = peer.take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#);
+    assert!(
+        matches!(&cancelled[..], [event] if *event == format!("{:?}", ServerEvent::Cancelled { request: second, reason: None }))
+    );
+    assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.tx).is_ok());
+    assert!(peer.sent().contains("\"abcdefgh\""));
+    // An answer to a question of the server's.
+    let now = Instant::from_millis(0);
+    peer.server.request(now, &ClientRequest::roots(), &mut peer.tx).expect("room");
+    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#), ["Violation(UnexpectedResponse)"]);
+    assert_eq!(peer.server.calls_in_flight(), 1);
+    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
+    assert_eq!(peer.server.calls_in_flight(), 0);
+}
+
+#[test]
+fn what_belongs_to_an_exchange_says_so() {
+    let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
+    let fields = [("mcp-session-id", "s")];
+    let head = RequestHead::new("POST", "/mcp", &fields);
+    let over_http = |peer: &mut Peer, id: u32, exchange: u32| {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
+        let mut messages =
+            Messages::over_http(Frame::Complete(line.as_bytes()), &head, NonZeroU32::new(exchange).expect("not zero"));
+        match peer.server.next_event(peer.now, &mut messages, &mut peer.tx) {
+            Ok(Some(ServerEvent::Request(request))) => request.handle,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (five, nine) = (over_http(&mut peer, 1, 5), over_http(&mut peer, 2, 9));
+    assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (5, 9));
+    assert_eq!((peer.server.in_flight_of(5), peer.server.in_flight_of(9), peer.server.in_flight_of(7)), (1, 1, 0));
+    let ask = |peer: &mut Peer, request: ClientRequest<'_, _>, ms| {
+        let request = request.timeout(Duration::from_millis(ms));
+        peer.server.request(peer.now, &request, &mut peer.tx).expect("room")
+    };
+    let of_nine = ask(&mut peer, ClientRequest::roots().on_behalf_of(nine), 50);
+    let of_none = ask(&mut peer, ClientRequest::roots(), 60);
+    assert_eq!((peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)), (9, 0));
+    // One after the other is due, each in the exchange that it belongs to: questions, requests (the time of 9 stood still), a ping.
+    for (ms, exchange) in
+        [(49, None), (50, Some(9)), (59, None), (60, Some(0)), (99, None), (100, Some(5)), (149, None), (150, Some(9))]
+    {
+        peer.now = Instant::from_millis(ms);
+        assert_eq!(peer.server.due_exchange(peer.now), exchange, "{ms} ms");
+        let happened = peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room");
+        assert_eq!(happened.is_some(), exchange.is_some(), "{ms} ms");
+        assert_eq!(peer.server.due_exchange(peer.now), None, "{ms} ms");
+        peer.sent();
+    }
+    assert_eq!((peer.server.exchange(five), peer.server.exchange_of_call(of_nine)), (0, 0), "they are over");
+    for (ms, exchange) in [(999, None), (1000, Some(0))] {
+        assert_eq!(peer.server.due_exchange(Instant::from_millis(ms)), exchange, "{ms} ms");
+    }
+    peer.now = Instant::from_millis(1000);
+    assert!(peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room").is_none());
+    assert!(peer.sent().contains("\"ping\""));
+    // The ping is of no exchange either.
+    peer.now = Instant::from_millis(1020);
+    assert_eq!(peer.server.due_exchange(peer.now), Some(0));
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(Some(ServerEvent::Unresponsive))));
+}
+
+static CONFIG: ServerConfig<'static> = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerCapability::TOOLS_LIST_CHANGED
+        .and(ServerCapability::PROMPTS_LIST_CHANGED)
+        .and(ServerCapability::RESOURCES_LIST_CHANGED)
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
+)
+.request_timeout(Duration::from_millis(100))
+.ping_interval(Duration::from_millis(1000))
+.ping_timeout(Duration::from_millis(20));
+
+/// A connection with a session.
+struct Peer {
+    server: Server<'static, 4, 4>,
+    tx: TxBuffer<Vec<u8>>,
+    out: Vec<u8>,
+    now: Instant,
+}
+
+impl Peer {
+    fn of(revision: &str, capabilities: &str, room: usize) -> Self {
+        let tx = TxBuffer::new(vec![0; room]);
+        let mut peer = Self { server: Server::with_capacity(&CONFIG), tx, out: Vec::new(), now: Instant::from_millis(0) };
+        let client = r#"{"name":"c","version":"1"}"#;
+        peer.take(&format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
+        ));
+        peer.take(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        assert!(peer.sent().contains(revision));
+        peer
+    }
+
+    /// A subscription of a modern client's to the list of tools.
+    fn listen(&mut self, id: &str) {
+        let meta =
+            r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let listening = self.take(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
+        ));
+        assert!(listening[0].starts_with("Listening"), "{listening:?}");
+        self.sent();
+    }
+
+    fn request(&mut self, line: &str) -> RequestHandle {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        match self.server.next_event(self.now, &mut messages, &mut self.tx) {
+            Ok(Some(ServerEvent::Request(request))) => request.handle,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What happens on this line.
+    fn take(&mut self, line: &str) -> Vec<String> {
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let mut events = Vec::new();
+        loop {
+            match self.server.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(Some(event)) => events.push(format!("{event:?}")),
+                Ok(None) => return events,
+                Err(error) if error.is_full() => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn finish(&mut self, change: &mut Change<'_>) -> Result<bool, SendError> {
+        loop {
+            match self.server.publish(change, &mut self.tx) {
+                Err(error) if error.is_full() => self.drain(),
+                other => return other,
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        self.out.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    fn sent(&mut self) -> String {
+        self.drain();
+        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
+    }
+}
