@@ -492,74 +492,6 @@ mod tests {
         assert!(!tx.is_mid_frame());
     }
 
-    #[test]
-    fn each_writer_has_a_key_of_its_own() {
-        let with = |number| {
-            [
-                FrameKey::sent(number),
-                FrameKey::cancel(number),
-                FrameKey::timeout(number),
-                FrameKey::listen(0, number),
-                FrameKey::listen(1, number),
-                FrameKey::listen(u16::MAX, number),
-                FrameKey::expiry(0, number),
-                FrameKey::expiry(1, number),
-                FrameKey::expiry(u16::MAX, number),
-                FrameKey::response(0, number),
-                FrameKey::response(1, number),
-                FrameKey::response(u16::MAX, number),
-                FrameKey::instead_of_response(0, number),
-                FrameKey::instead_of_response(1, number),
-                FrameKey::instead_of_response(u16::MAX, number),
-            ]
-        };
-        let fixed = [FrameKey::WHOLE, FrameKey::PING, FrameKey::OPENING, FrameKey::ANSWER];
-        let keys: Vec<FrameKey> = fixed.into_iter().chain([0, 7, u32::MAX].into_iter().flat_map(with)).collect();
-        for (at, key) in keys.iter().enumerate() {
-            assert!(!keys[..at].contains(key), "{key:?}, number {at}");
-            // Behind the fixed ones: six that answer nothing, and nine that do.
-            let place = at.checked_sub(4).map(|at| at % 15);
-            assert_eq!(key.is_response(), place.map_or(at == 3, |place| place >= 6), "{key:?}, number {at}");
-            assert_eq!(key.is_sent(), place == Some(0), "{key:?}, number {at}");
-        }
-    }
-
-    #[test]
-    fn a_frame_is_fed_only_by_hand_and_only_by_its_writer() {
-        let mut tx = TxBuffer::new([0; 16]);
-        let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed), "it has not begun");
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
-        tx.advance(16);
-        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed), "it is written from values");
-        assert_eq!(pieces(tx, 16), whole()[16..]);
-        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")), Ok(()));
-        assert_eq!(tx.feed(OTHER, b"1"), Err(SendError::NotAllowed), "it is another's");
-        assert_eq!((tx.feed(KEY, b"1\n2\r"), tx.pending(), tx.room()), (Ok(4), &b"[1 2 "[..], 11));
-        assert_eq!(tx.feed(KEY, b""), Ok(0));
-        tx.advance(5);
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut body), Err(SendError::More));
-        tx.advance(16);
-        assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed), "its end has begun");
-        assert_eq!(tx.abandon_sent(), Ok(false), "the application has not sent it");
-        assert!(tx.is_open(KEY));
-    }
-
-    #[test]
-    fn what_is_fed_takes_the_room_of_what_was_sent() {
-        let mut tx = TxBuffer::new([0; 16]);
-        let tx: &mut Tx<'_> = &mut tx;
-        assert_eq!(tx.begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")), Ok(()));
-        assert_eq!(tx.feed(KEY, b"0123456789abcdefg"), Ok(15));
-        assert_eq!((tx.feed(KEY, b"z"), tx.room()), (Err(SendError::Full), 0));
-        tx.advance(4);
-        assert_eq!((tx.room(), tx.feed(KEY, b"fghij"), tx.room()), (4, Ok(4), 0));
-        assert_eq!(tx.pending(), b"3456789abcdefghi");
-        tx.advance(10);
-        assert_eq!(tx.feed(KEY, b"jk"), Ok(2));
-        assert_eq!(tx.pending(), b"defghijk");
-    }
-
     /// Storage that remembers how it has grown.
     #[derive(Default)]
     struct Growing {
@@ -648,10 +580,6 @@ mod tests {
         let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
         assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
         assert!(tx.is_idle());
-        // It would fail with room as well: waiting is of no use.
-        assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
-        assert_eq!(tx.pending(), b"1\n");
     }
 
     #[test]

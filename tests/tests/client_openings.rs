@@ -1,0 +1,367 @@
+//! How a client's opening goes on when answers come twice, are no answers, or cross with what it sends; and what is late later.
+
+use std::time::Duration;
+
+use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
+use mcp_sansio::{
+    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages,
+    RequestHandle, Revision, Revisions, SendError, Tx, TxBuffer,
+};
+
+#[test]
+fn a_second_answer_to_what_was_replaced_is_unexpected() {
+    let mut peer = Peer::new(&CONFIG);
+    assert_eq!(peer.open(), "server/discover");
+    assert_eq!(peer.hears(&refused(1, "null")), [""; 0]);
+    assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
+    assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
+    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+    assert_eq!(peer.client.calls_in_flight(), 0);
+}
+
+#[test]
+fn an_older_revision_is_offered_than_the_one_that_was_refused() {
+    let mut peer = Peer::new(&CONFIG);
+    peer.client.assume(Some(Era::Legacy));
+    assert_eq!(peer.open(), "initialize");
+    assert_eq!(peer.hears(&refused(1, r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#)), [""; 0]);
+    assert!(peer.sent().contains(r#""protocolVersion":"2025-06-18""#));
+}
+
+#[test]
+fn a_server_that_was_taken_for_a_legacy_one_is_probed() {
+    let mut peer = Peer::new(&CONFIG);
+    peer.client.assume(Some(Era::Legacy));
+    assert_eq!(peer.open(), "initialize");
+    assert_eq!(peer.hears(&refused(1, r#"{"supported":["2026-07-28"]}"#)), [""; 0]);
+    assert!(peer.sent().contains(r#""id":2,"method":"server/discover""#));
+    assert_eq!(peer.client.calls_in_flight(), 1, "the offer is over");
+    assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
+    // What was assumed of it is forgotten: it would be probed again.
+    assert!(peer.client.close().is_none());
+    assert_eq!(peer.open(), "server/discover");
+}
+
+#[test]
+fn a_client_of_legacy_revisions_alone_offers_one_whatever_is_assumed() {
+    static LEGACY: ClientConfig<'static> = CONFIG.revisions(Revisions::only(Revision::V2025_06_18));
+    for era in [None, Some(Era::Legacy), Some(Era::Modern)] {
+        let mut peer = Peer::new(&LEGACY);
+        peer.client.assume(era);
+        assert_eq!(peer.open(), "initialize", "{era:?}");
+    }
+}
+
+#[test]
+fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
+    let nonsense = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"neither":"result nor error"}}"#);
+    let mut peer = Peer::new(&CONFIG);
+    assert_eq!(peer.open(), "server/discover");
+    assert_eq!(peer.hears(&nonsense(1)), [""; 0]);
+    assert!(peer.sent().contains(r#""method":"initialize""#));
+    assert_eq!(peer.hears(&nonsense(2)), ["OpenFailed"]);
+    // It is closed, and can be opened again.
+    assert_eq!(peer.open(), "server/discover");
+
+    // An answer that does not fit may be a good one: the client does not take the server for a legacy one.
+    let too_long = Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
+    let mut peer = Peer::new(&CONFIG);
+    peer.open();
+    assert_eq!(peer.takes(too_long), ["OpenFailed"]);
+    // Unless the offer is on its way already.
+    let mut peer = Peer::new(&CONFIG);
+    peer.open();
+    assert_eq!(peer.at(10_000), Err(SendError::More));
+    assert_eq!(peer.takes(too_long), ["Violation(TooLong)"]);
+    while peer.at(10_000).is_err() {
+        peer.drain();
+    }
+    assert!(peer.sent().ends_with("}}}\n"));
+    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+}
+
+#[test]
+fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
+    // An offer that takes the place of a probe.
+    let mut peer = Peer::new(&CONFIG);
+    peer.open();
+    assert_eq!(peer.at(10_000), Err(SendError::More));
+    peer.drain();
+    while peer.at(9_000).is_err() {
+        peer.drain();
+    }
+    assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
+    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+
+    // A cancellation, when another request, which stands before it in the table, is due as well.
+    let mut peer = Peer::opened();
+    let (slow, fast) = (peer.call(60), peer.call(10));
+    assert_eq!(peer.at(10), Err(SendError::More));
+    assert_eq!((peer.ended(70), peer.ended(70)), (Some(fast), Some(slow)));
+    assert_eq!(peer.sent().matches("notifications/cancelled").count(), 2);
+
+    // The end of a request of the server's, when one of the client's is due.
+    let mut peer = Peer::opened();
+    let call = peer.call(150);
+    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
+    assert_eq!(peer.at(100), Err(SendError::More));
+    assert_eq!((peer.ended(200), peer.ended(200)), (None, Some(call)));
+    let sent = peer.sent();
+    assert!(sent.find("timed out") < sent.find("notifications/cancelled"), "{sent}");
+
+    // An answer: its request's time has passed, and it is finished.
+    let mut peer = Peer::opened();
+    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
+    let (roots, request) = ([Root::new("file:///a")], peer.request.expect("a request"));
+    let result = ListRootsResult::new(&roots);
+    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.at(500), Ok(String::new()));
+    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Answered::Sent));
+    assert!(peer.sent().ends_with("file:///a\"}]}}\n"));
+}
+
+#[test]
+fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
+    for (era, method) in [(None, "server/discover"), (Some(Era::Legacy), "initialize")] {
+        let mut peer = Peer::new(&CONFIG);
+        peer.client.assume(era);
+        assert_eq!(peer.open(), method);
+        let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
+        let mut messages = Messages::new(Frame::Complete(ping));
+        assert!(matches!(peer.client.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::More)));
+        assert_eq!(peer.at(20), Ok(String::new()), "nothing is due");
+        let rest = peer.finish(|client, tx| client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none()));
+        assert_eq!(rest, Ok(true));
+        assert!(peer.sent().ends_with("\"result\":{}}\n"));
+    }
+}
+
+#[test]
+fn late_answers_are_remembered_as_far_as_the_table_is_large() {
+    fn check<const N: usize>() {
+        let mut client: Client<'static, N> = Client::with_capacity(&CONFIG);
+        let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
+        client.assume(Some(Era::Modern));
+        client.open(now, &mut tx).expect("it opens");
+        for round in 0..3 {
+            for _ in 0..N {
+                let call = client
+                    .request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), &mut tx)
+                    .expect("there is room");
+                tx.advance(usize::MAX);
+                assert_eq!(client.cancel(call, None, &mut tx), Ok(true));
+                tx.advance(usize::MAX);
+            }
+            for id in N * round + 1..=N * (round + 1) {
+                let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+                for late in [true, false] {
+                    let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
+                    let event = client.next_event(now, &mut messages, &mut tx).expect("there is room");
+                    assert_eq!(event.is_none(), late, "{id} of {N}: {event:?}");
+                }
+            }
+        }
+    }
+    check::<1>();
+    check::<2>();
+    check::<3>();
+    check::<4>();
+}
+
+#[test]
+fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
+    let discovery = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#);
+    for (era, events) in [(Era::Legacy, &["LateDiscovery"][..]), (Era::Modern, &[])] {
+        let mut peer = Peer::new(&CONFIG);
+        peer.client.assume(Some(era));
+        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        if era == Era::Legacy {
+            assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+        }
+        let call = peer.call(1000);
+        let id = peer.client.id(call).expect("it waits");
+        assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));
+        assert_eq!(peer.hears(&discovery(id)), events, "{era:?}");
+    }
+}
+
+#[test]
+fn ids_that_are_too_long_are_refused_wherever_they_are() {
+    let long = "x".repeat(300);
+    for (id, token) in [(&*long, "t"), ("q", &*long), (&*long, &*long)] {
+        let mut peer = Peer::opened();
+        let asked = format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"roots/list","params":{{"_meta":{{"progressToken":"{token}"}}}}}}"#
+        );
+        assert_eq!(peer.hears(&asked), ["Violation(IdTooLong)"]);
+    }
+    // Found by search: where words are hashed at once, the hashes of these are equal.
+    let mut peer = Peer::opened();
+    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#), ["Request"]);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
+    assert_eq!(peer.hears(cancel), [""; 0]);
+    let call = peer.call(1000);
+    assert_eq!(peer.client.id(call), Some(2));
+    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#), ["Violation(UnexpectedResponse)"]);
+    assert!(peer.client.is_waiting(call));
+}
+
+#[test]
+fn a_resource_without_a_name_has_not_changed() {
+    let mut peer = Peer::opened();
+    let updated = |params| format!(r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#);
+    assert_eq!(peer.hears(&updated(r#"{"uri":"file:///a"}"#)), ["Changed"]);
+    for params in ["{}", r#"{"uri":5}"#] {
+        assert_eq!(peer.hears(&updated(params)), ["Notification"]);
+    }
+}
+
+#[test]
+fn what_a_server_says_of_its_use_is_handed_over() {
+    let mut client: Client<'static, 2> = Client::with_capacity(&CONFIG);
+    let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
+    client.assume(Some(Era::Legacy));
+    client.open(now, &mut tx).expect("it opens");
+    let answer = handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
+    let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
+    match client.next_event(now, &mut messages, &mut tx) {
+        Ok(Some(ClientEvent::Opened(opened))) => assert!(opened.instructions().is_some_and(|text| text == "Read.")),
+        other => panic!("{other:?}"),
+    };
+}
+
+static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+    .name_in_requests(false)
+    .request_timeout(Duration::from_millis(100));
+
+/// A client whose output buffer holds less than any frame.
+struct Peer {
+    client: Client<'static>,
+    tx: TxBuffer<[u8; 24]>,
+    out: Vec<u8>,
+    now: Instant,
+    request: Option<RequestHandle>,
+}
+
+impl Peer {
+    fn new(config: &'static ClientConfig<'static>) -> Self {
+        let now = Instant::from_millis(0);
+        Self { client: Client::new(config), tx: TxBuffer::new([0; 24]), out: Vec::new(), now, request: None }
+    }
+
+    /// Opens; returns the method that does.
+    fn open(&mut self) -> String {
+        self.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        let sent = self.sent();
+        let (_, method) = sent.split_once(r#""method":""#).expect("a method");
+        method.split('"').next().expect("a method").to_owned()
+    }
+
+    /// With a session of 2025-11-25.
+    fn opened() -> Self {
+        let mut peer = Self::new(&CONFIG);
+        peer.client.assume(Some(Era::Legacy));
+        peer.open();
+        assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+        peer.sent();
+        peer
+    }
+
+    /// A request that has left and may take so many milliseconds.
+    fn call(&mut self, ms: u64) -> Call {
+        let options = CallOptions::new().timeout(Duration::from_millis(ms));
+        let now = self.now;
+        let call = self
+            .finish(|client, tx| client.request(now, "tools/call", &CallToolParams::new("t"), options, tx))
+            .expect("it is sent");
+        self.sent();
+        call
+    }
+
+    /// What one call of `handle_timeout` says at that time: the name of an event.
+    fn at(&mut self, ms: u64) -> Result<String, SendError> {
+        self.now = Instant::from_millis(ms);
+        let event = self.client.handle_timeout(self.now, &mut self.tx)?;
+        Ok(event.map(|event| name(&event)).unwrap_or_default())
+    }
+
+    /// Which call ends at that time.
+    fn ended(&mut self, ms: u64) -> Option<Call> {
+        self.now = Instant::from_millis(ms);
+        let now = self.now;
+        let ended = self.finish(|client, tx| {
+            client.handle_timeout(now, tx).map(|event| match event {
+                Some(ClientEvent::Ended { call, .. }) => Some(call),
+                _ => None,
+            })
+        });
+        ended.expect("no other error")
+    }
+
+    /// Calls until there was room.
+    fn finish<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        for _ in 0..1000 {
+            let result = call(&mut self.client, &mut self.tx);
+            self.drain();
+            match result {
+                Err(error) if error.is_full() => {}
+                other => return other,
+            }
+        }
+        panic!("it never ends");
+    }
+
+    /// Hands a line over; returns the names of the events.
+    fn hears(&mut self, line: &str) -> Vec<String> {
+        self.takes(Frame::Complete(line.as_bytes()))
+    }
+
+    fn takes(&mut self, frame: Frame<'_>) -> Vec<String> {
+        let mut messages = Messages::new(frame);
+        let mut events = Vec::new();
+        loop {
+            match self.client.next_event(self.now, &mut messages, &mut self.tx) {
+                Ok(None) => return events,
+                Ok(Some(event)) => {
+                    if let ClientEvent::Request(request) = &event {
+                        self.request = Some(request.handle);
+                    }
+                    events.push(name(&event));
+                }
+                Err(error) if error.is_full() => self.drain(),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        self.out.extend_from_slice(self.tx.pending());
+        self.tx.advance(usize::MAX);
+    }
+
+    /// What has been sent since the last time.
+    fn sent(&mut self) -> String {
+        self.drain();
+        String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
+    }
+}
+
+/// An event's name; of a violation, all of it.
+fn name(event: &ClientEvent<'_>) -> String {
+    let name = format!("{event:?}");
+    let end = if matches!(event, ClientEvent::Violation(_)) { None } else { name.find(['(', ' ']) };
+    name[..end.unwrap_or(name.len())].to_owned()
+}
+
+fn refused(id: u32, data: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{data}}}}}"#)
+}
+
+fn handshake(id: u32) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
+    )
+}
