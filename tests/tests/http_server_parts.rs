@@ -1,0 +1,119 @@
+//! The parts of a server over HTTP, each by itself: routes, the buffer of an exchange, and what is replayed.
+
+use core::time::Duration;
+
+use mcp_sansio::http::RequestHead;
+use mcp_sansio::http::server::{Endpoint, EventId, Recording, Refused, Replay, Reply, Route};
+use mcp_sansio::{Frame, Messages, Revision, Revisions, SendError, Storage, TxBuffer};
+
+#[test]
+fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_one() {
+    let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    let usual = [("host", "localhost"), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+    let version = [("mcp-protocol-version", "1999-01-01")];
+    let session = [("mcp-session-id", "s")];
+    for (endpoint, fields, refused) in [
+        (Endpoint::new(Revisions::ALL), [&usual[..], &version].concat(), None),
+        (Endpoint::new(Revisions::ALL), [&usual[..], &version, &session].concat(), Some(400)),
+        (Endpoint::new(Revisions::ALL).without_sessions(), [&usual[..], &version, &session].concat(), None),
+    ] {
+        let fields = &fields[..];
+        let fields: &dyn mcp_sansio::http::Fields = &fields;
+        match endpoint.route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body))) {
+            Route::Alone => assert_eq!(refused, None),
+            Route::Refused(error) => assert_eq!(Some(error.status()), refused),
+            other => panic!("{other:?}"),
+        }
+    }
+    // 2024-11-05 has no sessions of this kind.
+    for (revisions, allow) in [
+        (Revisions::only(Revision::V2024_11_05), "POST, OPTIONS"),
+        (Revisions::only(Revision::V2025_03_26), "POST, GET, DELETE, OPTIONS"),
+        (Revisions::MODERN, "POST, OPTIONS"),
+    ] {
+        assert_eq!(Endpoint::new(revisions).allow(), allow);
+    }
+}
+
+#[test]
+fn a_stream_is_primed_once_and_numbers_go_on() {
+    let mut tx = TxBuffer::for_exchange([0; 512], 0).primed(3, Duration::from_millis(500));
+    assert_eq!(tx.prime(), Ok(true));
+    assert_eq!(tx.reply(), Some(Reply::EVENTS));
+    assert_eq!(tx.pending(), b"id: 3-0\nretry: 500\ndata:\n\n");
+    assert_eq!(tx.prime(), Ok(false));
+    tx.advance(usize::MAX);
+    let refused = Refused::too_large();
+    assert!(refused.message().contains("longer"));
+    refused.write(&mut tx).unwrap();
+    assert!(tx.pending().starts_with(b"id: 3-1\ndata: {"), "{tx:?}");
+    assert_eq!(TxBuffer::for_exchange([0; 64], 0).prime(), Ok(false));
+    for id in ["3-7", "0-0", "4294967295-4294967295"] {
+        assert_eq!(id.parse::<EventId>().unwrap().to_string(), id);
+    }
+}
+
+#[test]
+fn a_body_is_one_message_also_where_it_is_written_in_parts() {
+    for len in [64, 512] {
+        let mut storage = vec![0; len];
+        let mut tx = TxBuffer::for_exchange(&mut storage[..], 0);
+        let mut body = Vec::new();
+        while let Err(error) = Refused::no_such_session().write(&mut tx) {
+            assert!(error.is_full());
+            assert!(!tx.pending().is_empty());
+            body.extend_from_slice(tx.pending());
+            tx.advance(usize::MAX);
+        }
+        body.extend_from_slice(tx.pending());
+        tx.advance(usize::MAX);
+        assert!(body.ends_with(b"}") && tx.reply().is_some(), "{}", String::from_utf8_lossy(&body));
+        assert_eq!(Refused::no_such_session().write(&mut tx), Err(SendError::NotAllowed), "{len}");
+    }
+}
+
+fn rest<S: Storage>(replay: &Replay<S>, cursor: &mut mcp_sansio::http::server::Cursor) -> String {
+    let mut all = Vec::new();
+    while let Some(parts) = replay.next(cursor).unwrap() {
+        all.extend(parts.concat());
+    }
+    String::from_utf8(all).unwrap()
+}
+
+#[test]
+fn a_ring_holds_what_fits_to_the_byte_and_nothing_of_what_does_not() {
+    let event = "data: 1\n\n";
+    for (room, expected) in [(12 + 9, event), (12 + 8, "")] {
+        let mut storage = vec![0; room];
+        let mut replay = Replay::new(&mut storage[..]);
+        replay.record(&mut Recording::new(1), event.as_bytes());
+        assert_eq!(rest(&replay, &mut replay.of_stream(1)), expected);
+    }
+    // What is too long throws everything out, and what comes then is there again.
+    let mut replay = Replay::new([0; 64]);
+    let mut recording = Recording::new(1);
+    replay.record(&mut recording, event.as_bytes());
+    replay.record(&mut recording, format!("data: {}\n\n", "x".repeat(100)).as_bytes());
+    assert!(!replay.has_stream(1));
+    replay.record(&mut recording, event.as_bytes());
+    assert_eq!(rest(&replay, &mut replay.of_stream(1)), event);
+}
+
+#[test]
+fn a_cursor_says_whether_it_is_inside_of_an_event_and_goes_on_at_the_oldest() {
+    let mut replay = Replay::new([0; 64]);
+    let mut recording = Recording::new(1);
+    let mut waits = replay.of_stream(1);
+    let mut cursor = replay.of_stream(1);
+    replay.record(&mut recording, b"data: 1");
+    assert_eq!(rest(&replay, &mut cursor), "data: 1");
+    assert!(cursor.is_inside());
+    // The part that was read is overwritten, the next one is the oldest.
+    replay.record(&mut recording, &[b'x'; 20]);
+    replay.record(&mut recording, b"\n\n");
+    assert_eq!(rest(&replay, &mut cursor), format!("{}\n\n", "x".repeat(20)));
+    assert!(!cursor.is_inside());
+    replay.record(&mut recording, b"data: 2\n\n");
+    replay.record(&mut recording, b"data: 3\n\n");
+    assert_eq!(rest(&replay, &mut waits), "data: 2\n\ndata: 3\n\n");
+}
