@@ -603,7 +603,8 @@ mod tests {
     fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
         let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
         for size in [16, 64] {
-            let mut tx = TxBuffer::new(vec![0; size]);
+            let mut storage = [0; 64];
+            let mut tx = TxBuffer::new(&mut storage[..size]);
             let tx: &mut Tx<'_> = &mut tx;
             assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Ok(()));
             assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
