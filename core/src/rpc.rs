@@ -223,7 +223,7 @@ pub(crate) fn write_response_head<const L: usize>(
 
 /// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null there; later it is left out.
 pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &RpcError<'_>) -> Result<(), WriteError> {
-    match id {
+    match id.filter(|id| id.len() <= MAX_ECHOED) {
         Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":")?,
         None if writer.revision() < Revision::V2025_11_25 => write_response_head(writer, b"null", b",\"error\":")?,
         None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
@@ -233,6 +233,10 @@ pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &Rpc
     error.write(writer)?;
     writer.put(b"}")
 }
+
+/// The longest text of a peer's that an error of ours repeats, in bytes. An answer of any length would leave in pieces, and each piece reads the message
+/// again.
+pub(crate) const MAX_ECHOED: usize = 1024;
 
 /// The beginning of a notification, up to its params.
 pub(crate) fn write_notification_head(writer: &mut Writer<'_>, method: &str) -> Result<(), WriteError> {

@@ -2,5 +2,6 @@
 
 pub mod chaos;
 pub mod codec;
+pub mod cost;
 pub mod pair;
 pub mod transcript;

@@ -3,8 +3,8 @@
 use mcp_sansio::http::mirror::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
-    ServerEvent, TxBuffer,
+    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    TxBuffer,
 };
 
 fn join(count: usize, one: impl Fn(usize) -> String) -> String {
@@ -121,4 +121,29 @@ fn d4_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
     }
     assert_eq!(events[0], events[1]);
     assert_eq!(events[0].len(), 8, "{events:?}");
+}
+
+#[test]
+fn d_a_schema_check_has_a_budget_and_looks_at_each_of_two_equal_keys() {
+    let check = |schema: &str, content: &str| {
+        let (schema, content) = (owned(schema), owned(content));
+        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
+        Catalog::check_structured(&tool, Some(content.as_raw())).map_err(|fault| fault.fault)
+    };
+    // A thousand members in the same order, three hundred in the opposite one.
+    for (count, backwards) in [(1000, false), (300, true)] {
+        let properties = join(count, |at| format!(r#""m{}":{{"type":"integer"}}"#, if backwards { count - 1 - at } else { at }));
+        let required = join(count, |at| format!(r#""m{at}""#));
+        let schema =
+            format!(r#"{{"type":"object","additionalProperties":false,"properties":{{{properties}}},"required":[{required}]}}"#);
+        let content = format!("{{{}}}", join(count, |at| format!(r#""m{at}":{at}"#)));
+        assert_eq!(check(&schema, &content), Ok(()), "{count}");
+    }
+    let schema = format!(r#"{{"type":"object","required":[{}]}}"#, join(20_000, |at| format!(r#""m{}""#, 20_000 - at)));
+    let content = format!("{{{}}}", join(20_001, |at| format!(r#""m{at}":{at}"#)));
+    assert_eq!(check(&schema, &content), Err("is too large to be checked"));
+    let schema = r#"{"type":"object","properties":{"b":{},"a":{"type":"integer"}}}"#;
+    for content in [r#"{"a":"x","b":1,"a":1}"#, r#"{"a":1,"b":1,"a":"x"}"#] {
+        assert_eq!(check(schema, content), Err("is of a type that the schema does not allow"), "{content}");
+    }
 }

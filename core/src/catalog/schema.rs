@@ -3,7 +3,7 @@
 use core::cmp::Ordering;
 
 use super::CatalogFault;
-use crate::json::{JsonStr, RawJson, compare};
+use crate::json::{JsonStr, Members, RawJson, compare};
 
 /// The dialects that are read, with and without what some write at the end. 2020-12 is meant where none is named.
 const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
@@ -25,7 +25,7 @@ pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
 struct Budget(usize);
 
 impl Budget {
-    /// Enough for what programs write, a thousand members of 16 KiB among it; a constant times the length beyond that.
+    /// Enough for what programs write, in whatever order; a constant times the length beyond that.
     fn new(schema: RawJson<'_>, value: RawJson<'_>) -> Self {
         let len = schema.as_str().len().saturating_add(value.as_str().len());
         Self(LEAST_BUDGET.saturating_add(len.saturating_mul(BUDGET_PER_BYTE)))
@@ -35,10 +35,32 @@ impl Budget {
         self.0 = self.0.checked_sub(text.as_str().len()).ok_or("is too large to be checked")?;
         Ok(())
     }
+}
 
-    fn find<'x>(&mut self, object: RawJson<'x>, name: JsonStr<'_>) -> Result<Option<RawJson<'x>>, &'static str> {
-        self.spend(object)?;
-        Ok(find(object, name))
+/// Members of an object that are looked for one after the other. Mostly they are wanted in the order in which they stand, so each is looked for behind the one
+/// before, and only then from the beginning. Where a key stands twice, either may be found.
+struct Lookup<'x> {
+    object: RawJson<'x>,
+    behind: Members<'x>,
+}
+
+impl<'x> Lookup<'x> {
+    fn new(object: RawJson<'x>) -> Self {
+        Self { object, behind: object.members() }
+    }
+
+    fn find(&mut self, name: JsonStr<'_>, budget: &mut Budget) -> Result<Option<RawJson<'x>>, &'static str> {
+        for _ in 0..2 {
+            for (key, value) in self.behind.by_ref() {
+                budget.spend(key.into())?;
+                budget.spend(value)?;
+                if key == name {
+                    return Ok(Some(value));
+                }
+            }
+            self.behind = self.object.members();
+        }
+        Ok(None)
     }
 }
 
@@ -60,37 +82,42 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if !value.is_object() {
         return Ok(());
     }
-    let properties = schema.get("properties").unwrap_or(RawJson::EMPTY);
-    for (name, property) in properties.members().filter(|(_, property)| !refers(*property)) {
-        let found =
-            budget.find(value, name).and_then(|value| value.map_or(Ok(()), |value| fits(property, value, NESTED, budget)));
+    // Each member of the value is checked, also where a key stands twice: whichever of them the tool takes has been checked.
+    let mut properties = Lookup::new(schema.get("properties").unwrap_or(RawJson::EMPTY));
+    let closed =
+        schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
+    let mut unknown = None;
+    for (name, value) in value.members() {
+        let found = properties.find(name, budget).and_then(|property| match property {
+            Some(property) if !refers(property) => fits(property, value, NESTED, budget),
+            Some(_) => Ok(()),
+            None => {
+                unknown = unknown.or(Some(name).filter(|_| closed));
+                Ok(())
+            }
+        });
         found.or_else(|found| fault(name.inner(), found))?;
     }
+    let mut members = Lookup::new(value);
     for name in schema.get("required").unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string) {
-        match budget.find(value, name) {
+        match members.find(name, budget) {
             Ok(Some(_)) => {}
             Ok(None) => return fault(name.inner(), "is missing"),
             Err(found) => return fault(name.inner(), found),
         }
     }
-    let closed =
-        schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
-    if !closed {
-        return Ok(());
+    match unknown {
+        Some(name) => fault(name.inner(), "is not known"),
+        None => Ok(()),
     }
-    for (name, _) in value.members() {
-        match budget.find(properties, name) {
-            Ok(Some(_)) => {}
-            Ok(None) => return fault(name.inner(), "is not known"),
-            Err(found) => return fault(name.inner(), found),
-        }
-    }
-    Ok(())
 }
 
 /// The keywords that need no look into objects; the elements of a list, too, while `nested` lasts.
 fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget) -> Result<(), &'static str> {
-    budget.spend(schema)?;
+    // It is looked through for each keyword.
+    for _ in 0..4 {
+        budget.spend(schema)?;
+    }
     budget.spend(value)?;
     if schema.as_bool() == Some(false) {
         return Err("is not allowed");
@@ -179,6 +206,6 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
 
 /// How deep lists in lists are looked into.
 const NESTED: u8 = 2;
-/// What may be looked at in any case, and for each byte of schema and value: 16 MiB take some ten milliseconds on a desktop.
-const LEAST_BUDGET: usize = 16 << 20;
-const BUDGET_PER_BYTE: usize = 64;
+/// What may be looked at in any case, and for each byte of schema and value: 1 MiB takes about a millisecond on a desktop.
+const LEAST_BUDGET: usize = 1 << 20;
+const BUDGET_PER_BYTE: usize = 128;

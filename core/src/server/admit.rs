@@ -5,7 +5,7 @@ use super::features::Features;
 use crate::json::RawJson;
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::{Carrier, Envelope, Id, Member, Params};
-use crate::rpc::{ErrorCode, RpcError};
+use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
 use crate::uri_template::is_uri;
 use crate::violation::Violation;
@@ -70,7 +70,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         else {
             return Err(Violation::InvalidMeta.into());
         };
-        let Some(requested) = version.as_string().filter(|_| declared.is_object()) else {
+        let Some(requested) = version.as_string().filter(|_| declared.is_object() && version.as_str().len() <= MAX_ECHOED) else {
             return Err(Violation::InvalidMeta.into());
         };
         carrier.version_is(requested)?;

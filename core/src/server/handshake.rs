@@ -9,7 +9,7 @@ use crate::error::SendError;
 use crate::json::{Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
-use crate::rpc::{RpcError, write_response_head};
+use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
 use crate::tx::{FrameKey, Tx};
 use crate::types::meta::SERVER_INFO;
 use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities};
@@ -28,9 +28,11 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let string = |value: RawJson<'f>, key| value.get(key).is_some_and(|value| value.as_string().is_some());
         let (version, declared) = (params.get("protocolVersion"), params.get("capabilities"));
         let client = params.get("clientInfo").is_some_and(|info| string(info, "name") && string(info, "version"));
-        let (Some(version), Some(declared), true) =
-            (version.filter(|v| v.as_string().is_some()), declared.filter(|d| d.is_object()), client)
-        else {
+        let (Some(version), Some(declared), true) = (
+            version.filter(|v| v.as_string().is_some() && v.as_str().len() <= MAX_ECHOED),
+            declared.filter(|d| d.is_object()),
+            client,
+        ) else {
             let message = "initialize needs protocolVersion, capabilities and clientInfo with name and version";
             return refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
         };

@@ -1,0 +1,145 @@
+//! Values that are read, checked and written: schemas, forms, results.
+
+use std::collections::HashMap;
+use std::hint::black_box;
+
+use mcp_sansio::http::mirror::{check_schema, params};
+use mcp_sansio::types::{RequestedSchema, Tool};
+use mcp_sansio::{Catalog, OwnedJson, RawJson, Revision};
+use serde_json::Value;
+
+use super::{Table, Work, join};
+
+pub(super) const CASES: &Table = &[
+    ("value: read as a map", |n| {
+        on(object(n, |at| format!(r#""m{at}":{at}"#)), |json| {
+            black_box(json.to::<HashMap<String, Value>>().is_ok());
+        })
+    }),
+    ("value: read as a list", |n| {
+        on(format!("[{}]", join(n, |at| format!(r#""\u0061{at}""#))), |json| {
+            black_box(json.to::<Vec<String>>().is_ok());
+        })
+    }),
+    ("value: a member that is not there", |n| {
+        on(object(n, |at| format!(r#""\u007a{at}":[{at}]"#)), |json| {
+            black_box((json.get("zz"), json.get("z")));
+        })
+    }),
+    ("value: written", |n| {
+        on(object(n, |at| format!(r#""m{at}":["\u0001",{at}.5]"#)), |json| {
+            let value: Value = json.to().unwrap();
+            black_box(OwnedJson::new(&value, Revision::LATEST).unwrap());
+            black_box(OwnedJson::new(&json, Revision::LATEST).unwrap());
+        })
+    }),
+    ("value: line breaks between tokens", |n| {
+        on(format!("[1{}]", "\n".repeat(10 * n)), |json| {
+            black_box(OwnedJson::new(&json, Revision::LATEST).unwrap());
+        })
+    }),
+    ("schema: properties and members", |n| {
+        let properties = object(n, |at| format!(r#""m{at}":{{"type":"integer"}}"#));
+        structured(format!(r#"{{"type":"object","properties":{properties}}}"#), object(n, |at| format!(r#""m{at}":{at}"#)))
+    }),
+    ("schema: required members that come last", |n| {
+        let required = join(n, |at| format!(r#""m{}""#, n - at));
+        structured(format!(r#"{{"type":"object","required":[{required}]}}"#), object(n + 1, |at| format!(r#""m{at}":{at}"#)))
+    }),
+    ("schema: members where others are not allowed", |n| {
+        let properties = object(n, |at| format!(r#""m{at}":{{}}"#));
+        let schema = format!(r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#);
+        structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
+    }),
+    ("schema: properties and members in another order", |n| {
+        let properties = object(n, |at| format!(r#""m{}":{{"type":"integer"}}"#, n - at));
+        let schema = format!(r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#);
+        structured(schema, object(n, |at| format!(r#""m{}":{at}"#, at + 1)))
+    }),
+    ("schema: members that it does not have", |n| {
+        let schema = format!(r#"{{"type":"object","properties":{}}}"#, object(n, |at| format!(r#""p{at}":{{}}"#)));
+        structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
+    }),
+    ("schema: choices for elements", |n| {
+        let choices = join(n, |at| at.to_string());
+        let schema = format!(r#"{{"type":"object","properties":{{"l":{{"type":"array","items":{{"enum":[{choices}]}}}}}}}}"#);
+        structured(schema, format!(r#"{{"l":[{}]}}"#, join(n, |_| (n - 1).to_string())))
+    }),
+    ("schema: types for elements", |n| {
+        let types = join(n, |_| r#""string""#.into());
+        let schema = format!(r#"{{"type":"object","properties":{{"l":{{"items":{{"type":[{types}]}}}}}}}}"#);
+        structured(schema, format!(r#"{{"l":[{}]}}"#, join(n, |at| at.to_string())))
+    }),
+    ("schema: references", |n| {
+        structured(format!(r##"{{"allOf":[{}]}}"##, join(n, |_| r##"{"$ref":"#/a"}"##.into())), "{}".into())
+    }),
+    ("schema: annotations", |n| {
+        let annotated = |at| format!(r#""m{at}":{{"type":"string","x-mcp-header":"H{at}"}}"#);
+        on(format!(r#"{{"properties":{}}}"#, object(n, annotated)), |json| {
+            black_box(check_schema(json).is_ok());
+            black_box(params(json, RawJson::from_static(r#"{"m0":"x","zz":1}"#)).count());
+        })
+    }),
+    ("schema: annotations of 64 properties in long schemas", |n| {
+        let long = "x".repeat(n);
+        let annotated = |at| format!(r#""m{at}":{{"description":"{long}","type":"string","x-mcp-header":"H{at}"}}"#);
+        on(format!(r#"{{"properties":{}}}"#, object(64, annotated)), |json| {
+            black_box(check_schema(json).is_ok());
+        })
+    }),
+    ("schema: annotations where they may not be", |n| {
+        on(format!(r#"{{"allOf":[{}]}}"#, join(n, |_| r#"{"x-mcp-header" : "H"}"#.into())), |json| {
+            black_box(check_schema(json).is_ok());
+        })
+    }),
+    ("form: fields and required fields", |n| {
+        let properties = object(n, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
+        let required = join(n, |at| format!(r#""m{at}""#));
+        form(format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#))
+    }),
+    ("form: 100 fields, and long required names", |n| {
+        let properties = object(100, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
+        let required = join(100, |at| format!(r#""m{at}{}""#, "x".repeat(n)));
+        form(format!(r#"{{"type":"object","properties":{properties},"required":[{required}]}}"#))
+    }),
+    ("form: choices", |n| {
+        let choices = join(n, |at| format!(r#""c{at}""#));
+        form(format!(r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#))
+    }),
+    ("form: what was filled in", |n| {
+        let content = object(n, |at| format!(r#""m{at}":["a","b"]"#));
+        on(content, |json| {
+            let schema = RawJson::from_static(
+                r#"{"type":"object","properties":{"a":{"type":"string"},"m0":{"type":"array","items":{"type":"string","enum":["a","b"]}}}}"#,
+            );
+            black_box(RequestedSchema::from_json(schema).unwrap().validate(json).is_ok());
+        })
+    }),
+];
+
+fn object(n: usize, member: impl Fn(usize) -> String) -> String {
+    format!("{{{}}}", join(n, member))
+}
+
+fn on(text: String, work: fn(RawJson<'_>)) -> Work {
+    let json = OwnedJson::from(RawJson::parse(&text).unwrap());
+    Box::new(move || work(json.as_raw()))
+}
+
+fn form(schema: String) -> Work {
+    on(schema, |json| {
+        let form = RequestedSchema::from_json(json).unwrap();
+        black_box((form.check().is_ok(), form.fields().flatten().count()));
+        black_box(form.validate(RawJson::from_static(r#"{"m0":true,"m1":false}"#)).is_ok());
+        black_box(OwnedJson::new(&form.defaults(), Revision::LATEST).is_ok());
+    })
+}
+
+fn structured(schema: String, content: String) -> Work {
+    let (schema, content) =
+        (OwnedJson::from(RawJson::parse(&schema).unwrap()), OwnedJson::from(RawJson::parse(&content).unwrap()));
+    Box::new(move || {
+        let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
+        black_box(Catalog::check_structured(&tool, Some(content.as_raw())).is_ok());
+    })
+}
