@@ -223,13 +223,13 @@ pub(crate) fn write_response_head<const L: usize>(
 
 /// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null there; later it is left out.
 pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &RpcError<'_>) -> Result<(), WriteError> {
+    #[cfg(feature = "http")]
+    writer.set_status(error.code.http_status(writer.revision()));
     match id.filter(|id| id.len() <= MAX_ECHOED) {
         Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":")?,
         None if writer.revision() < Revision::V2025_11_25 => write_response_head(writer, b"null", b",\"error\":")?,
         None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
     }
-    #[cfg(feature = "http")]
-    writer.set_status(error.code.http_status(writer.revision()));
     error.write(writer)?;
     writer.put(b"}")
 }

@@ -21,7 +21,7 @@ pub(crate) struct Writer<'b> {
     is_first: bool,
     revision: Revision,
     #[cfg(feature = "http")]
-    status: u16,
+    status: Option<u16>,
 }
 
 /// Why writing stopped.
@@ -43,21 +43,23 @@ impl<'b> Writer<'b> {
             is_first: true,
             revision,
             #[cfg(feature = "http")]
-            status: 200,
+            status: None,
         }
     }
 
     /// With which status the frame leaves over HTTP, if it is the first.
     pub(crate) fn status(&self) -> u16 {
         #[cfg(feature = "http")]
-        return self.status;
+        return self.status.unwrap_or(200);
         #[cfg(not(feature = "http"))]
         200
     }
 
+    /// Sets it. Call it before anything is written, since the first piece of a frame may be all that there is room for. The
+    /// first call counts: a caller that knows better than [`write_error`](crate::rpc::write_error) comes first.
     #[cfg(feature = "http")]
     pub(crate) fn set_status(&mut self, status: u16) {
-        self.status = status;
+        self.status.get_or_insert(status);
     }
 
     /// How much of the frame has been written, what lies outside the window included.

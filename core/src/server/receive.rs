@@ -299,10 +299,9 @@ pub(super) fn refuse<'f>(
     tx: &mut Tx<'_>,
 ) -> Result<Option<ServerEvent<'f>>, SendError> {
     tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-        write_error(writer, id.map(Id::as_str), &refusal.error)?;
         #[cfg(feature = "http")]
         writer.set_status(refusal.violation.http_status(revision));
-        Ok(())
+        write_error(writer, id.map(Id::as_str), &refusal.error)
     })?;
     Ok(Some(ServerEvent::Violation(refusal.violation)))
 }

@@ -72,9 +72,8 @@ impl<'f> Refused<'f> {
         // Only here is an id left out where there is none.
         let revision = if matches!(self.code, ErrorCode::Application(_)) { Revision::LATEST_LEGACY } else { Revision::LATEST };
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-            write_error(writer, self.id.map(Id::as_str), &RpcError::new(self.code, self.message))?;
             writer.set_status(self.status);
-            Ok(())
+            write_error(writer, self.id.map(Id::as_str), &RpcError::new(self.code, self.message))
         })
     }
 }
