@@ -16,7 +16,7 @@ pub(crate) struct Id<'f> {
 pub(crate) struct IdText(String<MAX_ID, u8>);
 
 /// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a prefix fits. Each request in
-/// flight holds an id and a token of this size.
+/// flight holds an id and a token of this size. The error that refuses a longer one repeats it up to 1,024 bytes, and has no id beyond that.
 pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {

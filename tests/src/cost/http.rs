@@ -56,7 +56,7 @@ pub(super) const CASES: &Table = &[
     ("replay: an event, one byte at a time", |n| {
         let event = format!("data: {}\n\n", "x".repeat(10 * n)).into_bytes();
         Box::new(move || {
-            let (mut replay, mut recording) = (Replay::with_limit(Vec::new(), 1 << 16), Recording::new(1));
+            let (mut replay, mut recording) = (Replay::with_limit(Vec::new(), 1 << 12), Recording::new(1));
             event.chunks(1).for_each(|byte| replay.record(&mut recording, byte));
         })
     }),
