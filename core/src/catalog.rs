@@ -3,9 +3,6 @@
 pub(crate) mod check;
 mod schema;
 
-#[cfg(feature = "http")]
-pub(crate) use schema::find as find_member;
-
 use core::ops::Range;
 
 use crate::error::SendError;

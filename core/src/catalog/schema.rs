@@ -163,10 +163,6 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget
     }
 }
 
-pub(crate) fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
-    object.members().find(|(key, _)| *key == name).map(|(_, value)| value)
-}
-
 /// A type that no dialect has allows anything.
 fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
     match kind.as_plain() {

@@ -71,7 +71,7 @@ pub(super) const CASES: &Table = &[
         server(&modern("subscriptions/listen", &format!(r#""notifications":{{{filters}}},"#), ""))
     }),
     ("server: a URI", |n| server(&modern("resources/read", &format!(r#""uri":"file:///{}","#, "a/".repeat(10 * n)), ""))),
-    ("server: lines", |n| server_lines(&r#"{"jsonrpc":"2.0","method":"notifications/x"}"#.repeat(1), n)),
+    ("server: lines", |n| server_lines(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, n)),
     ("server: empty lines", |n| server_lines("", 10 * n)),
     ("server: bytes of a line, one by one", |n| server_bytes_singly(&call(&format!(r#""zz":"{}""#, "a".repeat(10 * n)), ""))),
     ("server: bytes of an oversized line, one by one", |n| server_bytes_singly(&"a".repeat(65_536 + 10 * n))),

@@ -1,6 +1,5 @@
 //! Which arguments of a tool its calls repeat in their heads: those that the input schema annotates with `x-mcp-header`.
 
-use crate::catalog::find_member;
 use crate::json::{JsonStr, Members, RawJson};
 use crate::message::hash_lower_case;
 
@@ -71,7 +70,7 @@ impl<'s, 'a> Iterator for Params<'s, 'a> {
                 self.depth -= 1;
                 continue;
             };
-            let value = level.arguments.and_then(|arguments| find_member(arguments, name));
+            let value = level.arguments.and_then(|arguments| find(arguments, name));
             let annotation = schema.get(ANNOTATION);
             self.enter(schema, value);
             if let Some(annotation) = annotation {
@@ -157,6 +156,10 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
         );
     }
     Ok(())
+}
+
+fn find<'x>(object: RawJson<'x>, name: JsonStr<'_>) -> Option<RawJson<'x>> {
+    object.members().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// RFC 9110, 5.6.2.
