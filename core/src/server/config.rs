@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use super::extensions;
 use super::features::Features;
 use crate::json::RawJson;
 use crate::lifecycle::{Revisions, ServerCapability};
@@ -28,8 +29,9 @@ pub struct ServerConfig<'c> {
     pub experimental: Option<RawJson<'c>>,
     /// The object `capabilities.extensions` (2025-06-18 on): what the server offers.
     pub extensions: Option<RawJson<'c>>,
-    /// The extensions of the client that the server asks about: see [`client_extensions`](Self::client_extensions). Default: none.
-    pub client_extensions: &'static [&'static str],
+    pub(super) client_extensions: &'static [&'static str],
+    /// A function that is linked only where there are such.
+    pub(super) read_extensions: Option<fn(RawJson<'_>, &'static [&'static str]) -> u16>,
     /// The revisions spoken. Default: all.
     pub revisions: Revisions,
     /// Methods of your own, handed over like the known ones. Default: none.
@@ -71,6 +73,7 @@ impl<'c> ServerConfig<'c> {
             experimental: None,
             extensions: None,
             client_extensions: &[],
+            read_extensions: None,
             revisions: Revisions::ALL,
             methods: &[],
             name_in_results: true,
@@ -148,6 +151,7 @@ impl<'c> ServerConfig<'c> {
     #[must_use]
     pub const fn client_extensions(mut self, ids: &'static [&'static str]) -> Self {
         self.client_extensions = ids;
+        self.read_extensions = Some(extensions::read);
         self
     }
 

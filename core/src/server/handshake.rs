@@ -2,7 +2,6 @@
 
 use super::admit::Refusal;
 use super::event::ServerEvent;
-use super::extensions;
 use super::receive::refuse;
 use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
@@ -57,7 +56,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             writer.put(b"}")
         })?;
         let capabilities = ClientCapability::read(declared, revision);
-        let extensions = extensions::read(declared, config.client_extensions);
+        let extensions = config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
         self.scope = Some(Scope { revision, capabilities, extensions, log_level: config.log_level, ready: false });
         Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
     }
