@@ -30,9 +30,10 @@ pub(super) fn is_private_newtype(name: &str) -> bool {
 }
 
 /// Whether a map's key is the field of such a struct, which comes as a map's when it is flattened.
-#[inline]
+#[cfg_attr(target_pointer_width = "64", inline)]
+#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(super) fn is_private_key(key: &str) -> bool {
-    key.starts_with('$') && (is_json_text(key) || key.starts_with("$__toml_private_"))
+    key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
 }
 
 /// JSON text in the shape that a `RawValue` reads: a map of one member, its private name and the text.

@@ -7,6 +7,7 @@ use serde::ser::{self, Serialize};
 use super::foreign;
 use super::marker::{ABSENT, BLOB, RAW, known_until};
 use super::raw::RawJson;
+use super::scan::skip_value;
 use super::splice::Splice;
 use super::string::same_text;
 use super::write::{WriteError, Writer};
@@ -216,8 +217,10 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     #[cold]
     #[inline(never)]
     fn foreign_text(self, text: &str) -> Result<(), WriteError> {
-        let json = RawJson::parse(text).map_err(|_| WriteError::Value)?;
-        ValueSerializer { slot: Slot::Alone, ..self }.raw(json.as_str())
+        match skip_value(text.as_bytes(), 0, 0) {
+            Ok(end) if end == text.len() => ValueSerializer { slot: Slot::Alone, ..self }.raw(text),
+            _ => Err(WriteError::Value),
+        }
     }
 
     /// JSON text. Completed like any other object where that is due.
