@@ -277,6 +277,11 @@ mod tests {
     }
 
     #[test]
+    fn d5_a_line_is_never_longer_than_what_32_bits_count() {
+        assert_eq!(RxBuffer::with_limit(Vec::new(), usize::MAX).limit, 0xffff_ffff);
+    }
+
+    #[test]
     fn what_is_held_is_moved_when_as_much_has_gone() {
         let mut rx = filled(RxBuffer::new([0; 16]), b"a1\nb2\nc3\nd4\ne5\nf");
         // How much room there is for reading after each line.

@@ -93,7 +93,7 @@ async fn echo(ctx: Context) -> std::result::Result<Reply, Failure> {
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
 
 #[test]
-fn d_a_poll_of_a_connection_reads_takes_in_and_writes_a_bounded_number_of_times() {
+fn p1_a_poll_of_a_connection_reads_takes_in_and_writes_a_bounded_number_of_times() {
     // A long line first, so that the buffers are large from then on.
     let long = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", "x".repeat(1 << 20));
     for manner in [Manner::NeverPauses, Manner::NeverReads, Manner::Drips] {
@@ -129,7 +129,7 @@ impl Listener for &Door {
 }
 
 #[test]
-fn d_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
+fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
     let calls = format!("{}\n", call(1, "echo", json!({})));
     let counts = Rc::new(Counts::default());
     let (server, client) = pipe(4096, 4096);
@@ -163,7 +163,7 @@ fn d_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
 }
 
 #[test]
-fn d_who_never_reads_is_let_go_beside_others_that_are_busy() {
+fn p1_who_never_reads_is_let_go_beside_others_that_are_busy() {
     let calls = format!("{}\n", call(1, "echo", json!({})));
     let counts = Rc::new(Counts::default());
     let streams: Vec<Box<dyn Stream>> = vec![

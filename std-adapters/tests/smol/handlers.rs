@@ -45,6 +45,29 @@ impl Drop for Guard {
 }
 
 #[test]
+fn b9_a_result_that_no_client_could_read_is_an_error_that_says_what_is_missing() {
+    async fn wrong(ctx: Context) -> Result<Reply, Failure> {
+        match ctx.arguments().get("text").and_then(RawJson::as_string).map(|text| text.to_string()).as_deref() {
+            Some("text") => ctx.reply("hello"),
+            Some("number") => ctx.reply(&1),
+            Some("rows") => ctx.reply(&json!({"rows": []})),
+            _ => ctx.reply(&json!({"content": []})),
+        }
+    }
+    let app = App::new(&CONFIG, wrong).catalog(&CATALOG);
+    let ((), end) = talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        for (id, text) in [(1, "text"), (2, "number"), (3, "rows")] {
+            let answer = client.ask(&call(id, "echo", json!({"text": text}))).await;
+            let needed = r#"The handler's result is not a JSON object with the member "content", which this method requires"#;
+            assert_eq!(answer["error"], json!({"code": -32603, "message": needed}), "{answer}");
+        }
+        assert!(client.ask(&call(4, "echo", json!({"text": "right"}))).await["result"].is_object());
+    });
+    assert_eq!(end, End::Closed);
+}
+
+#[test]
 fn answers_are_the_same_in_pieces_of_any_size() {
     let app = App::new(&CONFIG, echo).catalog(&CATALOG);
     let conversation = |sizes| {
@@ -162,7 +185,7 @@ fn each_failure_is_told_in_its_own_way() {
             Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
             Some("other") => std::fmt::Error.into(),
             Some("list") => return ctx.reply(&[1]),
-            _ => return ctx.reply(&json!({})),
+            _ => return ctx.reply(&json!({"content": [], "contents": []})),
         })
     })
     .catalog(&CATALOG);
@@ -256,7 +279,8 @@ fn what_happens_can_be_looked_at() {
 
 #[test]
 fn without_a_catalog_the_handler_is_called_for_everything() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"tools": [], "name": ctx.name()})) });
+    let app =
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"tools": [], "content": [], "name": ctx.name()})) });
     talk(&app, WIDE, async move |mut client| {
         assert_eq!(client.ask(&modern(1, "tools/list", json!({}))).await["result"]["tools"], json!([]));
         assert_eq!(client.ask(&call(2, "anything", json!({}))).await["result"]["name"], "");
@@ -321,7 +345,7 @@ fn connections_are_send_when_their_handlers_are() {
         let count = count.clone();
         async move {
             count.set(count.get() + 1);
-            ctx.reply(&json!({}))
+            ctx.reply(&json!({"content": []}))
         }
     });
     talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);

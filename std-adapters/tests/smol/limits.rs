@@ -151,7 +151,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
         let gate = gate.clone();
         async move {
             gate.recv().await?;
-            ctx.reply(&json!({}))
+            ctx.reply(&json!({"content": []}))
         }
     })
     .catalog(&CATALOG)
@@ -351,7 +351,7 @@ impl AsyncWrite for SlowToFlush {
 }
 
 #[test]
-fn d_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
+fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     const LIMIT: Duration = Duration::from_millis(100);
     static HURRIED: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS).request_timeout(LIMIT);
@@ -398,7 +398,7 @@ fn d_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
 }
 
 #[test]
-fn d_single_bytes_do_not_keep_a_connection() {
+fn d4_single_bytes_do_not_keep_a_connection() {
     let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new(&"x".repeat(100_000))) })
         .catalog(&CATALOG)
         .idle_timeout(Duration::from_millis(50))
@@ -427,7 +427,7 @@ fn d_single_bytes_do_not_keep_a_connection() {
 }
 
 #[test]
-fn d_the_longest_time_limits_mean_never() {
+fn s8_the_longest_time_limits_mean_never() {
     static PATIENT: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
         .request_timeout(Duration::MAX)
         .call_timeout(Duration::MAX)
@@ -462,7 +462,7 @@ fn d_the_longest_time_limits_mean_never() {
 
 /// Every limit on memory has a value that no arithmetic overflows with.
 #[test]
-fn d_the_largest_limits_are_no_limits() {
+fn s8_the_largest_limits_are_no_limits() {
     let app = App::new(&CONFIG, echo)
         .catalog(&CATALOG)
         .max_in_flight(usize::MAX)

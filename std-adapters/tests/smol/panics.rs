@@ -45,16 +45,16 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>
         "steps" => Box::pin(async move {
             future::yield_now().await;
             let nothing: [u8; 0] = [];
-            ctx.reply(&json!({"value": nothing[ctx.request().params.raw().as_str().len()]}))
+            ctx.reply(&json!({"content": nothing[ctx.request().params.raw().as_str().len()]}))
         }),
         "change" => Box::pin(async move {
             ctx.log(&LogMessage::new(LoggingLevel::Error, &Unspeakable)).await?;
-            ctx.reply(&json!({}))
+            ctx.reply(&json!({"content": []}))
         }),
         "wait" => Box::pin(async move {
             let _bomb = Bomb("while it is dropped");
             pending::<()>().await;
-            ctx.reply(&json!({}))
+            ctx.reply(&json!({"content": []}))
         }),
         "ask" => Box::pin(async move {
             // Its payload panics once more.
@@ -97,7 +97,7 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     let told = told.lock().unwrap();
     let names: Vec<_> = told.iter().map(|(method, name, _)| (method.as_str(), name.as_str())).collect();
     assert_eq!(names, ["fail", "steps", "ask", "change", "wait"].map(|name| ("tools/call", name)));
-    assert_eq!(told[0].2, format!("before \\u{{1b}}[31m\\u{{9b}}31m\\u{{202e}}\\n{}", "x".repeat(MAX_TEXT - 18)));
+    assert_eq!(told[0].2, format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_TEXT - 18)));
     assert!(told[1].2.starts_with("index out of bounds"));
     assert_eq!((told[2].2.as_str(), told[3].2.as_str(), told[4].2.as_str()), ("", "not said", "while it is dropped"));
 }
@@ -117,7 +117,7 @@ fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
         ctx.remember("this");
         ctx.ask("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
-        ctx.reply(&json!({}))
+        ctx.reply(&json!({"content": []}))
     })
     .catalog(&CATALOG)
     .seal(Broken)

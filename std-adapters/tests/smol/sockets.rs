@@ -99,7 +99,7 @@ fn one_more_than_the_limit_waits_until_somebody_leaves() {
     let most = AtomicUsize::new(0);
     let app = App::new(&CONFIG, |ctx: Context| {
         most.fetch_max(ctx.hub().connections(), Ordering::Relaxed);
-        async move { ctx.reply(&json!({})) }
+        async move { ctx.reply(&json!({"content": []})) }
     })
     .catalog(&CATALOG)
     .max_connections(2);
@@ -131,7 +131,7 @@ fn a_busy_connection_and_a_slow_handler_delay_nobody_else() {
             "steps" => loop {
                 future::yield_now().await;
             },
-            _ => ctx.reply(&json!({})),
+            _ => ctx.reply(&json!({"content": []})),
         }
     })
     .catalog(&CATALOG);
@@ -149,7 +149,7 @@ fn a_busy_connection_and_a_slow_handler_delay_nobody_else() {
 
 #[test]
 fn shutting_down_ends_the_server_after_its_last_connection() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({})) }).catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG);
     let (listener, address) = listen();
     let clients = async {
         let mut client = connect(address).await;
@@ -164,7 +164,7 @@ fn shutting_down_ends_the_server_after_its_last_connection() {
 
 #[test]
 fn connections_can_be_spawned_on_threads() {
-    let app = Arc::new(App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({})) }).catalog(&CATALOG));
+    let app = Arc::new(App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG));
     let (listener, address) = listen();
     let server = {
         let app = app.clone();
@@ -193,7 +193,7 @@ fn unix_sockets_are_served_as_well() {
     let path = std::env::temp_dir().join(format!("mcp-sansio-{}.socket", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = Async::<UnixListener>::bind(&path).unwrap();
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({})) }).catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG);
     run(serve(&app, &listener), async {
         let mut client = Client::new(Async::<UnixStream>::connect(&path).await.unwrap());
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);

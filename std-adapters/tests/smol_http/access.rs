@@ -49,7 +49,7 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token
 }
 
 #[test]
-fn d_401_comes_before_405_406_and_415() {
+fn d3_401_comes_before_405_406_and_415() {
     let site = guarded();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     for (asked, otherwise) in [

@@ -36,7 +36,7 @@ fn narrow() -> Options {
 }
 
 #[test]
-fn d_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
+fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
     let site = Site::with(narrow());
     let text = long("echo", 80_000);
     let mut first = site.connect();
@@ -56,7 +56,7 @@ fn d_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
 }
 
 #[test]
-fn d_bodies_that_wait_are_refused_when_their_time_is_over() {
+fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
     let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
     // Handlers need what they were asked, for as long as they last.
     let mut busy = site.connect();
@@ -72,7 +72,7 @@ fn d_bodies_that_wait_are_refused_when_their_time_is_over() {
 }
 
 #[test]
-fn d_bodies_of_handlers_count_after_their_connection_is_gone() {
+fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
     let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
     let session = site.open("2025-11-25");
     let mut busy = site.connect();
@@ -86,7 +86,7 @@ fn d_bodies_of_handlers_count_after_their_connection_is_gone() {
 }
 
 #[test]
-fn d_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
+fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
     let site = Site::with(Options::new().body_budget(250_000));
     let text = long("echo", 80_000);
     let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
@@ -104,7 +104,7 @@ fn d_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
 }
 
 #[test]
-fn d_bodies_longer_than_the_budget_are_refused() {
+fn d1_bodies_longer_than_the_budget_are_refused() {
     let site = Site::with(Options::new().body_budget(20_000));
     let mut client = site.connect();
     let _ = std::io::Write::write_all(&mut client.stream, long("echo", 30_000).as_bytes());

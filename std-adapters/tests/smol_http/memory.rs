@@ -65,7 +65,7 @@ fn by_name() -> Options {
 }
 
 #[test]
-fn d_sessions_that_were_never_initialized_end_first() {
+fn d2_sessions_that_were_never_initialized_end_first() {
     let site = Site::with(Options::new().max_sessions(3));
     let used = site.open("2025-11-25");
     let begun = [begin(&site, ""), begin(&site, "")];
@@ -87,7 +87,7 @@ fn d_sessions_that_were_never_initialized_end_first() {
 }
 
 #[test]
-fn d_sessions_of_one_principal_leave_room_for_others() {
+fn d2_sessions_of_one_principal_leave_room_for_others() {
     let site = Site::with(by_name().max_sessions(5).max_sessions_per_principal(2));
     let ready = |session: &str, token: &str| {
         let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -114,7 +114,7 @@ fn d_sessions_of_one_principal_leave_room_for_others() {
 }
 
 #[test]
-fn d_sessions_of_http_and_sse_have_the_same_limits() {
+fn d2_sessions_of_http_and_sse_have_the_same_limits() {
     let site = Site::with(by_name().max_sessions(3).max_sessions_per_principal(2));
     let open = |token: &str| {
         let mut stream = site.connect();
@@ -136,7 +136,7 @@ fn d_sessions_of_http_and_sse_have_the_same_limits() {
 }
 
 #[test]
-fn d_sessions_without_authorization_have_only_the_general_limit() {
+fn d2_sessions_without_authorization_have_only_the_general_limit() {
     let site = Site::with(Options::new().max_sessions_per_principal(1));
     for _ in 0..3 {
         site.open("2025-11-25");
@@ -144,7 +144,7 @@ fn d_sessions_without_authorization_have_only_the_general_limit() {
 }
 
 #[test]
-fn d_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
+fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let send = |number: usize| {
@@ -167,7 +167,7 @@ fn d_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
 }
 
 #[test]
-fn d_subscriptions_of_a_session_have_a_limit() {
+fn m1_subscriptions_of_a_session_have_a_limit() {
     let site = Site::new();
     let session = site.open("2025-11-25");
     let mut client = site.connect();
@@ -180,7 +180,7 @@ fn d_subscriptions_of_a_session_have_a_limit() {
 }
 
 #[test]
-fn d_replay_keeps_the_newest_events_that_there_is_room_for() {
+fn m1_replay_keeps_the_newest_events_that_there_is_room_for() {
     let site = Site::with(Options::new().replay(400));
     let session = site.open("2025-11-25");
     assert_eq!(site.call(&session, 2, "steps").text(), "done");

@@ -134,7 +134,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
     /// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need it. Default: [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
-        Self { max_line: max_line.max(MIN_BUFFER), ..self }
+        Self { max_line: max_line.clamp(MIN_BUFFER, u32::MAX as usize), ..self }
     }
 
     /// The most that is held back for a client that does not read, in bytes. A longer answer is written in pieces. Default: [`MAX_PENDING`].

@@ -393,7 +393,7 @@ mod tests {
     static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerCapability::NONE);
 
     #[test]
-    fn d_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
+    fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
         let handler = |ctx: Context| async move { ctx.reply(&[(); 0]) };
         let stream = || Pair::new(futures_lite::io::empty(), futures_lite::io::sink());
         let app = App::new(&CONFIG, handler);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Answered, Arguments, ClientCapability, LogMessage, OwnedJson, OwnedRequest, Payload, Progress, Request, RequestHandle,
-    Revision, SendError, Target,
+    Answered, Arguments, ClientCapability, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest, Payload, Progress, Request,
+    RequestHandle, Revision, SendError, Target,
 };
 use serde::Serialize;
 
@@ -83,12 +83,29 @@ impl<const N: usize, const S: usize> Context<N, S> {
         self.request().capabilities
     }
 
-    /// Writes the answer down; return it. Anything that serializes as a JSON object will do.
+    /// Writes the answer down; return it. Anything will do that serializes as a result of the request's method: a JSON object
+    /// that has `content` for `tools/call`, `contents` for `resources/read`, `messages` for `prompts/get`, and `completion`
+    /// for `completion/complete`.
     ///
     /// # Errors
-    /// When the value's `Serialize` fails.
+    /// When the value's `Serialize` fails. When it is no such object: the client is told so with -32603, since no client
+    /// could read it.
     pub fn reply<T: Serialize + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
-        Ok(Reply(OwnedJson::new(result, self.revision())?))
+        let result = OwnedJson::new(result, self.revision())?;
+        let required = match self.request().method {
+            Method::ToolsCall => Some("content"),
+            Method::ResourcesRead => Some("contents"),
+            Method::PromptsGet => Some("messages"),
+            Method::CompletionComplete => Some("completion"),
+            _ => None,
+        };
+        let has = |member| result.as_raw().get(member).is_some();
+        if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
+            return Ok(Reply(result));
+        }
+        let member = required.map_or(String::new(), |member| format!(" with the member {member:?}"));
+        let message = format!("The handler's result is not a JSON object{member}, which this method requires");
+        Err(Failure::error(ErrorCode::InternalError, message))
     }
 
     /// Tells the client how far its request has come, if it asked. Waits while the client does not read.

@@ -293,7 +293,7 @@ mod tests {
     );
 
     #[test]
-    fn d_changes_that_a_client_does_not_read_are_as_many_as_its_subscriptions() {
+    fn m1_changes_that_a_client_does_not_read_are_as_many_as_its_subscriptions() {
         let link: Link<8, 4> = Link::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 4096), None);
         let tell = |uri: String| link.tell(News::Resource(uri.into()));
         (0..1000).for_each(|number| tell(format!("test://{number}")));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn d_changes_that_are_no_longer_subscribed_to_give_way() {
+    fn m1_changes_that_are_no_longer_subscribed_to_give_way() {
         let link = Link::<4, 4>::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 1 << 20), None);
         let hear = |text: &str| {
             let mut messages = Messages::new(Frame::Complete(text.as_bytes()));

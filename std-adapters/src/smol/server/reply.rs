@@ -1,8 +1,8 @@
 //! How a handler ends.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
-use mcp_sansio::{ClientCapability, ErrorCode, OwnedJson, RpcError};
+use mcp_sansio::{ClientCapability, ErrorCode, OwnedJson, Printable, RpcError};
 
 /// The answer to a request, written down: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
@@ -85,8 +85,8 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer). All texts are harmless to a log and a terminal: what could be a
-/// command there is escaped as in Rust's string literals, and after [`MAX_TEXT`] characters they are cut.
+/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer). All texts are harmless to a log and a terminal, as
+/// [`Printable`] makes them, and after [`MAX_TEXT`] characters they are cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Panicked {
@@ -100,7 +100,11 @@ pub struct Panicked {
 
 impl Panicked {
     pub(super) fn new(method: &str, name: &str, message: &str) -> Self {
-        Self { method: harmless(method), name: harmless(name), message: harmless(message) }
+        let [method, name, message] = [method, name, message].map(|text| {
+            let end = text.char_indices().nth(MAX_TEXT).map_or(text.len(), |(at, _)| at);
+            Printable::new(&text[..end]).to_string()
+        });
+        Self { method, name, message }
     }
 }
 
@@ -114,21 +118,6 @@ impl fmt::Display for Panicked {
 
 /// The most characters of a text of [`Panicked`], before what is escaped of them.
 pub const MAX_TEXT: usize = 256;
-
-/// Without control characters, and without those that change the direction of what follows or end lines.
-fn harmless(text: &str) -> String {
-    let mut safe = String::new();
-    for character in text.chars().take(MAX_TEXT) {
-        let is_harmful = character.is_control()
-            || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if is_harmful {
-            let _ = write!(safe, "{}", character.escape_default());
-        } else {
-            safe.push(character);
-        }
-    }
-    safe
-}
 
 impl Why {
     /// As an error of the protocol, where it is one.
