@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 const LEDGER: &str = include_str!("../ledger.tsv");
+const DEFECTS: &str = include_str!("../defects.tsv");
 const HEADER: &str = "id\tlevel\tversions\trole\trequirement\tsource\tstate";
 const PARTS: [&str; 4] = ["client", "http", "tasks", "auth"];
 const COMPARED: [&str; 5] = ["id", "level", "versions", "role", "requirement"];
@@ -50,6 +51,13 @@ fn ledger_has_no_row_left_to_do() {
     let ledger = read(LEDGER);
     say(&summary(&ledger.rows));
     report("tests/ledger.tsv has rows that no test proves yet", &left_to_do(&ledger.rows, &Tests::find(&root())));
+}
+
+/// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by somebody who did not write
+/// the code. The names of a row's tests begin with its id, in lower case.
+#[test]
+fn every_defect_has_tests_that_carry_its_id() {
+    report("tests/defects.tsv has defects that no test proves mended", &unproven_defects(DEFECTS, &Tests::find(&root())));
 }
 
 struct Ledger<'l> {
@@ -203,7 +211,7 @@ impl Tests {
             }
             while line.starts_with("#[") {
                 let (attribute, rest) = line.split_at(line.find(']').map_or(line.len(), |end| end + 1));
-                test |= attribute == "#[test]";
+                test |= attribute == "#[test]" || attribute == "#[tokio::test]";
                 runs &= !attribute.starts_with("#[ignore");
                 line = rest.trim_start();
             }
@@ -260,6 +268,24 @@ fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
             if !carries(name, row.id()) {
                 faults.push(format!("{}: the name of {name} does not carry the id, in lower case", row.id()));
             }
+        }
+    }
+    faults
+}
+
+fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    for (number, line) in (1..).zip(text.lines()).skip(1) {
+        let Some((id, _)) = line.split_once('\t') else {
+            faults.push(format!("line {number}: there is no tab in {line:?}"));
+            continue;
+        };
+        if !seen.insert(id) {
+            faults.push(format!("line {number}: {id} stands twice"));
+        }
+        let prefix = format!("{}_", id.to_ascii_lowercase());
+        if !tests.0.iter().any(|(name, runs)| *runs && name.starts_with(&prefix)) {
+            faults.push(format!("{id}: no test that runs has a name that begins with {prefix}"));
         }
     }
     faults
@@ -424,6 +450,18 @@ mod the_checks_themselves {
         assert!(proofs("RPC-08", "tests: rpc_08_slow", source).contains("ignored"));
         assert!(carries("rpc_07", "RPC-07") && carries("a_rpc_07_b", "RPC-07"));
         assert!(!carries("rpc_070_x", "RPC-07") && !carries("xrpc_07_x", "RPC-07") && !carries("RPC_07_x", "RPC-07"));
+    }
+
+    #[test]
+    fn defects_without_a_test_are_found() {
+        let mut tests = Tests::default();
+        tests.add_functions("#[test]\nfn s1_x() {}\n#[test]\n#[ignore]\nfn s2_x() {}\n#[test]\nfn s33_x() {}\n");
+        let of = |rows: &str| unproven_defects(&format!("id\tdefect\n{rows}"), &tests).join("; ");
+        assert_eq!(of("S1\twhat\n"), "");
+        assert!(of("S2\twhat\n").contains("S2: no test that runs has a name that begins with s2_"));
+        assert!(of("S3\twhat\n").contains("S3: no test"));
+        assert!(of("S1\twhat\nS1\twhat\n").contains("line 3: S1 stands twice"));
+        assert!(of("S1\n").contains("line 2: there is no tab"));
     }
 
     #[test]

@@ -13,23 +13,39 @@ use mcp_sansio_tests::cost::{cases, measured};
 /// What four times as much may cost: a little more than four times, since memory that grows is cleared.
 const LIMIT: f64 = 5.0;
 const PARTS: usize = 1 << 9;
-/// Says that this is the run that is counted, and of which cases: those whose name contains it.
+/// Says that this is the run that is counted.
 const CHILD: &str = "MCP_SANSIO_COUNTED";
 
 #[test]
-fn every_collection_of_a_peer_costs_linear_work() {
-    if let Ok(chosen) = env::var(CHILD) {
-        for case in cases().iter().filter(|case| case.name.contains(&chosen)) {
+fn w1_every_collection_of_a_peer_costs_linear_work() {
+    costs_linear_work("w1_every_collection_of_a_peer_costs_linear_work", |name| {
+        !name.starts_with("schema") && !name.starts_with("replay")
+    });
+}
+
+#[test]
+fn w1_a_schema_and_what_is_checked_against_it_cost_linear_work() {
+    costs_linear_work("w1_a_schema_and_what_is_checked_against_it_cost_linear_work", |name| name.starts_with("schema"));
+}
+
+#[test]
+fn s4b_what_is_recorded_to_be_replayed_costs_linear_work() {
+    costs_linear_work("s4b_what_is_recorded_to_be_replayed_costs_linear_work", |name| name.starts_with("replay"));
+}
+
+/// `test` is the name of the test that calls it, and alone in the run that is counted.
+fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
+    let cases: Vec<_> = cases().into_iter().filter(|case| is_chosen(case.name)).collect();
+    if env::var_os(CHILD).is_some() {
+        for case in &cases {
             measured(&mut (case.prepare)(PARTS));
             measured(&mut (case.prepare)(4 * PARTS));
         }
         return;
     }
-    // `COST=schema: cargo test --test linear` counts a few of them.
-    let chosen = env::var("COST").unwrap_or_default();
-    let folder = env::temp_dir().join(format!("mcp-sansio-linear-{}", std::process::id()));
+    let folder = env::temp_dir().join(format!("mcp-sansio-{test}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let counts = count(&chosen, &folder);
+    let counts = count(test, &folder);
     fs::remove_dir_all(&folder).unwrap();
     let Some(counts) = counts else {
         // As in the ledger's test: past the harness, which would swallow it.
@@ -38,7 +54,7 @@ fn every_collection_of_a_peer_costs_linear_work() {
         return;
     };
     let mut failed = Vec::new();
-    let cases: Vec<_> = cases().into_iter().filter(|case| case.name.contains(&chosen)).collect();
+    assert!(!cases.is_empty());
     assert_eq!(counts.len(), 2 * cases.len(), "two counts for each case");
     for (case, counts) in cases.iter().zip(counts.chunks(2)) {
         let ratio = counts[1] as f64 / counts[0] as f64;
@@ -51,7 +67,7 @@ fn every_collection_of_a_peer_costs_linear_work() {
 }
 
 /// The instructions of each piece of work, in their order.
-fn count(chosen: &str, folder: &Path) -> Option<Vec<u64>> {
+fn count(test: &str, folder: &Path) -> Option<Vec<u64>> {
     let out = folder.join("counted");
     let output = Command::new("valgrind")
         .args([
@@ -61,8 +77,8 @@ fn count(chosen: &str, folder: &Path) -> Option<Vec<u64>> {
         ])
         .arg(format!("--callgrind-out-file={}", out.display()))
         .arg(env::current_exe().unwrap())
-        .args(["--exact", "every_collection_of_a_peer_costs_linear_work", "--test-threads=1"])
-        .env(CHILD, chosen)
+        .args(["--exact", test, "--test-threads=1"])
+        .env(CHILD, "1")
         .output()
         .ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -84,7 +84,7 @@ fn b8_json_in_a_programs_text_has_no_key_twice() {
 }
 
 #[test]
-fn d4_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
+fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
     static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"é":["\u00e9"]}}"#;

@@ -170,7 +170,7 @@ fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
 }
 
 #[test]
-fn d_a_handler_that_panics_ends_its_own_request_and_no_session() {
+fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
     let tools = ["at once", "answered", "half", "value", "well", "job"];
     let lines: String = tools.iter().zip(1..).map(|(tool, id)| call(id, tool)).collect();
     // An event that is no request, at the end.
@@ -193,7 +193,7 @@ fn d_a_handler_that_panics_ends_its_own_request_and_no_session() {
 }
 
 #[test]
-fn d_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
+fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
     struct Woken(Arc<AtomicUsize>);
     impl Handler for Woken {
         fn event(&mut self, _: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
@@ -216,7 +216,7 @@ fn d_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
 }
 
 #[test]
-fn d_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
+fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     struct Job(Option<RequestHandle>, usize);
     impl Handler for &mut Job {
         fn event(&mut self, event: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
@@ -253,7 +253,7 @@ fn d_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
 
 #[cfg(unix)]
 #[test]
-fn d_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
+fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     use std::os::unix::net::UnixStream;
     let (mut client, server) = UnixStream::pair().unwrap();
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -269,7 +269,7 @@ fn d_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
 }
 
 #[test]
-fn d_the_longest_duration_is_never() {
+fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
     let handler = |_: ServerEvent<'_>, _: &mut Session<'_, '_>| Ok(());
     stdio::serve_on::<64, 64>(&config, Threaded::new(io::Cursor::new(call(1, "wait"))), io::sink(), handler).unwrap();
@@ -306,7 +306,7 @@ fn settled(reads: &AtomicUsize, least: usize) -> usize {
 }
 
 #[test]
-fn d_a_thread_reads_a_limited_number_of_chunks_ahead() {
+fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     let reads = Arc::new(AtomicUsize::new(0));
     let mut input = Threaded::new(Endless(Arc::clone(&reads)));
     // Four wait, and the fifth is to be put to them.

@@ -65,7 +65,7 @@ fn a_port_that_is_gone_ends_it() {
 }
 
 #[test]
-fn d_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
+fn p1_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);
     (0..5000).for_each(|_| stage.fault(ErrorKind::Interrupted));
@@ -77,7 +77,7 @@ fn d_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
 }
 
 #[test]
-fn d_a_clock_that_is_set_back_leaves_others_their_turn() {
+fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);
     let mut player = play(&link, &stage);
@@ -94,7 +94,7 @@ fn d_a_clock_that_is_set_back_leaves_others_their_turn() {
 }
 
 #[test]
-fn d_the_longest_line_timeout_is_never() {
+fn s8_the_longest_line_timeout_is_never() {
     let stage = Stage::new(64);
     let link: Link<'_, App, 1024, 512, 2, 4> = Link::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
     let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });

@@ -314,7 +314,7 @@ fn changes_are_told_once_however_often_they_are_published() {
 }
 
 #[test]
-fn d_changes_that_wait_to_be_told_have_a_limit() {
+fn m1_changes_that_wait_to_be_told_have_a_limit() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);
     let uris = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9"];

@@ -337,7 +337,7 @@ fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
 }
 
 #[test]
-fn d_functions_of_the_application_that_panic_end_one_call() {
+fn f9_functions_of_the_application_that_panic_end_one_call() {
     let mut calls = 0;
     let played = play_with(
         Connector::new(&MODERN),
@@ -370,7 +370,7 @@ fn d_functions_of_the_application_that_panic_end_one_call() {
 }
 
 #[test]
-fn d_a_dial_that_panics_ends_the_connection_with_an_error() {
+fn f9_a_dial_that_panics_ends_the_connection_with_an_error() {
     struct Never;
     impl mcp_sansio_adapters::smol::client::http::Dial for Never {
         type Stream = crate::pipe::Pipe;

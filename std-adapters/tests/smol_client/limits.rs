@@ -233,7 +233,7 @@ fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
 }
 
 #[test]
-fn d_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
+fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
     for (era, at_once) in [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)] {
         let connector = Connector::new(&CLIENT)
             .answer(move |question: Question| {

@@ -150,7 +150,7 @@ fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
 }
 
 #[test]
-fn d_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
+fn p1_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
     let flooding = |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
     // Also of what is no message at all, and of what has no end.
     for flood in [NEWS, "\n", "noise\n", "x", "{\"a\":\"", PING] {
@@ -173,7 +173,7 @@ impl Handler for Slow {
 }
 
 #[test]
-fn d_time_that_the_handler_takes_for_a_flood_counts() {
+fn p1_time_that_the_handler_takes_for_a_flood_counts() {
     let scene = Arc::<Scene>::default();
     // One line for each exchange.
     let server = Scripted { by_line: true, ..Scripted::new(&scene, silent).flood(NEWS) };
@@ -194,14 +194,14 @@ fn d_time_that_the_handler_takes_for_a_flood_counts() {
 }
 
 #[test]
-fn d_a_server_that_drips_bytes_does_not_switch_off_the_time_limit() {
+fn p1_a_server_that_drips_bytes_does_not_switch_off_the_time_limit() {
     let scene = Arc::<Scene>::default();
     let server = Scripted { chunk: 1, ..Scripted::new(&scene, silent).flood(NEWS) };
     assert!(ends_in_time(server, ()) < 2100);
 }
 
 #[test]
-fn d_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
+fn p1_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
     let scene = Arc::<Scene>::default();
     let config = asking(TIMEOUT);
     let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent) };
@@ -218,7 +218,7 @@ fn d_a_server_that_never_reads_does_not_switch_off_the_time_limit() {
 }
 
 #[test]
-fn d_the_longest_duration_is_never() {
+fn s8_the_longest_duration_is_never() {
     let scene = Arc::<Scene>::default();
     let config = asking(Duration::MAX).call_limit(Duration::MAX).probe_timeout(Duration::MAX);
     let server = Scripted::new(&scene, |message| {
@@ -238,7 +238,7 @@ fn d_the_longest_duration_is_never() {
 }
 
 #[test]
-fn d_answers_to_a_server_that_never_reads_have_a_limit() {
+fn m1_answers_to_a_server_that_never_reads_have_a_limit() {
     let scene = Arc::<Scene>::default();
     let server = Scripted { is_deaf: true, ..Scripted::new(&scene, silent).flood(PING) };
     ends_in_time(server, ());
@@ -323,7 +323,7 @@ fn question() -> Value {
 }
 
 #[test]
-fn d_a_handler_that_panics_ends_its_own_call() {
+fn f9_a_handler_that_panics_ends_its_own_call() {
     let (scene, config, panics) = (Arc::<Scene>::default(), asking(TIMEOUT), Arc::new(AtomicUsize::new(0)));
     // An older server asks in between: it is told, and the call goes on.
     let mut asked = None;
@@ -362,7 +362,7 @@ fn d_a_handler_that_panics_ends_its_own_call() {
 }
 
 #[test]
-fn d_one_answer_asks_a_limited_number_of_questions() {
+fn m1_one_answer_asks_a_limited_number_of_questions() {
     for (count, is_asked) in [(100, true), (101, false)] {
         let (scene, config) = (Arc::<Scene>::default(), asking(TIMEOUT));
         let server = Scripted::new(&scene, move |message| {
@@ -389,7 +389,7 @@ fn d_one_answer_asks_a_limited_number_of_questions() {
 
 #[cfg(unix)]
 #[test]
-fn d_what_is_kept_of_standard_error_has_a_limit() {
+fn m1_what_is_kept_of_standard_error_has_a_limit() {
     let mut command = Command::new("sh");
     // A line of a megabyte, of bytes that take three when they are replaced, and a handler that panics over it.
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
