@@ -209,7 +209,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
         let mut timer = Patience::new();
         poll_fn(|cx| {
             self.peer.link.alarm.rise();
-            loop {
+            for _ in 0..ROUNDS {
                 let mut moved = self.peer.round(app) | self.distribute();
                 let is_closing = app.hub().is_shutting_down();
                 let is_done = {
@@ -232,7 +232,13 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     return Poll::Pending;
                 }
             }
+            // A handler whose client has gone is never stopped by a full buffer: others have their turn.
+            cx.waker().wake_by_ref();
+            Poll::Pending
         })
         .await;
     }
 }
+
+/// How often in a row a session goes on before others have their turn.
+const ROUNDS: usize = 16;
