@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Display, Write as _};
 
-/// What a peer has sent, as it may be shown in a terminal or written into a log. Without it a peer can move the cursor, erase and
+/// Text from a peer, safe to show in a terminal or to write into a log. Without it a peer can move the cursor, erase and
 /// forge lines, set the clipboard, or turn the order of letters around.
 ///
 /// It writes the characters that are obeyed and not shown as JSON escapes (`\u001b`): C0 controls except the tab, DEL, C1 controls,

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn what_is_held_is_moved_when_as_much_has_gone() {
         let mut rx = filled(RxBuffer::new([0; 16]), b"a1\nb2\nc3\nd4\ne5\nf");
-        // How much room there is for reading after each line.
+        // The room for reading after each line.
         for room in [0, 0, 9, 9, 9] {
             assert!(rx.next_frame().is_some());
             assert_eq!(rx.spare().len(), room);

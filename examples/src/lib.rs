@@ -1,4 +1,4 @@
-//! What the example programs share: the everything server, which `quickstart` starts as well, a small application for servers without
+//! Code that the example programs share: the everything server, which `quickstart` starts as well, a small application for servers without
 //! an adapter, and the connection of clients over TCP.
 
 pub mod everything_server;

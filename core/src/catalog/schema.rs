@@ -20,7 +20,7 @@ pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
         .is_none_or(|dialect| dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known)))
 }
 
-/// What a check may still look at, in bytes. Members are searched one by one, so a schema and a value that are both long, as a server's output schema and its
+/// The bytes that a check may still look at. Members are searched one by one, so a schema and a value that are both long, as a server's output schema and its
 /// result may be, would cost the product of their lengths.
 struct Budget(usize);
 
@@ -202,6 +202,6 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
 
 /// How deep lists in lists are looked into.
 const NESTED: u8 = 2;
-/// What may be looked at in any case, and for each byte of schema and value: 1 MiB takes about a millisecond on a desktop.
+/// The bytes that a check may look at in any case, and for each byte of schema and value: 1 MiB takes about a millisecond on a desktop.
 const LEAST_BUDGET: usize = 1 << 20;
 const BUDGET_PER_BYTE: usize = 128;

@@ -32,7 +32,7 @@ impl CallOptions {
         Self { limit: Some(limit), ..self }
     }
 
-    /// What [`limit`](Self::limit) was told.
+    /// The time set with [`limit`](Self::limit).
     #[must_use]
     pub const fn given_limit(&self) -> Option<Duration> {
         self.limit

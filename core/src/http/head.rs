@@ -83,7 +83,7 @@ impl<F: Fields + ?Sized> Fields for &F {
 pub struct RequestHead<'h> {
     /// `POST`, `GET`, ...; methods are written in upper case.
     pub method: &'h str,
-    /// What the request line names: the path, perhaps with a query (origin-form), or a whole URL
+    /// The request target: the path, perhaps with a query (origin-form), or a whole URL
     /// (absolute-form; RFC 9112, 3.2).
     pub target: &'h str,
     /// Its header fields.

@@ -133,7 +133,7 @@ impl<'f> Messages<'f> {
     pub(crate) fn envelope(&self) -> Envelope<'f> {
         let Source::Bytes(bytes) = self.source else { return Envelope::new("") };
         let bytes = if let Place::Element(at) = self.place { element(bytes, at) } else { bytes };
-        // What is no text is empty, as nothing else that is looked at.
+        // Invalid UTF-8 reads as an empty message, which is never valid.
         Envelope::new(core::str::from_utf8(bytes).unwrap_or_default())
     }
 

@@ -234,5 +234,5 @@ impl<'c> ServerConfig<'c> {
     }
 }
 
-/// How many extensions of a client a session remembers: two bytes.
+/// The most extensions of a client that a session remembers, in two bytes.
 pub const MAX_EXTENSIONS: usize = 16;

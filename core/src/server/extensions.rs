@@ -1,4 +1,4 @@
-//! Which extensions the client of a session declared.
+//! Extensions that the client of a session declared.
 
 use super::config::MAX_EXTENSIONS;
 use crate::json::RawJson;

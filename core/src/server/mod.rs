@@ -66,7 +66,7 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
 struct Scope {
     revision: Revision,
     capabilities: ClientCapability,
-    /// Which of the configured extensions it declared: a bit each.
+    /// The configured extensions that the client declared, a bit each.
     extensions: u16,
     /// Set by `logging/setLevel`.
     log_level: LoggingLevel,

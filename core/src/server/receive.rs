@@ -113,7 +113,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(None)
     }
 
-    /// What a request in this revision knows of the extensions of its session.
+    /// The session's extensions, as a request in this revision sees them.
     fn extensions(&self, revision: Revision) -> Extensions {
         let scope = self.scope.filter(|_| !revision.is_modern());
         Extensions { ids: self.config.client_extensions, declared: scope.map_or(0, |scope| scope.extensions) }

@@ -106,17 +106,17 @@ impl<'a> RequestedSchema<'a> {
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     own: &'a [Field<'a>],
-    /// Which of the members must be filled in: a bit each.
+    /// The members that are required, a bit each.
     required: u128,
-    /// How many members came before.
+    /// The number of members that came before.
     at: usize,
     members: Members<'a>,
 }
 
-/// How many fields a form of a peer may have. Reading it takes 800 bytes of stack.
+/// The most fields that a peer's form may have. Reading it takes 800 bytes of stack.
 pub const MAX_FORM_FIELDS: usize = 100;
 
-/// Which of the first members are in the list of those that are required. Each is looked for by its hash, so that two long lists cost no more than their
+/// The first members that the list `required` names. Each is looked up by its hash, so that two long lists cost no more than their
 /// length.
 fn required(members: Members<'_>, list: RawJson<'_>) -> u128 {
     let mut names = [0; MAX_FORM_FIELDS];

@@ -41,7 +41,8 @@ impl<'c, P: Read + ReadReady + Write, const RX: usize, const TX: usize, const N:
         Self { rx: RxBuffer::new([0; RX]), session, line_timeout: None, heard: Instant::from_millis(0) }
     }
 
-    /// After how long a silence in the middle of a line the line is ended where it is. Default: never, as with `Duration::MAX`. Some seconds, or less where nobody types by hand.
+    /// Ends a line where it is after this silence in the middle of it. Default: never, as with
+    /// `Duration::MAX`. Some seconds are right, or less where no person types.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);

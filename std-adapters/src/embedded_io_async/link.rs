@@ -92,7 +92,8 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         self
     }
 
-    /// After how long a silence in the middle of a line the line is ended where it is. Default: never, as with `Duration::MAX`. Some seconds, or less where nobody types by hand.
+    /// Ends a line where it is after this silence in the middle of it. Default: never, as with
+    /// `Duration::MAX`. Some seconds are right, or less where no person types.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);

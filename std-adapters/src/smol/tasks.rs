@@ -56,7 +56,7 @@ impl<K, F> Tasks<K, F> {
         self.len() == 0
     }
 
-    /// How many want to be polled.
+    /// The number of tasks that want to be polled.
     #[cfg(feature = "http")]
     pub(super) fn ready(&self) -> usize {
         self.ready.lock().places.len()
@@ -130,7 +130,7 @@ impl<K, F: Future> Tasks<K, F> {
             Ok(Poll::Ready(output)) => Ok(output),
             Err(panic) => Err(panic),
         };
-        // What it has returned counts, even if the rest of it panics now.
+        // Its output counts, even if dropping the rest of it panics now.
         Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
     }
 }

@@ -199,7 +199,7 @@ fn run<const N: usize, const S: usize>(
         {
             continue;
         }
-        // What comes in one turn is limited, however much room a long line has made: then deadlines are looked at.
+        // A turn reads a limited number of bytes, however much room a long line has made, so that deadlines are looked at.
         let spare = rx.spare();
         let most = spare.len().min(MOST_READ);
         let read = match input.read(spare.get_mut(..most).unwrap_or_default()) {
@@ -235,7 +235,7 @@ fn happened<const N: usize, const S: usize>(
     handler.panicked(request, session)
 }
 
-/// How long [`Handler::woken`] is not called after it has panicked: one that fails each time does not fill the log.
+/// The pause of [`Handler::woken`] after it has panicked, so that one that fails each time does not fill the log.
 pub const AFTER_PANIC: Duration = Duration::from_secs(1);
 /// Bytes that are read in one turn.
 const MOST_READ: usize = 64 << 10;

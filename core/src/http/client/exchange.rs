@@ -17,7 +17,7 @@ pub struct Exchange {
     pub(super) offer: Option<Revision>,
     pub(super) is_stream: bool,
     pub(super) is_answered: bool,
-    /// How often in a row it was resumed without a message or the id of another event.
+    /// The number of times in a row that it was resumed without a message or the id of another event.
     pub(super) in_vain: u8,
     /// The hash of the last event's id when it ended before.
     pub(super) last_event: Option<u64>,

@@ -69,7 +69,7 @@ impl<S: Storage> RequestReader<S> {
 
     /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
     ///
-    /// What stands around the chunks of a body (their sizes, extensions and line ends, and the
+    /// The framing of a chunked body (chunk sizes, extensions and line ends, and the
     /// fields behind them) may take as many bytes as that and
     /// [`MAX_AROUND_CHUNKS`](super::MAX_AROUND_CHUNKS) more.
     #[must_use]

@@ -135,7 +135,7 @@ impl<S: Storage + ?Sized> Window<S> {
         }
     }
 
-    /// What was not taken.
+    /// The bytes that were not taken.
     pub(super) fn untaken(&self) -> &[u8] {
         self.rest(self.start)
     }
@@ -180,7 +180,7 @@ mod tests {
 
     const TOO_LONG: Fault = Fault::bad("too long");
 
-    /// How many bytes are searched while a head of `len` bytes comes byte by byte.
+    /// The number of bytes that are searched while a head of `len` bytes comes byte by byte.
     fn searched(line: &[u8], len: usize) -> usize {
         let mut window = Window::new([0; 65_536], 0);
         let head = line.iter().cycle().take(len).chain(b"\r\n\r\n");

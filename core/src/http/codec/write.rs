@@ -137,7 +137,7 @@ impl fmt::Write for Value<'_, '_> {
     }
 }
 
-/// What the value of a field may have (RFC 9110, 5.5).
+/// Whether a field value may contain this byte (RFC 9110, 5.5).
 pub(super) fn is_in_values(byte: &u8) -> bool {
     *byte == b'\t' || (*byte >= b' ' && *byte != 0x7f)
 }

@@ -80,7 +80,7 @@ impl<S: Storage> Replay<S> {
     /// Takes in what a stream has sent.
     pub fn record(&mut self, recording: &mut Recording, mut bytes: &[u8]) {
         while !bytes.is_empty() {
-            // What a part cannot hold is looked at when its turn comes.
+            // Bytes beyond this part are searched when their part is recorded.
             let end = end_of_event(bytes.get(..LONGEST_PART).unwrap_or(bytes), recording.ends_line);
             let (part, rest) = bytes.split_at_checked(end.unwrap_or(bytes.len()).min(LONGEST_PART)).unwrap_or((bytes, &[]));
             let is_last = end == Some(part.len());

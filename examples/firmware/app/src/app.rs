@@ -166,7 +166,7 @@ impl<B: Board> App<B> {
         }
     }
 
-    /// What becomes of a request, which is about this entry of the [catalog](CATALOG).
+    /// Handles a request, which is about this entry of the [catalog](CATALOG).
     pub fn begin<'f>(&mut self, target: Target<'f>, request: &Request<'f>, now: Instant) -> Begun<'f> {
         let uri = request.uri();
         let body = match (target, uri) {

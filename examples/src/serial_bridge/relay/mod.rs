@@ -24,13 +24,13 @@ pub(crate) struct Relay {
     timing: Timing,
     started: Instant,
     phase: Phase,
-    /// What the client has asked and the device has not answered. With `held` at most [`MAX_IN_FLIGHT`].
+    /// Requests of the client that the device has not answered. With `held` at most [`MAX_IN_FLIGHT`].
     in_flight: BTreeMap<Id, Pending>,
     /// What the client has asked while the device was away.
     held: Vec<Held>,
     /// What was answered with an error when the device went away: it may not know.
     given_up: Vec<String>,
-    /// What devices have asked and the client has not answered, under the id that the client knows. Of earlier lives, too. At most
+    /// Requests of devices that the client has not answered, under the id that the client knows. Of earlier lives, too. At most
     /// [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
     /// The last question of the device was refused.

@@ -254,7 +254,7 @@ impl<T, const N: usize> fmt::Debug for Connection<T, N> {
     }
 }
 
-/// How often in a row a connection goes on before others have their turn. Each time it reads once, and up to 64 KiB.
+/// The rounds of a connection in a row before others have their turn. A round reads once, up to 64 KiB.
 const ROUNDS: usize = 16;
 
 #[cfg(test)]
@@ -273,7 +273,7 @@ mod tests {
     struct Fickle {
         said: String,
         asked: usize,
-        /// What it still reads.
+        /// The bytes that are still to be read.
         reads: usize,
     }
 

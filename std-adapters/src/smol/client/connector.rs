@@ -112,13 +112,13 @@ impl<const N: usize> Connector<N> {
         Self { limits: Limits { max_list, ..self.limits }, ..self }
     }
 
-    /// How long the server may take to close its side after we have closed ours. Default: 2 s. `Duration::MAX`: no limit.
+    /// Limits the time that the server takes to close its side after we have closed ours. Default: 2 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn close_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { close_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// After how long the connection is given up of a server that reads nothing although there is something for it. Default: 60 s. `Duration::MAX`: never.
+    /// Gives up the connection of a server that reads nothing for this time although there is something for it. Default: 60 s. `Duration::MAX`: never.
     #[must_use]
     pub fn stall_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { stall_timeout: timeout, ..self.limits }, ..self }

@@ -124,7 +124,7 @@ impl<const N: usize> Client<N> {
         self.opened_before(Deadline::NEVER).await
     }
 
-    /// How long a call may take, with all that it waits for.
+    /// The time limit of a call, with all that it waits for.
     pub(super) fn limit(&self, options: CallOptions) -> Duration {
         options.given_limit().unwrap_or(self.0.link.call_limit)
     }

@@ -92,7 +92,7 @@ impl Incoming {
             }
             frames += 1;
             if frames == FRAMES {
-                // What there may be is looked at in the next round.
+                // The next round looks at the rest.
                 self.has_more = true;
                 return true;
             }
@@ -106,7 +106,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
 
-/// What is read at once, in bytes.
+/// The most bytes of a read.
 const READ: usize = 64 << 10;
 /// Frames that are taken in before something else is done.
 const FRAMES: usize = 256;

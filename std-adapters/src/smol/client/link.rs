@@ -19,7 +19,7 @@ pub(super) struct Link<const N: usize> {
     pub(super) answerer: Answerer,
     /// Bytes of a list.
     pub(super) max_list: usize,
-    /// How long a call may take that does not say.
+    /// The time limit of calls that have none of their own.
     pub(super) call_limit: Duration,
 }
 

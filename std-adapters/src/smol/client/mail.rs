@@ -25,7 +25,7 @@ struct Mailbox {
     /// A `listen` to a legacy server, who is not asked: to be told of these.
     wants: Option<Wants>,
     letters: VecDeque<Letter>,
-    /// What the reports and changes among them take.
+    /// The bytes of the progress reports and changes among them.
     bytes: usize,
     waker: Option<Waker>,
 }
@@ -185,7 +185,7 @@ impl Mailbox {
 }
 
 impl Letter {
-    /// What it takes, of those of which there can be many.
+    /// The bytes of an event of a kind that there can be many of.
     fn bytes(&self) -> usize {
         match self {
             Self::Progress(params) => params.as_raw().as_str().len(),

@@ -1,4 +1,4 @@
-//! What wakes whoever drives a peer, and those that wait for something of it.
+//! Wakers: of the task that drives a peer, and of the futures that wait for it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -95,7 +95,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { panic_observer: Some(Box::new(observer)), ..self }
     }
 
-    /// How many requests of a connection, or of a session over HTTP, are taken in before others are answered, open `subscriptions/listen` included. At the limit
+    /// Limits the requests of a connection, or of a session over HTTP, that are taken in before others are answered, open `subscriptions/listen` included. At the limit
     /// the next request waits, and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). No more than `N`, which is the default
     /// ([`IN_FLIGHT`]) and what memory is taken for: about 240 bytes each, and the parameters of those that are there.
     #[must_use]
@@ -103,21 +103,21 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { max_in_flight: max_in_flight.clamp(1, N.max(1)), ..self }
     }
 
-    /// How many handlers of a connection, or of a session over HTTP, are under way at the same time. Other requests that were taken in are begun in turn, and can be
+    /// Limits the handlers of a connection, or of a session over HTTP, that are under way at the same time. Other requests that were taken in are begun in turn, and can be
     /// cancelled before. Default: [`MAX_RUNNING`]; each takes the memory of its future.
     #[must_use]
     pub fn max_running(self, max_running: usize) -> Self {
         Self { max_running: max_running.max(1), ..self }
     }
 
-    /// How many bytes of parameters the requests of a connection, or of a session over HTTP, may have before the next request waits, as it does behind
+    /// Limits the bytes of parameters that the requests of a connection, or of a session over HTTP, have before the next request waits, as it does behind
     /// [`max_in_flight`](Self::max_in_flight) requests. One request may be longer. So they take at most this and one [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
     #[must_use]
     pub fn max_params(self, max_params: usize) -> Self {
         Self { max_params, ..self }
     }
 
-    /// How long a request waits while the limits of [`max_in_flight`](Self::max_in_flight) or [`max_params`](Self::max_params) are reached and no other request ends.
+    /// Limits the time that a request waits while the limits of [`max_in_flight`](Self::max_in_flight) or [`max_params`](Self::max_params) are reached and no other request ends.
     /// Then it is refused with -32603, and what follows it is read: a cancellation, perhaps. While a request of our own waits for its answer, requests beyond the
     /// limits are refused at once, since the answer may be behind them. Default: [`FULL_TIMEOUT`]. [`Duration::MAX`]: without an end.
     #[must_use]
@@ -143,7 +143,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { max_pending: max_pending.max(MIN_BUFFER), ..self }
     }
 
-    /// After how long a silence a connection is ended: nothing comes in and nothing goes out, although there is something, or no request in flight. What comes in or
+    /// Ends a connection after this silence: nothing comes in and nothing goes out, although there is something, or no request in flight. What comes in or
     /// goes out counts when it ends a line, empties what is held back, or makes up 64 KiB: single bytes do not. Default: [`IDLE_TIMEOUT`] for connections that were
     /// [accepted](super::accept), and none for others, such as the pipes of a process. [`Duration::MAX`]: never.
     ///
@@ -192,7 +192,7 @@ pub const MAX_RUNNING: usize = 64;
 pub const MAX_PARAMS: usize = 16 << 20;
 /// The silence that ends a connection that was accepted, unless the application says otherwise: 10 minutes.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long a request waits for another to end, unless the application says otherwise.
+/// The time that a request waits for another to end, unless the application says otherwise.
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);
 /// Subscribed URIs of a connection, unless the type says otherwise.
 pub const SUBSCRIPTIONS: usize = 64;

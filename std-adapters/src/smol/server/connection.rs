@@ -372,14 +372,14 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
 }
 
-/// How often in a row a connection goes on before others have their turn. A round reads once.
+/// The rounds of a connection in a row before others have their turn. A round reads once.
 const ROUNDS: usize = 16;
-/// How many lines are taken in, and how often is written, in a round.
+/// The most lines that a round takes in, and the most writes that it makes.
 const FRAMES: usize = 16;
 const WRITES: usize = 4;
-/// How many bytes count as progress where no line ends and the client does not read everything.
+/// The number of bytes that count as progress where no line ends and the client does not read everything.
 const PROGRESS: usize = 64 << 10;
-/// What the clocks of two processors may differ by.
+/// The most that the clocks of two processors may differ.
 const SKEW: Duration = Duration::from_millis(1);
 
 #[cfg(test)]

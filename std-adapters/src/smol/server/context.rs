@@ -49,7 +49,7 @@ impl Call {
     }
 }
 
-/// What is given back when a request is no longer needed: its share of a budget of bytes.
+/// A request's share of a budget of bytes, which is given back when it is dropped.
 pub(super) type Held = Arc<dyn Any + Send + Sync>;
 
 impl<const N: usize, const S: usize> Context<N, S> {

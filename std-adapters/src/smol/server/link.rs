@@ -24,7 +24,7 @@ pub(super) struct Link<const N: usize, const S: usize> {
     clock: std::time::Instant,
 }
 
-/// What a request takes of all bytes of parameters, for as long as it is kept.
+/// A request's share of the bytes of parameters, for as long as the request is kept.
 pub(super) struct Share {
     bytes: usize,
     limit: usize,
@@ -87,7 +87,7 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
     }
 
-    /// How many bytes of parameters its requests have.
+    /// The bytes of parameters that its requests have.
     pub(super) fn params(&self) -> usize {
         self.params.load(Ordering::Acquire)
     }
@@ -277,7 +277,7 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
     }
 }
 
-/// How many lists can change: tools, prompts, resources.
+/// The number of lists that can change: tools, prompts, resources.
 const LISTS: usize = 3;
 
 #[cfg(test)]

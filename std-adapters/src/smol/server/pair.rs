@@ -13,7 +13,7 @@ use futures_lite::{AsyncRead, AsyncWrite};
 pub struct Pair<R, W> {
     /// What is read from.
     pub reader: R,
-    /// What is written to, until it is closed.
+    /// The writer, until it is closed.
     pub writer: Option<W>,
 }
 

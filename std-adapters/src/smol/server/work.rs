@@ -384,5 +384,5 @@ fn tell<H, const N: usize, const S: usize>(app: &App<H, N, S>, call: &Call, pani
     app.panicked(method, call.name(), panic);
 }
 
-/// What a client is told of a panic: its text is for the log of the server.
+/// The message that a client gets for a panic. The panic's own text is for the log of the server.
 const PANICKED: RpcError<'static> = RpcError::internal("The handler panicked");

@@ -17,7 +17,7 @@ pub struct Connector<'c> {
     clock: Box<Clock<'c>>,
 }
 
-/// What tells the time. It counts from anywhere.
+/// A clock, which counts from anywhere.
 pub type Clock<'c> = dyn Fn() -> Instant + Send + 'c;
 
 /// What is shown each message that passes, without its line end.
@@ -65,7 +65,7 @@ impl<'c> Connector<'c> {
         Self { max_line, ..self }
     }
 
-    /// What tells the time, for tests and simulations: time limits are those of this clock, and so are the waits that a
+    /// Sets the clock, for tests and simulations: time limits are those of this clock, and so are the waits that a
     /// [`Transport`] is asked for. Default: the monotonic clock of the system.
     #[must_use]
     pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {

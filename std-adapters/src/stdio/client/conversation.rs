@@ -67,7 +67,7 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// What the clock says, without the time that questions took.
+    /// The time of the clock, without the time that questions took.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis((self.clock)().as_millis().saturating_sub(self.asked))
     }

@@ -48,7 +48,7 @@ impl Process {
         self
     }
 
-    /// How long it may take to end by itself when its input has ended, and how long after SIGTERM. Default: two seconds each;
+    /// Limits the time in which it ends by itself when its input has ended, and again after SIGTERM. Default: two seconds each;
     /// `Duration::MAX` waits without a limit.
     #[must_use]
     pub fn patience(mut self, after_input: Duration, after_sigterm: Duration) -> Self {

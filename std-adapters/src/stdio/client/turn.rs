@@ -87,7 +87,7 @@ impl Client<'_> {
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(conversation.now()));
         let into = if conversation.owes_too_much() { &mut [] } else { self.rx.spare() };
-        // What comes in one turn is limited, however much room a long line has made.
+        // A turn reads a limited number of bytes, however much room a long line has made.
         let most = into.len().min(MOST_READ);
         let into = into.get_mut(..most).unwrap_or_default();
         self.most_pending = self.most_pending.max(conversation.tx.pending().len());

@@ -184,5 +184,5 @@ impl<A: Serialize + ?Sized> Serialize for Named<'_, A> {
     }
 }
 
-/// How many times as long as one call a whole list may take.
+/// The time limit of a whole list, in times the limit of one call.
 const LIST_CALLS: u32 = 10;

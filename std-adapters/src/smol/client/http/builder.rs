@@ -99,13 +99,13 @@ impl<D: Dial> Http<D> {
         Self { max_message: max_message.max(1024), ..self }
     }
 
-    /// How long it may take to connect. Default: 10 s. `Duration::MAX`: no limit.
+    /// Limits the time to connect. Default: 10 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
         Self { connect_timeout, ..self }
     }
 
-    /// How long the server may take to accept what has no answer: a notification, or the answer to one of its questions; also, to begin another session. After
+    /// Limits the time in which the server accepts a message without an answer (a notification, or the answer to one of its requests), and begins another session. After
     /// that it counts as [refused](Notice::Refused). Requests have time limits of their own ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s.
     /// `Duration::MAX`: no limit.
     #[must_use]

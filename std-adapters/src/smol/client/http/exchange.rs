@@ -194,6 +194,6 @@ pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, r
     }
 }
 
-/// What of a stream may go by without an event, in times the longest message: comments, and data that is too long. The stream is cut off then.
+/// The length of a stream without an event, in times the longest message, at which the stream is cut off: comments, and data that is too long.
 const MAX_EVENT: usize = 16;
 const TOO_LONG: &str = "the answer is longer than what is read (Http::max_message)";

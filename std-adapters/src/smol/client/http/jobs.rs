@@ -29,7 +29,7 @@ pub(super) struct Begun<S> {
     pub(super) wire: Wire<S>,
     pub(super) exchange: Exchange,
     pub(super) events: EventReader<Vec<u8>>,
-    /// What was read behind that, and there was no room for.
+    /// Bytes that were read behind that, for which there was no room.
     pub(super) chunk: Vec<u8>,
 }
 

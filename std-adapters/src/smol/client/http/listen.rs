@@ -90,5 +90,5 @@ pub(super) async fn delete<D: Dial>(shared: &Shared<D>) {
 
 /// The longest URI of an endpoint, in bytes.
 const MAX_ENDPOINT: usize = 8 << 10;
-/// What a server of 2024-11-05 may say before the endpoint is there, in bytes.
+/// The most bytes that a server of 2024-11-05 may send before the endpoint event.
 const MAX_BEFORE_ENDPOINT: usize = 64 << 10;

@@ -212,5 +212,5 @@ impl<D: Dial> fmt::Debug for Stream<D> {
     }
 }
 
-/// How many tasks go on before others have their turn.
+/// The number of tasks that are polled before others have their turn.
 const ROUNDS: usize = 64;

@@ -163,7 +163,7 @@ mod tests {
         let kept: usize = tools.schemas.iter().map(|(name, schema)| name.len() + schema.as_raw().as_str().len()).sum();
         assert_eq!(tools.bytes, kept);
         assert!(tools.schema("0").is_some() && tools.schema("99").is_none());
-        // What has become smaller makes room.
+        // A schema that has become smaller makes room.
         tools.take(&page(0, 1));
         tools.take(&page(99, 1));
         assert!(tools.schema("99").is_some());

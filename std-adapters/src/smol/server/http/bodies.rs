@@ -27,7 +27,7 @@ struct State {
     waiting: Wakers,
 }
 
-/// What a body has taken of the budget. Dropped, it gives it back.
+/// A body's share of the budget, which is given back when it is dropped.
 pub(super) struct Share {
     bodies: Arc<Bodies>,
     bytes: usize,
@@ -56,7 +56,7 @@ impl Share {
         Self { bodies: Arc::clone(bodies), bytes: 0, number: None }
     }
 
-    /// What the handlers of the body's messages keep, if anything was taken.
+    /// The share that the handlers of the body's messages keep, if there is one.
     pub(super) fn into_held(self) -> Option<Held> {
         (self.bytes > 0).then(|| Arc::new(self) as Held)
     }
@@ -121,5 +121,5 @@ impl Drop for Share {
 
 /// The longest body that is not counted, in bytes.
 const SMALL: usize = 4 << 10;
-/// How much is taken at once, in bytes.
+/// The bytes that are taken from the budget at once.
 const BLOCK: usize = 16 << 10;

@@ -137,7 +137,7 @@ where
             return self.refuse(&Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"));
         }
         if head.method == "OPTIONS" {
-            // What a browser asks before it sends a token.
+            // A preflight: a browser sends it before it sends a token.
             return self.preflight(&head);
         }
         // Before everything else that may be wrong with it: a client that tries out where it is
@@ -362,5 +362,5 @@ fn fault_of(fault: Fault) -> Refused<'static> {
     }
 }
 
-/// After how many seconds a client that was refused for lack of room may try again.
+/// The seconds after which a client that was refused for lack of room may try again.
 const RETRY_AFTER: &str = "5";

@@ -74,7 +74,7 @@ impl Options {
         Self { has_sessions: false, ..self }
     }
 
-    /// How many sessions there may be, and how many streams of HTTP+SSE. At the limit, a new session takes the place of the
+    /// Limits the sessions, and the streams of HTTP+SSE. At the limit, a new session takes the place of the
     /// oldest one whose client has not sent `notifications/initialized`; when there is none, it is refused with 503.
     /// Default: 1000.
     #[must_use]
@@ -82,7 +82,7 @@ impl Options {
         Self { max_sessions, ..self }
     }
 
-    /// How many sessions, and how many streams of HTTP+SSE, one principal may have: one name that
+    /// Limits the sessions, and the streams of HTTP+SSE, of one principal: one name that
     /// [`authorize`](Self::authorize) returns. At the limit, a new session takes the place of the oldest one of the same
     /// principal whose client has not sent `notifications/initialized`; when there is none, it is refused with 503. Without
     /// `authorize` all clients are one principal, and only [`max_sessions`](Self::max_sessions) counts. Default: 100.
@@ -103,7 +103,7 @@ impl Options {
         Self { body_budget: bytes, ..self }
     }
 
-    /// After how long a session ends in which nobody is connected and nothing is under way.
+    /// Ends a session after this time without a connection and without a request under way.
     /// [`Duration::MAX`] means never. Default: 30 minutes.
     #[must_use]
     pub fn idle_timeout(self, timeout: Duration) -> Self {
@@ -122,7 +122,7 @@ impl Options {
         Self { retry, ..self }
     }
 
-    /// After how long a silence a stream of events is sent a comment, which keeps proxies from
+    /// Sends a comment on a stream of events after this silence, which keeps proxies from
     /// closing it and finds out whether the client is still there. [`Duration::MAX`] means never.
     /// Default: 15 s.
     #[must_use]
@@ -130,7 +130,7 @@ impl Options {
         Self { keep_alive: interval, ..self }
     }
 
-    /// How long a client may take to send a request, to begin the next one, and to go on reading
+    /// Limits the time that a client takes to send a request, to begin the next one, and to go on reading
     /// what there is for it: 4 KiB in this time, or all that there is. A client that takes longer is
     /// let go. [`Duration::MAX`] means never. Default: 30 s.
     #[must_use]

@@ -27,7 +27,7 @@ impl Sender {
         Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head: false, fields }
     }
 
-    /// What is sent answers a HEAD.
+    /// Whether the response answers a HEAD.
     pub(super) fn answers_head(&mut self, is_head: bool) {
         self.is_head = is_head;
     }

@@ -240,5 +240,5 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     }
 }
 
-/// How often in a row a session goes on before others have their turn.
+/// The rounds of a session in a row before others have their turn.
 const ROUNDS: usize = 16;

@@ -16,7 +16,7 @@ struct State<F, const N: usize, const S: usize> {
     by_id: HashMap<String, Entry<F, N, S>>,
     /// Those that are not driven yet.
     fresh: Vec<Arc<Session<F, N, S>>>,
-    /// How many have been opened so far: their numbers.
+    /// The number of sessions opened so far, which numbers them.
     opened: u64,
     new: New,
     by_principal: HashMap<Option<Arc<str>>, Own>,

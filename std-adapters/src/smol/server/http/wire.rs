@@ -24,9 +24,9 @@ pub(super) struct Wire<T> {
     pub(super) out: Vec<u8>,
     written: usize,
     is_flushed: bool,
-    /// How many bytes were sent ahead for which there was no room.
+    /// The number of bytes sent ahead for which there was no room.
     dropped: usize,
-    /// How often the stream may still be read or written before others have their turn.
+    /// The reads and writes that are left before others have their turn.
     pub(super) turns: Arc<Turns>,
     /// When something was written last.
     pub(super) wrote_at: Instant,
@@ -36,7 +36,7 @@ pub(super) struct Wire<T> {
     pub(super) timer: Patience,
 }
 
-/// How often a stream is read or written while its connection is polled once. A client that sends
+/// The most reads and writes of a stream while its connection is polled once. A client that sends
 /// or reads without a pause does not keep others waiting.
 pub(super) struct Turns(AtomicUsize);
 
@@ -61,7 +61,7 @@ impl Turns {
 /// A client that does not read, or slowly.
 struct Stuck {
     since: Instant,
-    /// How many bytes it has taken nevertheless.
+    /// The number of bytes that it has taken nevertheless.
     taken: usize,
 }
 
@@ -193,7 +193,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         let mut dropped = [0; 4096];
         while self.turns.take(cx) {
             let spare = self.reader.spare();
-            // What follows something that was dropped is no request.
+            // Bytes behind dropped ones are not the beginning of a request.
             let is_kept = self.dropped == 0 && !spare.is_empty();
             match Pin::new(&mut self.stream).poll_read(cx, if is_kept { spare } else { &mut dropped }) {
                 Poll::Pending => return false,
@@ -323,7 +323,7 @@ impl Stuck {
     }
 }
 
-/// How often a stream is read or written while its connection is polled once.
+/// The most reads and writes of a stream while its connection is polled once.
 const TURNS: usize = 16;
 /// The least that a client takes in its time of what there is for it, in bytes.
 const LEAST_TAKEN: usize = 4 << 10;
