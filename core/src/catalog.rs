@@ -135,8 +135,10 @@ impl<'c> Catalog<'c> {
         Self { ttl_ms, scope, ..self }
     }
 
-    /// Looks for what a client could not use: names that are empty, too long, of other characters or used twice; schemas that are no objects, have a key twice, are of an unknown
-    /// dialect, or refer to something outside of themselves; URIs and templates that RFC 3986 does not allow; input headers that break the rules.
+    /// Looks for what a client could not use: names that are empty, too long, of other characters
+    /// or used twice; schemas that are no objects, have a key twice, are of an unknown dialect, or
+    /// refer to something outside of themselves; URIs and templates that RFC 3986 does not allow;
+    /// input headers that break the rules.
     ///
     /// # Errors
     /// The first fault. Worth a test, or a line at start-up.

@@ -12,9 +12,10 @@ pub enum SendError {
     More,
     /// It does not fit even an empty buffer. Only for what may be dropped: progress and log messages.
     TooLarge,
-    /// The value cannot be written as JSON, is not an object where the protocol wants one, asks what no client could answer (a nested
-    /// form, a page without a URL), is no root, or has what is not its to say. Or it holds a value that only the serializer of
-    /// another crate understands, as a TOML date. A bug in the value.
+    /// The value cannot be written as JSON, is not an object where the protocol wants one, asks
+    /// what no client could answer (a nested form, a page without a URL), is no root, or has what
+    /// is not its to say. Or it holds a value that only the serializer of another crate
+    /// understands, as a TOML date. A bug in the value.
     Value,
     /// The protocol does not allow it now: the peer did not declare the capability, its revision does not know the method, or the
     /// session is not open yet.

@@ -2,12 +2,13 @@
 
 use core::fmt::{self, Display, Write as _};
 
-/// Text from a peer, safe to show in a terminal or to write into a log. Without it a peer can move the cursor, erase and
-/// forge lines, set the clipboard, or turn the order of letters around.
+/// Text from a peer, safe to show in a terminal or to write into a log. Without it a peer can move
+/// the cursor, erase and forge lines, set the clipboard, or turn the order of letters around.
 ///
-/// It writes the characters that are obeyed and not shown as JSON escapes (`\u001b`): C0 controls except the tab, DEL, C1 controls,
-/// the line and paragraph separators, and the marks, embeddings, overrides and isolates of the bidirectional algorithm. In JSON they
-/// can only be inside of strings, so escaped JSON is the same JSON. It costs a pass over the text and allocates nothing.
+/// It writes the characters that are obeyed and not shown as JSON escapes (`\u001b`): C0 controls
+/// except the tab, DEL, C1 controls, the line and paragraph separators, and the marks, embeddings,
+/// overrides and isolates of the bidirectional algorithm. In JSON they can only be inside of
+/// strings, so escaped JSON is the same JSON. It costs a pass over the text and allocates nothing.
 ///
 /// ```
 /// # use mcp_sansio::Printable;
@@ -26,8 +27,8 @@ impl<T> Printable<T> {
         Self { text, has_line_breaks: false }
     }
 
-    /// Line breaks, `\n` and `\r\n`, stay. For a text that has a place of its own, where a line of the peer's cannot be taken for one of
-    /// the program's, and for JSON over several lines.
+    /// Line breaks, `\n` and `\r\n`, stay. For a text that has a place of its own, where a line of
+    /// the peer's cannot be taken for one of the program's, and for JSON over several lines.
     #[must_use]
     pub fn with_line_breaks(self) -> Self {
         Self { has_line_breaks: true, ..self }
@@ -96,7 +97,8 @@ impl fmt::Write for Escape<'_, '_> {
     }
 }
 
-/// Whether a terminal, an editor or a log viewer does something at this character instead of showing it.
+/// Whether a terminal, an editor or a log viewer does something at this character instead of
+/// showing it.
 const fn is_obeyed(c: char) -> bool {
     matches!(c,
         '\0'..='\u{8}' | '\n'..='\u{1f}' | '\u{7f}'..='\u{9f}'

@@ -234,8 +234,8 @@ pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &Rpc
     writer.put(b"}")
 }
 
-/// The longest text of a peer's that an error of ours repeats, in bytes. An answer of any length would leave in pieces, and each piece reads the message
-/// again.
+/// The longest text of a peer's that an error of ours repeats, in bytes. An answer of any length
+/// would leave in pieces, and each piece reads the message again.
 pub(crate) const MAX_ECHOED: usize = 1024;
 
 /// The beginning of a notification, up to its params.

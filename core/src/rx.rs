@@ -63,7 +63,8 @@ impl<S: Storage> RxBuffer<S> {
         Self::with_limit(storage, 0)
     }
 
-    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted, with its newline), and not beyond 4 GiB.
+    /// A buffer whose storage may grow up to `limit` bytes (that is then the longest line accepted,
+    /// with its newline), and not beyond 4 GiB.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let limit = if limit > MAX_LINE { MAX_LINE } else { limit };
@@ -170,7 +171,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.prefix.unwrap_or(0) + (self.end - self.start)
     }
 
-    /// Moves what is held to the front. Not within an oversized line, whose rest begins behind its prefix already.
+    /// Moves what is held to the front. Not within an oversized line, whose rest begins behind its
+    /// prefix already.
     fn move_down(&mut self) {
         let (start, end) = (self.start, self.end);
         storage::move_down(self.storage.bytes_mut(), start, end, 0);

@@ -1,5 +1,5 @@
-//! Code that the example programs share: the everything server, which `quickstart` starts as well, a small application for servers without
-//! an adapter, and the connection of clients over TCP.
+//! Code that the example programs share: the everything server, which `quickstart` starts as well,
+//! a small application for servers without an adapter, and the connection of clients over TCP.
 
 pub mod everything_server;
 pub mod small;
@@ -9,7 +9,8 @@ use std::net::TcpStream;
 
 use mcp_sansio_adapters::stdio::client::Transport;
 
-/// A connection over TCP for the blocking client: without threads where there is `poll`, with two of them elsewhere.
+/// A connection over TCP for the blocking client: without threads where there is `poll`, with two
+/// of them elsewhere.
 ///
 /// # Errors
 /// Of connecting.

@@ -1,4 +1,5 @@
-//! Servers and devices that put every character that a terminal obeys into every place: no program lets one through.
+//! Servers and devices that put every character that a terminal obeys into every place: no program
+//! lets one through.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,7 +14,8 @@ const CALL_TOOL: &str = env!("CARGO_BIN_EXE_call-tool");
 const CLIENT: &str = env!("CARGO_BIN_EXE_everything-client");
 const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
 
-/// C0 controls, DEL, C1 controls, separators of lines and paragraphs, and what turns the order of letters around.
+/// C0 controls, DEL, C1 controls, separators of lines and paragraphs, and what turns the order of
+/// letters around.
 fn obeyed() -> String {
     let ranges =
         ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}', '\u{200e}'..='\u{200f}'];
@@ -44,7 +46,8 @@ fn is_harmless(what: &str, output: &Output) -> String {
 
 // --- A server on standard input and output: this test program, started once more.
 
-/// The server. It is a test only for that its program is at hand; what the harness prints around it is noise to the clients.
+/// The server. It is a test only for that its program is at hand; what the harness prints around it
+/// is noise to the clients.
 #[test]
 #[ignore = "the server of the other tests"]
 fn hostile_server() {
@@ -294,7 +297,8 @@ fn http_server(answer: Vec<u8>) -> String {
 
 #[test]
 fn t1_what_a_server_says_over_http_is_harmless() {
-    // ESC, C1 and bidirectional controls as UTF-8: what a field may have in the eyes of a lenient reader, and what not.
+    // ESC, C1 and bidirectional controls as UTF-8: what a field may have in the eyes of a lenient
+    // reader, and what not.
     let field: String = obeyed().chars().filter(|c| *c >= '\u{80}').collect();
     let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": word("message"), "data": word("data")}})
         .to_string();

@@ -1,6 +1,7 @@
-//! Adapters between [`mcp_sansio`] and the world, one feature each. Each has the loop of the README inside: `stdio`, `embedded-io` and
-//! `embedded-io-async` add waiting and time limits to it; `smol` adds async handlers, a client of many tasks, sockets, and with `http`
-//! Streamable HTTP on both sides.
+//! Adapters between [`mcp_sansio`] and the world, one feature each. Each has the loop of the README
+//! inside: `stdio`, `embedded-io` and `embedded-io-async` add waiting and time limits to it; `smol`
+//! adds async handlers, a client of many tasks, sockets, and with `http` Streamable HTTP on both
+//! sides.
 
 #![cfg_attr(not(any(feature = "smol", feature = "stdio")), no_std)]
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! How a client's opening goes on when answers come twice, are no answers, or cross with what it sends; and what is late later.
+//! How a client's opening goes on when answers come twice, are no answers, or cross with what it
+//! sends; and what is late later.
 
 use std::time::Duration;
 
@@ -63,7 +64,8 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
     // It is closed, and can be opened again.
     assert_eq!(peer.open(), "server/discover");
 
-    // An answer that does not fit may be a good one: the client does not take the server for a legacy one.
+    // An answer that does not fit may be a good one: the client does not take the server for a
+    // legacy one.
     let too_long = Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
     let mut peer = Peer::new(&CONFIG);
     peer.open();

@@ -134,7 +134,8 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
 
 #[test]
 fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
-    // A server that is known to be modern is not asked: what comes for a call that was given up is no discovery.
+    // A server that is known to be modern is not asked: what comes for a call that was given up is
+    // no discovery.
     let mut peer = Peer::open(Revision::V2026_07_28);
     let (call, _) = peer.call();
     assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));

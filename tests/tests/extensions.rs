@@ -1,4 +1,5 @@
-//! Extensions are negotiated in each revision that has sessions or requests to declare them in (SEP-2133).
+//! Extensions are negotiated in each revision that has sessions or requests to declare them in
+//! (SEP-2133).
 
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{

@@ -1,4 +1,5 @@
-//! Values of other crates that come by a private name: JSON text is written as the JSON that it is, the rest is refused.
+//! Values of other crates that come by a private name: JSON text is written as the JSON that it is,
+//! the rest is refused.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// What `serde_json::Number` hands over with the feature `arbitrary_precision`, which is off here: it would be on for all tests.
+/// What `serde_json::Number` hands over with the feature `arbitrary_precision`, which is off here:
+/// it would be on for all tests.
 struct Number(&'static str);
 
 impl Serialize for Number {
@@ -47,7 +49,8 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.into()).unwrap()
 }
 
-/// What is written, by all ways there are: in one piece, after a first try that only counts, and into a slice.
+/// What is written, by all ways there are: in one piece, after a first try that only counts, and
+/// into a slice.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, SendError> {
     let owned = OwnedJson::new(value, Revision::LATEST).map(|json| json.as_raw().as_str().to_owned());
     let mut out = vec![0; 4096];
@@ -113,7 +116,8 @@ fn b4_other_private_names_are_refused_and_plain_ones_written() {
         assert_eq!(written(&[Struct(name, &[("a", "1")])]), Err(SendError::Value), "{name}");
     }
     assert_eq!(written(&Newtype("$ron::private::RawValue")), Err(SendError::Value));
-    // bson's hold JSON for those who do not know them; extended JSON has names with a `$` that are meant to be seen.
+    // bson's hold JSON for those who do not know them; extended JSON has names with a `$` that are
+    // meant to be seen.
     assert_eq!(written(&Newtype("$__private__bson_RawDocument")).unwrap(), r#""inside""#);
     assert_eq!(written(&Struct("$oid", &[("$oid", "5f")])).unwrap(), r#"{"$oid":"5f"}"#);
     assert_eq!(written(&Struct("Schema", &[("$schema", "x"), ("$ref", "y")])).unwrap(), r#"{"$schema":"x","$ref":"y"}"#);

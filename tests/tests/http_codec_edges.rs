@@ -1,4 +1,5 @@
-//! The HTTP/1.1 codec at its edges: the last byte that fits, the first that does not, and what is written to the letter.
+//! The HTTP/1.1 codec at its edges: the last byte that fits, the first that does not, and what is
+//! written to the letter.
 
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, MAX_AROUND_CHUNKS, MAX_TRAILERS, Part, RequestReader, ResponseReader};
 use mcp_sansio::http::{RequestHead, ResponseHead};

@@ -1,4 +1,5 @@
-//! The parts of a server over HTTP, each by itself: routes, the buffer of an exchange, and what is replayed.
+//! The parts of a server over HTTP, each by itself: routes, the buffer of an exchange, and what is
+//! replayed.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What a client knows of a session over HTTP: which fields its requests have, what each response means, and what follows when a body ends.
+//! What a client knows of a session over HTTP: which fields its requests have, what each response
+//! means, and what follows when a body ends.
 
 use core::fmt::Display;
 use core::time::Duration;

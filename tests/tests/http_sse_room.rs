@@ -115,7 +115,8 @@ fn a_line_that_means_nothing_leaves_its_room() {
     assert_eq!(read(&mut reader, b"\ndata: a\n\n", 64), [Lent::Whole("a".to_owned())]);
 }
 
-/// How much room there is behind what was read, and what was read behind that without being looked at.
+/// How much room there is behind what was read, and what was read behind that without being looked
+/// at.
 fn room<S: Storage>(mut reader: EventReader<S>, read: usize, waiting: usize) -> usize {
     // A comment, and a line that has no end.
     let line = format!(":{}\n", "c".repeat(read.saturating_sub(2)));

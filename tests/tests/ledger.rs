@@ -53,8 +53,9 @@ fn ledger_has_no_row_left_to_do() {
     report("tests/ledger.tsv has rows that no test proves yet", &left_to_do(&ledger.rows, &Tests::find(&root())));
 }
 
-/// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by somebody who did not write
-/// the code. The names of a row's tests begin with its id, in lower case.
+/// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by
+/// somebody who did not write the code. The names of a row's tests begin with its id, in lower
+/// case.
 #[test]
 fn every_defect_has_tests_that_carry_its_id() {
     report("tests/defects.tsv has defects that no test proves mended", &unproven_defects(DEFECTS, &Tests::find(&root())));

@@ -1,8 +1,9 @@
-//! Nothing that a peer sends costs more than a constant times its length: four times as much of anything takes four times as many instructions, and not
-//! sixteen.
+//! Nothing that a peer sends costs more than a constant times its length: four times as much of
+//! anything takes four times as many instructions, and not sixteen.
 //!
-//! Valgrind counts them: the test runs itself under it, and of the two runs of each case it takes what its tool `callgrind` has counted between the
-//! beginning and the end of the work. Time would say something else on each run.
+//! Valgrind counts them: the test runs itself under it, and of the two runs of each case it takes
+//! what its tool `callgrind` has counted between the beginning and the end of the work. Time would
+//! say something else on each run.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +11,8 @@ use std::{env, fs};
 
 use mcp_sansio_tests::cost::{cases, measured};
 
-/// What four times as much may cost: a little more than four times, since memory that grows is cleared.
+/// What four times as much may cost: a little more than four times, since memory that grows is
+/// cleared.
 const LIMIT: f64 = 5.0;
 const PARTS: usize = 1 << 9;
 /// Says that this is the run that is counted.

@@ -1,4 +1,5 @@
-//! What a server says unasked: log messages, notifications of its own, changes. And ids that only look alike.
+//! What a server says unasked: log messages, notifications of its own, changes. And ids that only
+//! look alike.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -119,7 +120,8 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
 
 #[test]
 fn ids_whose_hashes_are_equal_are_two_requests() {
-    // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`, are equal where words are hashed at once.
+    // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`,
+    // are equal where words are hashed at once.
     let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
     let call = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
     let first = peer.request(&call("\"abcdefgh\""));
@@ -165,7 +167,8 @@ fn what_belongs_to_an_exchange_says_so() {
     let of_nine = ask(&mut peer, ClientRequest::roots().on_behalf_of(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);
     assert_eq!((peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)), (9, 0));
-    // One after the other is due, each in the exchange that it belongs to: questions, requests (the time of 9 stood still), a ping.
+    // One after the other is due, each in the exchange that it belongs to: questions, requests (the
+    // time of 9 stood still), a ping.
     for (ms, exchange) in
         [(49, None), (50, Some(9)), (59, None), (60, Some(0)), (99, None), (100, Some(5)), (149, None), (150, Some(9))]
     {

@@ -18,7 +18,8 @@ fn codes_and_statuses_by_revision() {
     const OLD: Revision = Revision::V2024_11_05;
     const ELICITING: Revision = Revision::V2025_11_25;
     const NEW: Revision = Revision::V2026_07_28;
-    // The code, its number in the oldest revision, in 2025-11-25 and in 2026-07-28, and the status that goes with it there.
+    // The code, its number in the oldest revision, in 2025-11-25 and in 2026-07-28, and the status
+    // that goes with it there.
     for (code, old, eliciting, new, status) in [
         (ParseError, -32700, -32700, -32700, 200),
         (InvalidRequest, -32600, -32600, -32600, 200),
@@ -122,7 +123,8 @@ fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end
         let frame = Frame::Oversized { prefix: prefix.as_bytes(), tail: tail.as_bytes() };
         assert_eq!(said(frame), expected, "{prefix} ... {tail}");
     }
-    // An id of the greatest length, with blanks around it, is found; one behind more than that is not searched for.
+    // An id of the greatest length, with blanks around it, is found; one behind more than that is
+    // not searched for.
     let id = format!("\"{}\"", "i".repeat(MAX_ID - 2));
     for (blanks, found) in [(0, true), (10, true), (64, false)] {
         let tail = format!("yyy\"}},\"id\":{}{id}}}", " ".repeat(blanks));

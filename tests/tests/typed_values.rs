@@ -1,4 +1,5 @@
-//! Values of `types` by what they say of themselves: lists, maps, numbers, binary data, texts, forms and conversations.
+//! Values of `types` by what they say of themselves: lists, maps, numbers, binary data, texts,
+//! forms and conversations.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{JsonStr, RawJson, ReadError, Revision, Revisions, to_slice};
@@ -160,7 +161,8 @@ fn supported_versions_say_which_they_are() {
     assert!(format!("{one:?}").contains("2099-01-01") && format!("{own:?}").len() > 10);
 }
 
-/// Blocks of each kind, and what a client reads that knows nothing but text (2024-11-05; that knows sound, 2025-03-26).
+/// Blocks of each kind, and what a client reads that knows nothing but text (2024-11-05; that knows
+/// sound, 2025-03-26).
 const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
     (SamplingMessage::new(Role::User, SamplingContents::text("hello")), ["hello", "hello"]),
     (

@@ -20,8 +20,9 @@ pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
         .is_none_or(|dialect| dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known)))
 }
 
-/// The bytes that a check may still look at. Members are searched one by one, so a schema and a value that are both long, as a server's output schema and its
-/// result may be, would cost the product of their lengths.
+/// The bytes that a check may still look at. Members are searched one by one, so a schema and a
+/// value that are both long, as a server's output schema and its result may be, would cost the
+/// product of their lengths.
 struct Budget(usize);
 
 impl Budget {
@@ -37,8 +38,9 @@ impl Budget {
     }
 }
 
-/// Members of an object that are looked for one after the other. Mostly they are wanted in the order in which they stand, so each is looked for behind the one
-/// before, and only then from the beginning. Where a key stands twice, either may be found.
+/// Members of an object that are looked for one after the other. Mostly they are wanted in the
+/// order in which they stand, so each is looked for behind the one before, and only then from the
+/// beginning. Where a key stands twice, either may be found.
 struct Lookup<'x> {
     object: RawJson<'x>,
     behind: Members<'x>,
@@ -82,7 +84,8 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     if !value.is_object() {
         return Ok(());
     }
-    // Each member of the value is checked, also where a key stands twice: whichever of them the tool takes has been checked.
+    // Each member of the value is checked, also where a key stands twice: whichever of them the
+    // tool takes has been checked.
     let mut properties = Lookup::new(schema.get("properties").unwrap_or(RawJson::EMPTY));
     let closed =
         schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
@@ -202,6 +205,7 @@ fn may_equal(one: RawJson<'_>, other: RawJson<'_>) -> bool {
 
 /// How deep lists in lists are looked into.
 const NESTED: u8 = 2;
-/// The bytes that a check may look at in any case, and for each byte of schema and value: 1 MiB takes about a millisecond on a desktop.
+/// The bytes that a check may look at in any case, and for each byte of schema and value: 1 MiB
+/// takes about a millisecond on a desktop.
 const LEAST_BUDGET: usize = 1 << 20;
 const BUDGET_PER_BYTE: usize = 128;

@@ -110,7 +110,8 @@ impl<'f> Opened<'f> {
         Self { revision, capabilities, result }
     }
 
-    /// The server's settings of an extension, when it declared it. Kept nowhere: take here what is needed later.
+    /// The server's settings of an extension, when it declared it. Kept nowhere: take here what is
+    /// needed later.
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.result.get("capabilities")?.get("extensions")?;

@@ -55,7 +55,8 @@ impl<'f> InputRequired<'f> {
     /// The first question that `responses` have no answer to, by its key. A server may ask again for what is missing, so answering in part is allowed.
     #[must_use]
     pub fn unanswered(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
-        // Most answers come in the order of the questions, so each is looked for behind the one before: not from the beginning, which would compare all with all.
+        // Most answers come in the order of the questions, so each is looked for behind the one
+        // before: not from the beginning, which would compare all with all.
         let mut behind = responses.members();
         let mut is_answered = |key: JsonStr<'_>| {
             behind.any(|(other, _)| other == key) || {

@@ -1,13 +1,17 @@
-//! Names by which the types of other crates tell the serializer of their own format more than serde's data model can say.
+//! Names by which the types of other crates tell the serializer of their own format more than
+//! serde's data model can say.
 //!
-//! They begin with `$` and come as the name of a struct or newtype struct, and as the key of its field. serde_json's two stand for JSON text, which ours
-//! writes as the JSON that it is. The others are refused, since the private name and what it stands for are no JSON that a peer understands.
+//! They begin with `$` and come as the name of a struct or newtype struct, and as the key of its
+//! field. serde_json's two stand for JSON text, which ours writes as the JSON that it is. The
+//! others are refused, since the private name and what it stands for are no JSON that a peer
+//! understands.
 
 use core::marker::PhantomData;
 
 use serde::de::{self, DeserializeSeed, value::BorrowedStrDeserializer};
 
-/// The struct, and its field, as which a `serde_json::Number` comes with the feature `arbitrary_precision`.
+/// The struct, and its field, as which a `serde_json::Number` comes with the feature
+/// `arbitrary_precision`.
 const NUMBER: &str = "$serde_json::private::Number";
 
 /// The same of a `serde_json::value::RawValue`.
@@ -18,13 +22,15 @@ pub(super) fn is_json_text(name: &str) -> bool {
     name == RAW_VALUE || name == NUMBER
 }
 
-/// Whether a struct is meant for a certain serializer. Not every name with a `$` is: those of MongoDB's extended JSON (`$oid`) are plain JSON.
+/// Whether a struct is meant for a certain serializer. Not every name with a `$` is: those of
+/// MongoDB's extended JSON (`$oid`) are plain JSON.
 #[inline]
 pub(super) fn is_private_struct(name: &str) -> bool {
     name.starts_with('$') && (name.starts_with("$__") || name.bytes().any(|byte| byte == b':'))
 }
 
-/// The same for a newtype struct. Those of bson (`$__private__bson_RawDocument`) have JSON inside for serializers that do not know them.
+/// The same for a newtype struct. Those of bson (`$__private__bson_RawDocument`) have JSON inside
+/// for serializers that do not know them.
 pub(super) fn is_private_newtype(name: &str) -> bool {
     name.starts_with('$') && !name.starts_with("$mcp") && name.bytes().any(|byte| byte == b':')
 }
@@ -36,7 +42,8 @@ pub(super) fn is_private_key(key: &str) -> bool {
     key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
 }
 
-/// JSON text in the shape that a `RawValue` reads: a map of one member, its private name and the text.
+/// JSON text in the shape that a `RawValue` reads: a map of one member, its private name and the
+/// text.
 pub(super) struct RawValue<'de, E> {
     text: &'de str,
     read: bool,

@@ -38,8 +38,8 @@ impl<'f> RawJson<'f> {
     /// JSON in a program's text, checked while it compiles.
     ///
     /// # Panics
-    /// When `json` is not one JSON value without whitespace around it, or, up to 16 KiB, when two members of an object have the same key: in a
-    /// `const`, that is a compile error.
+    /// When `json` is not one JSON value without whitespace around it, or, up to 16 KiB, when two
+    /// members of an object have the same key: in a `const`, that is a compile error.
     #[must_use]
     pub const fn from_static(json: &'static str) -> RawJson<'static> {
         match skip_value(json.as_bytes(), 0, 0) {
@@ -71,7 +71,8 @@ impl<'f> RawJson<'f> {
         }
     }
 
-    /// Whether two members of an object in it have the same key: readers differ in which of them they take. Quadratic in the members of an object.
+    /// Whether two members of an object in it have the same key: readers differ in which of them
+    /// they take. Quadratic in the members of an object.
     pub(crate) fn has_duplicate_key(self) -> bool {
         has_duplicate_key(self.0.as_bytes())
     }
@@ -174,8 +175,9 @@ impl<'f> RawJson<'f> {
 
     /// The value as a type of yours, borrowing where it can.
     ///
-    /// A `serde_json::value::RawValue` gets the text. A `serde_json::Value` gets numbers as `u64`, `i64` or the nearest `f64`, with serde_json's
-    /// feature `arbitrary_precision`, too: for all digits take a `RawValue`, or `serde_json::from_str(raw.as_str())`.
+    /// A `serde_json::value::RawValue` gets the text. A `serde_json::Value` gets numbers as `u64`,
+    /// `i64` or the nearest `f64`, with serde_json's feature `arbitrary_precision`, too: for all
+    /// digits take a `RawValue`, or `serde_json::from_str(raw.as_str())`.
     ///
     /// # Errors
     /// What did not fit the type; a number beyond the largest `f64` where any value would do.
@@ -337,5 +339,6 @@ impl<'de: 'f, 'f> Deserialize<'de> for RawJson<'f> {
     }
 }
 
-/// Keys of longer text are not compared while a program is compiled, which would take the compiler long.
+/// Keys of longer text are not compared while a program is compiled, which would take the compiler
+/// long.
 const LONGEST_COMPARED: usize = 16 << 10;

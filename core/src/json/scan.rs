@@ -134,8 +134,8 @@ pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usiz
     }
 }
 
-/// Whether two members of one object have the same key, as it is written, somewhere in scanned text. For text of a program's own: keys are compared with
-/// all that come before.
+/// Whether two members of one object have the same key, as it is written, somewhere in scanned
+/// text. For text of a program's own: keys are compared with all that come before.
 pub(crate) const fn has_duplicate_key(text: &[u8]) -> bool {
     let mut at = 0;
     while at < text.len() {
@@ -173,7 +173,8 @@ const fn repeats_a_key(text: &[u8], open: usize) -> bool {
     false
 }
 
-/// Where the key behind the member at `key` begins; the end of the text where that was the last one.
+/// Where the key behind the member at `key` begins; the end of the text where that was the last
+/// one.
 const fn next_key(text: &[u8], key: usize) -> usize {
     if let Ok(value) = skip_key(text, key)
         && let Ok(end) = skip_value(text, value, 0)

@@ -128,7 +128,8 @@ enum Mode {
 }
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
-    /// Writes what precedes the value. Only a string or an integer may be a key, and only a string may be JSON text.
+    /// Writes what precedes the value. Only a string or an integer may be a key, and only a string
+    /// may be JSON text.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
@@ -581,7 +582,8 @@ impl<'s> Compound<'_, '_, 's> {
 }
 
 impl Compound<'_, '_, '_> {
-    /// The only field of a foreign struct. More than one, as with a tag added to it, are not understood.
+    /// The only field of a foreign struct. More than one, as with a tag added to it, are not
+    /// understood.
     #[cold]
     #[inline(never)]
     fn foreign_field<T: Value + ?Sized>(&mut self, key: &str, value: &T) -> Result<(), WriteError> {

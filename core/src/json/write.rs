@@ -55,8 +55,9 @@ impl<'b> Writer<'b> {
         200
     }
 
-    /// Sets it. Call it before anything is written, since the first piece of a frame may be all that there is room for. The
-    /// first call counts: a caller that knows better than [`write_error`](crate::rpc::write_error) comes first.
+    /// Sets it. Call it before anything is written, since the first piece of a frame may be all
+    /// that there is room for. The first call counts: a caller that knows better than
+    /// [`write_error`](crate::rpc::write_error) comes first.
     #[cfg(feature = "http")]
     pub(crate) fn set_status(&mut self, status: u16) {
         self.status.get_or_insert(status);

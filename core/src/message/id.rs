@@ -15,8 +15,9 @@ pub(crate) struct Id<'f> {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct IdText(String<MAX_ID, u8>);
 
-/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a prefix fits. Each request in
-/// flight holds an id and a token of this size. The error that refuses a longer one repeats it up to 1,024 bytes, and has no id beyond that.
+/// The longest id or progress token accepted, in bytes of JSON text, quotes included: a UUID with a
+/// prefix fits. Each request in flight holds an id and a token of this size. The error that refuses
+/// a longer one repeats it up to 1,024 bytes, and has no id beyond that.
 pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {

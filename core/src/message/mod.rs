@@ -46,8 +46,8 @@ pub struct Position(Place);
 
 #[derive(Clone, Copy, Debug)]
 enum Source<'f> {
-    /// Checked where it is read: all of it at its start, a batch then message by message, so that a cursor that is made anew for each of them costs
-    /// nothing.
+    /// Checked where it is read: all of it at its start, a batch then message by message, so that a
+    /// cursor that is made anew for each of them costs nothing.
     Bytes(&'f [u8]),
     Oversized {
         prefix: &'f [u8],
@@ -78,8 +78,8 @@ pub(crate) enum Item<'f> {
 pub(crate) struct Next(Place);
 
 impl<'f> Messages<'f> {
-    /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so is one of 4 GiB or more, since places in a
-    /// frame are kept in 32 bits.
+    /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so
+    /// is one of 4 GiB or more, since places in a frame are kept in 32 bits.
     #[cfg_attr(target_pointer_width = "64", inline)]
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
@@ -106,8 +106,8 @@ impl<'f> Messages<'f> {
         Position(self.place)
     }
 
-    /// The messages of a frame that was lent before, from where another cursor stood. Within a batch it costs as much as the message that
-    /// comes next, however long the batch is.
+    /// The messages of a frame that was lent before, from where another cursor stood. Within a
+    /// batch it costs as much as the message that comes next, however long the batch is.
     #[must_use]
     pub fn resume(frame: Frame<'f>, position: Position) -> Self {
         Self::new(frame).at(position)

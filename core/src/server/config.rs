@@ -138,10 +138,12 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// The extensions of the client that the server asks about with [`Request::has_extension`](super::Request::has_extension).
+    /// The extensions of the client that the server asks about with
+    /// [`Request::has_extension`](super::Request::has_extension).
     ///
-    /// A client of 2026-07-28 declares its extensions with each request. One before declares them in `initialize`, and its session remembers
-    /// those of this list, in a bit each: the first [`MAX_EXTENSIONS`].
+    /// A client of 2026-07-28 declares its extensions with each request. One before declares them
+    /// in `initialize`, and its session remembers those of this list, in a bit each: the first
+    /// [`MAX_EXTENSIONS`].
     ///
     /// ```
     /// # use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};

@@ -33,7 +33,8 @@ pub enum ServerEvent<'f> {
     Initialize {
         /// What was agreed on.
         revision: Revision,
-        /// The client's parameters, an [`InitializeParams`](crate::types::InitializeParams). The settings of an extension are
+        /// The client's parameters, an [`InitializeParams`](crate::types::InitializeParams). The
+        /// settings of an extension are
         /// `params.to::<InitializeParams>()?.capabilities.extension(id)`.
         params: RawJson<'f>,
     },
@@ -157,15 +158,17 @@ impl<'f> Request<'f> {
         self.params.get("requestState").and_then(RawJson::as_string)
     }
 
-    /// Whether the client declared an extension: with this request in the modern era; in the `initialize` of its session before, if the
+    /// Whether the client declared an extension: with this request in the modern era; in the
+    /// `initialize` of its session before, if the
     /// [configuration](super::ServerConfig::client_extensions) names the extension.
     #[must_use]
     pub fn has_extension(&self, id: &str) -> bool {
         self.extensions.contains(id) || self.extension(id).is_some()
     }
 
-    /// The client's settings of an extension, which came with this request (2026-07-28). A session remembers that the extension was declared
-    /// ([`has_extension`](Self::has_extension)), not its settings: take those out of [`ServerEvent::Initialize`].
+    /// The client's settings of an extension, which came with this request (2026-07-28). A session
+    /// remembers that the extension was declared ([`has_extension`](Self::has_extension)), not its
+    /// settings: take those out of [`ServerEvent::Initialize`].
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;

@@ -129,7 +129,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let (slot, pending) = self.requests.insert(id.hash(), None, pending)?;
         pending.id.set(id);
         if wanted.contains(Wanted::UPDATES) {
-            // The acknowledgement repeats what is in the table, and is read again for each piece of it that leaves.
+            // The acknowledgement repeats what is in the table, and is read again for each piece of
+            // it that leaves.
             let short = |uri: &JsonStr<'_>| uri.as_json().len() <= MAX_URI;
             for uri in uris.elements().filter_map(RawJson::as_string).filter(short) {
                 self.subscriptions.all().insert(slot.index, hash_text(uri));
@@ -283,8 +284,8 @@ fn position(owners: &[u16], uris: &[u64], owner: u16, uri: u64) -> Option<usize>
     owners.iter().zip(uris).position(|entry| entry == (&owner, &uri))
 }
 
-/// Owner of what a legacy client subscribed to.
-/// The longest URI that can be subscribed to with `subscriptions/listen`, in bytes of JSON text. A longer one is not acknowledged.
+/// Owner of what a legacy client subscribed to. The longest URI that can be subscribed to with
+/// `subscriptions/listen`, in bytes of JSON text. A longer one is not acknowledged.
 const MAX_URI: usize = 4096;
 pub(super) const LEGACY: u16 = u16::MAX - 1;
 const NOBODY: u16 = u16::MAX;

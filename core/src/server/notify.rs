@@ -225,7 +225,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(true)
     }
 
-    /// Whether a subscriber would be told of this change: one without need not be kept until there is room.
+    /// Whether a subscriber would be told of this change: one without need not be kept until there
+    /// is room.
     #[must_use]
     pub fn is_subscribed(&self, change: &Change<'_>) -> bool {
         self.config.capabilities().contains(change.kind.list_changed())

@@ -119,7 +119,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Extensions { ids: self.config.client_extensions, declared: scope.map_or(0, |scope| scope.extensions) }
     }
 
-    /// Whether the next message is a request that stays in flight until it is answered: for an adapter that takes in no more than it can hold.
+    /// Whether the next message is a request that stays in flight until it is answered: for an
+    /// adapter that takes in no more than it can hold.
     #[must_use]
     pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
         let mut envelope = messages.envelope();

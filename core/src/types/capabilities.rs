@@ -33,8 +33,9 @@ macro_rules! capabilities {
                 self
             }
 
-            /// With an object `extensions`: settings by the id of the extension. From 2025-06-18 on, but for those that only 2026-07-28 has
-            /// (`io.modelcontextprotocol/tasks`). Without effect on what was read.
+            /// With an object `extensions`: settings by the id of the extension. From 2025-06-18
+            /// on, but for those that only 2026-07-28 has (`io.modelcontextprotocol/tasks`).
+            /// Without effect on what was read.
             #[must_use]
             pub const fn with_extensions(mut self, extensions: Option<RawJson<'a>>) -> Self {
                 if let Form::Own(own) = &mut self.0 {
@@ -70,7 +71,8 @@ macro_rules! capabilities {
                 }
             }
 
-            /// Settings of an extension, when it is declared. In all revisions, since an older peer may declare it, too.
+            /// Settings of an extension, when it is declared. In all revisions, since an older peer
+            /// may declare it, too.
             #[must_use]
             pub fn extension(&self, id: &str) -> Option<RawJson<'a>> {
                 self.extensions()?.get(id)

@@ -88,7 +88,8 @@ impl<'a> RequestedSchema<'a> {
         }
     }
 
-    /// The fields. Of JSON that has more than [`MAX_FORM_FIELDS`] the next one is an error, and the last.
+    /// The fields. Of JSON that has more than [`MAX_FORM_FIELDS`] the next one is an error, and the
+    /// last.
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         match self.0 {
@@ -116,8 +117,8 @@ pub struct Fields<'a> {
 /// The most fields that a peer's form may have. Reading it takes 800 bytes of stack.
 pub const MAX_FORM_FIELDS: usize = 100;
 
-/// The first members that the list `required` names. Each is looked up by its hash, so that two long lists cost no more than their
-/// length.
+/// The first members that the list `required` names. Each is looked up by its hash, so that two
+/// long lists cost no more than their length.
 fn required(members: Members<'_>, list: RawJson<'_>) -> u128 {
     let mut names = [0; MAX_FORM_FIELDS];
     for (place, (name, _)) in names.iter_mut().zip(members.clone()) {

@@ -64,7 +64,8 @@ pub fn is_reserved(key: &str, revision: Revision) -> bool {
     matches!(label, Some("modelcontextprotocol" | "mcp"))
 }
 
-/// Whether this extension belongs to 2026-07-28 alone: in a session it is neither declared nor taken for declared (SEP-2663).
+/// Whether this extension belongs to 2026-07-28 alone: in a session it is neither declared nor
+/// taken for declared (SEP-2663).
 pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
     id == TASKS
 }

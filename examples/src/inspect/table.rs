@@ -14,7 +14,8 @@ impl Table {
         Self { rows: vec![heading.map(str::to_owned).to_vec()] }
     }
 
-    /// A row. Line breaks become spaces, and control characters are escaped: what a server says must not paint the terminal.
+    /// A row. Line breaks become spaces, and control characters are escaped: what a server says
+    /// must not paint the terminal.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.iter().map(|cell| plain(cell)).collect());
     }

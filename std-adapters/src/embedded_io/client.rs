@@ -160,9 +160,10 @@ where
         self.call("tools/call", &Named { name, arguments }, CallOptions::new(), ended)
     }
 
-    /// Asks for a list, page by page. `Some` of what `page` returns ends it before its end. A cursor of more than 256 bytes, or one that leads nowhere, ends it
-    /// too, and so do more than 10,000 pages: [`Error::Send`] with [`SendError::TooLarge`] says so. Each page has the time limit of a
-    /// call; `page` can end a list that takes too long.
+    /// Asks for a list, page by page. `Some` of what `page` returns ends it before its end. A
+    /// cursor of more than 256 bytes, or one that leads nowhere, ends it too, and so do more than
+    /// 10,000 pages: [`Error::Send`] with [`SendError::TooLarge`] says so. Each page has the time
+    /// limit of a call; `page` can end a list that takes too long.
     ///
     /// # Errors
     /// As [`call`](Self::call).

@@ -51,12 +51,14 @@
 //!   the next peer is not glued to it.
 //! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
 //!
-//! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of the handler, where panics unwind, leaves
-//! [`Link::poll`] with the message half handled and the link usable; whether to go on is the caller's decision.
+//! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of
+//! the handler, where panics unwind, leaves [`Link::poll`] with the message half handled and the
+//! link usable; whether to go on is the caller's decision.
 //!
-//! Output blocks, as [`Write`](::embedded_io::Write) does: against a peer that never reads, the driver's own time limit ends the turn, with
-//! [`Error::Port`]. What was not written stays, and the next turn goes on with it. While a long answer is written nothing is read, so the driver needs room for what a client sends meanwhile: a ring
-//! buffer that its interrupt fills, or flow control.
+//! Output blocks, as [`Write`](::embedded_io::Write) does: against a peer that never reads, the
+//! driver's own time limit ends the turn, with [`Error::Port`]. What was not written stays, and the
+//! next turn goes on with it. While a long answer is written nothing is read, so the driver needs
+//! room for what a client sends meanwhile: a ring buffer that its interrupt fills, or flow control.
 
 mod client;
 mod link;

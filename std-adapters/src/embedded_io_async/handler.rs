@@ -20,9 +20,9 @@ pub trait Handler<const N: usize, const S: usize> {
     /// What it is answered with; may borrow from the request when it is answered at once.
     type Answer<'f>: Answer<N, S>;
 
-    /// Takes a request in. Lists and unknown names have been answered, where the link has a catalog; `target` is its entry, and
-    /// lives as long as the request, so an answer may hold what [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments)
-    /// finds.
+    /// Takes a request in. Lists and unknown names have been answered, where the link has a
+    /// catalog; `target` is its entry, and lives as long as the request, so an answer may hold what
+    /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments) finds.
     fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Self::Job, Self::Answer<'f>>;
 
     /// Does what was asked. Dropped when nobody waits for it any more.

@@ -84,9 +84,10 @@
 //! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`] the line is ended where it is, so that the first line of
 //!   the next peer is not glued to it.
 //!
-//! A client that never reads holds up its own answers, and the link with them, for as long as a write takes: the port's own time limit
-//! (that of a socket, for example) ends [`Link::serve`] with [`Error::Write`]. Handlers, cancellations and their deadlines go on meanwhile as far as
-//! nothing is to be sent.
+//! A client that never reads holds up its own answers, and the link with them, for as long as a
+//! write takes: the port's own time limit (that of a socket, for example) ends [`Link::serve`] with
+//! [`Error::Write`]. Handlers, cancellations and their deadlines go on meanwhile as far as nothing
+//! is to be sent.
 //!
 //! # Memory
 //!

@@ -169,7 +169,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             }
             let now = clock.now();
             if now < due {
-                // The clock has been set back, or its timer is early. Others want their turn before it is asked again.
+                // The clock has been set back, or its timer is early. Others want their turn before
+                // it is asked again.
                 yield_now().await;
                 continue;
             }

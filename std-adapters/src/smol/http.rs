@@ -32,8 +32,8 @@
 //!
 //! # Limits
 //!
-//! A client that neither sends nor reads for [`Options::read_timeout`] is let go. Whatever clients make the server keep has a
-//! limit:
+//! A client that neither sends nor reads for [`Options::read_timeout`] is let go. Whatever clients
+//! make the server keep has a limit:
 //!
 //! | what | limit, default | bytes of one | at the limit |
 //! | --- | --- | --- | --- |

@@ -60,9 +60,11 @@
 //!
 //! # Panics
 //!
-//! A handler that panics ends its own call: the client is told -32603, [`App::panic_observer`] is told what it said, and everything else goes on. So it is when its
-//! future panics while it is dropped, and with a [`Seal`] and [`App::observer`]. What handlers share may be left half changed, as after a panic on another thread.
-//! Where panics abort (`panic = "abort"`), none of this holds.
+//! A handler that panics ends its own call: the client is told -32603, [`App::panic_observer`] is
+//! told what it said, and everything else goes on. So it is when its future panics while it is
+//! dropped, and with a [`Seal`] and [`App::observer`]. What handlers share may be left half
+//! changed, as after a panic on another thread. Where panics abort (`panic = "abort"`), none of
+//! this holds.
 //!
 //! # Connection, framing, end
 //!
@@ -72,8 +74,10 @@
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Server`](mcp_sansio::Server): 28 KB for the 128 requests and 64 subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8
-//! ([`App::with_capacity`]). Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need it. And the futures that are under way.
+//! For each connection the core's [`Server`](mcp_sansio::Server): 28 KB for the 128 requests and 64
+//! subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8 ([`App::with_capacity`]).
+//! Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need
+//! it. And the futures that are under way.
 
 pub mod client;
 #[cfg(feature = "http")]

@@ -1,4 +1,5 @@
-//! A set of futures of which only those are polled that have been woken. One that panics ends alone.
+//! A set of futures of which only those are polled that have been woken. One that panics ends
+//! alone.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -76,7 +77,8 @@ impl<K, F> Tasks<K, F> {
         self.ready.lock().places.push_back(place);
     }
 
-    /// Drops all futures that `is_over` says it of. Returns those that panicked while they were dropped.
+    /// Drops all futures that `is_over` says it of. Returns those that panicked while they were
+    /// dropped.
     pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) -> Vec<(K, Panic)> {
         let mut panicked = Vec::new();
         for place in 0..self.tasks.len() {
@@ -110,7 +112,8 @@ impl<K, F> Drop for Tasks<K, F> {
 }
 
 impl<K, F: Future> Tasks<K, F> {
-    /// Polls one of those that have been woken; its output, if it is done, or its panic. `Pending` when there are none left.
+    /// Polls one of those that have been woken; its output, if it is done, or its panic. `Pending`
+    /// when there are none left.
     pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
             let mut queue = self.ready.lock();
@@ -138,8 +141,9 @@ impl<K, F: Future> Tasks<K, F> {
 /// The text of a panic; empty where it carried something else.
 pub(super) struct Panic(pub(super) String);
 
-/// Calls an application's code: its panic ends this call and nothing else. The only place where panics are caught. What the code shares with others may have been
-/// left half changed, as after a panic on another thread.
+/// Calls an application's code: its panic ends this call and nothing else. The only place where
+/// panics are caught. What the code shares with others may have been left half changed, as after a
+/// panic on another thread.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = text_of(&*payload);

@@ -38,14 +38,17 @@ impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
     }
 }
 
-/// A time limit for `poll`, of a day at most: some systems count milliseconds in 32 bits. It is asked again after that.
+/// A time limit for `poll`, of a day at most: some systems count milliseconds in 32 bits. It is
+/// asked again after that.
 #[cfg(unix)]
 pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
     let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
     rustix::event::Timespec { tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
 }
 
-/// Any other input: a thread reads it, so that this one can stop waiting. It reads at most six chunks of 64 KiB ahead. The thread ends with the input, or at its next read after this is dropped.
+/// Any other input: a thread reads it, so that this one can stop waiting. It reads at most six
+/// chunks of 64 KiB ahead. The thread ends with the input, or at its next read after this is
+/// dropped.
 #[derive(Debug)]
 pub struct Threaded {
     chunks: Receiver<io::Result<Vec<u8>>>,

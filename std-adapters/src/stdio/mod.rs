@@ -27,16 +27,18 @@
 //!
 //! # Time and memory
 //!
-//! Each turn reads at most 64 KiB, handles the lines in it, and then looks at the deadlines, so a client that never pauses does not keep
-//! them. A client that reads nothing keeps the session in a write for as long as the output blocks. Over a pipe only that client's own
-//! process waits; give a socket a write timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which ends the session
-//! with [`Error::Io`]. Memory is at most [`MAX_LINE`] (16 MiB) for what comes in, [`MAX_PENDING`] (1 MiB) for what goes out, and six chunks of 64 KiB with
-//! [`Threaded`]; `N` requests can be in flight, and `S` URIs subscribed to.
+//! Each turn reads at most 64 KiB, handles the lines in it, and then looks at the deadlines, so a
+//! client that never pauses does not keep them. A client that reads nothing keeps the session in a
+//! write for as long as the output blocks. Over a pipe only that client's own process waits; give a
+//! socket a write timeout ([`set_write_timeout`](std::net::TcpStream::set_write_timeout)), which
+//! ends the session with [`Error::Io`]. Memory is at most [`MAX_LINE`] (16 MiB) for what comes in,
+//! [`MAX_PENDING`] (1 MiB) for what goes out, and six chunks of 64 KiB with [`Threaded`]; `N`
+//! requests can be in flight, and `S` URIs subscribed to.
 //!
 //! # Panics
 //!
-//! A handler that panics ends the request that it was called with, which is answered with an internal error. The session goes on:
-//! [`Handler::panicked`].
+//! A handler that panics ends the request that it was called with, which is answered with an
+//! internal error. The session goes on: [`Handler::panicked`].
 //!
 //! # Cancellation
 //!
@@ -78,12 +80,14 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     /// End the session: what [`Session`]'s calls return, as a rule.
     fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error>;
 
-    /// [`event`](Self::event) or [`woken`](Self::woken) panicked. The panic hook has reported it, on standard error unless the program
-    /// has set another; with `panic = "abort"` the process has ended instead.
+    /// [`event`](Self::event) or [`woken`](Self::woken) panicked. The panic hook has reported it,
+    /// on standard error unless the program has set another; with `panic = "abort"` the process has
+    /// ended instead.
     ///
-    /// `request` is the request that the event brought: it has been answered with an internal error (-32603), unless it was answered
-    /// before. After `woken`, and after other events, it is `None`: the request of the job that failed is for this to answer. `woken` is
-    /// not called again for [`AFTER_PANIC`]. A panic in here ends the session.
+    /// `request` is the request that the event brought: it has been answered with an internal error
+    /// (-32603), unless it was answered before. After `woken`, and after other events, it is
+    /// `None`: the request of the job that failed is for this to answer. `woken` is not called
+    /// again for [`AFTER_PANIC`]. A panic in here ends the session.
     ///
     /// # Errors
     /// End the session.
@@ -199,7 +203,8 @@ fn run<const N: usize, const S: usize>(
         {
             continue;
         }
-        // A turn reads a limited number of bytes, however much room a long line has made, so that deadlines are looked at.
+        // A turn reads a limited number of bytes, however much room a long line has made, so that
+        // deadlines are looked at.
         let spare = rx.spare();
         let most = spare.len().min(MOST_READ);
         let read = match input.read(spare.get_mut(..most).unwrap_or_default()) {
@@ -218,7 +223,8 @@ fn run<const N: usize, const S: usize>(
     }
 }
 
-/// Hands an event over. A handler that panics ends the request that the event brought, and nothing else.
+/// Hands an event over. A handler that panics ends the request that the event brought, and nothing
+/// else.
 fn happened<const N: usize, const S: usize>(
     event: ServerEvent<'_>,
     session: &mut Session<'_, '_, N, S>,
@@ -235,7 +241,8 @@ fn happened<const N: usize, const S: usize>(
     handler.panicked(request, session)
 }
 
-/// The pause of [`Handler::woken`] after it has panicked, so that one that fails each time does not fill the log.
+/// The pause of [`Handler::woken`] after it has panicked, so that one that fails each time does not
+/// fill the log.
 pub const AFTER_PANIC: Duration = Duration::from_secs(1);
 /// Bytes that are read in one turn.
 const MOST_READ: usize = 64 << 10;

@@ -209,7 +209,8 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         Ok(self.output.flush()?)
     }
 
-    /// After a panic of the handler: ends a line that it has begun and will not finish, so that others can write.
+    /// After a panic of the handler: ends a line that it has begun and will not finish, so that
+    /// others can write.
     pub(super) fn broken_off(&mut self) -> Result<(), Error> {
         if self.tx.is_mid_frame() {
             self.drain()?;

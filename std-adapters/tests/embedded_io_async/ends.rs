@@ -83,7 +83,8 @@ fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
     let mut player = play(&link, &stage);
     stage.send(&call(1, "wait", json!({"n": 1_000_000})));
     player.run();
-    // The timer is over, and by then the clock says that there is a minute left. It is asked again in each turn, and not within one.
+    // The timer is over, and by then the clock says that there is a minute left. It is asked again
+    // in each turn, and not within one.
     stage.timers_are_early(1000);
     stage.pass(10);
     player.run();

@@ -1,5 +1,6 @@
-//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread; and what a server may make the client keep or do, filled to the
-//! limit. What is counted is steps and connections, not time.
+//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread; and
+//! what a server may make the client keep or do, filled to the limit. What is counted is steps and
+//! connections, not time.
 
 use std::future::Future;
 use std::io;
@@ -138,7 +139,8 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
     }
 }
 
-/// Makes calls of an ordinary server beside this, and says how many steps were taken during one of them.
+/// Makes calls of an ordinary server beside this, and says how many steps were taken during one of
+/// them.
 fn beside(hostile: impl Future, steps: &AtomicUsize) -> usize {
     let mut hostile = Some(Box::pin(hostile));
     let most = Mutex::new(0);

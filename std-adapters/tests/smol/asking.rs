@@ -113,7 +113,8 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
     });
 }
 
-/// A request whose handler asks costs no more than a constant times its length: up to the limit a comparison with each answer is one, beyond it there is none.
+/// A request whose handler asks costs no more than a constant times its length: up to the limit a
+/// comparison with each answer is one, beyond it there is none.
 #[test]
 fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
     let answers = |from: usize, to: usize| -> serde_json::Map<String, Value> {

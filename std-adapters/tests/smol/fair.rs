@@ -1,4 +1,5 @@
-//! Peers that take as much as they can, beside one that does not. Polls, reads, writes and lines are counted, not seconds.
+//! Peers that take as much as they can, beside one that does not. Polls, reads, writes and lines
+//! are counted, not seconds.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

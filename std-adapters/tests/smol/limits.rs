@@ -337,7 +337,8 @@ impl AsyncWrite for SlowToFlush {
     fn poll_flush(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
         if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now()) {
             self.flushes += 1;
-            // The first time, the timer has yet to be looked at. The second time nothing is due by now, but will be at the end of this call.
+            // The first time, the timer has yet to be looked at. The second time nothing is due by
+            // now, but will be at the end of this call.
             if self.flushes == 2 && first < second {
                 std::thread::sleep(second.saturating_duration_since(Instant::now()));
             }

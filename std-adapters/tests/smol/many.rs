@@ -28,7 +28,8 @@ async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> 
 
 #[test]
 fn b1_two_hundred_calls_at_once_are_all_answered() {
-    // As they are by default, with fewer places than calls, and with room for few bytes of parameters.
+    // As they are by default, with fewer places than calls, and with room for few bytes of
+    // parameters.
     for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let (handler_running, handler_most) = (running.clone(), most.clone());
@@ -46,7 +47,8 @@ fn b1_two_hundred_calls_at_once_are_all_answered() {
                         format!("{request}\n")
                     })
                     .collect();
-                // It writes and does not read meanwhile; what is held back for it has room for all answers.
+                // It writes and does not read meanwhile; what is held back for it has room for all
+                // answers.
                 client.stream.write_all(lines.as_bytes()).await.unwrap();
                 let mut ids = BTreeSet::new();
                 while ids.len() < 200 {
@@ -156,7 +158,8 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
         for id in 1..=3 {
             client.send(&legacy(id, "tools/call", json!({"name": "wait"}))).await;
         }
-        // While the third waits nothing is read, so the client is pinged; then the third is refused.
+        // While the third waits nothing is read, so the client is pinged; then the third is
+        // refused.
         let (mut ping, mut refused) = (Value::Null, Value::Null);
         while ping.is_null() || refused.is_null() {
             let message = client.next().await;

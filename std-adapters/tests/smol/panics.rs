@@ -38,7 +38,8 @@ impl Serialize for Unspeakable {
     }
 }
 
-/// Panics in the way that the tool's name says. Not an `async fn`: it may panic before it has a future.
+/// Panics in the way that the tool's name says. Not an `async fn`: it may panic before it has a
+/// future.
 fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
     match ctx.name() {
         "fail" => panic!("before \u{1b}[31m\u{9b}31m\u{202e}\n{}", "x".repeat(1000)),

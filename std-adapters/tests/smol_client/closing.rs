@@ -1,4 +1,5 @@
-//! Every stream closes without waiting for a time limit: these are so long that a test that waits for one hangs.
+//! Every stream closes without waiting for a time limit: these are so long that a test that waits
+//! for one hangs.
 
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread. What is counted is steps, not time.
+//! Servers that never pause, never read, or drip, beside an ordinary one on the same thread. What
+//! is counted is steps, not time.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -144,7 +145,8 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
             let ordinary = future::zip(future::zip(ordinary, ordinary_connection), serve(theirs, &MODERN, echo));
             let (((most, end), ()), _) = run(future::zip(ordinary, future::zip(hostile, connection)));
             end.unwrap();
-            // A call takes some turns of the executor, and in each the hostile server gets a few dozens of reads and writes.
+            // A call takes some turns of the executor, and in each the hostile server gets a few
+            // dozens of reads and writes.
             assert!(most < 5_000, "{kind:?} {said:?}: {most} steps of the hostile server during one call of the other");
         }
     }

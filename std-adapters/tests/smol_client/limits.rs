@@ -1,4 +1,5 @@
-//! What a server may make the client keep, filled to the limit; time limits that are none; the application's code that panics.
+//! What a server may make the client keep, filled to the limit; time limits that are none; the
+//! application's code that panics.
 
 use std::cell::Cell;
 use std::future::pending;

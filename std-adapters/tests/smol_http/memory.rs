@@ -12,8 +12,8 @@ use mcp_sansio_adapters::smol::{Context, Failure, MAX_RUNNING, Reply};
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
 
-/// Tells of progress until there is no room, and answers how many wakers are kept of a future that is polled a thousand times,
-/// and then of a thousand futures that are dropped.
+/// Tells of progress until there is no room, and answers how many wakers are kept of a future that
+/// is polled a thousand times, and then of a thousand futures that are dropped.
 pub(crate) async fn flood(ctx: &Context) -> Result<Reply, Failure> {
     struct Counted;
 

@@ -47,7 +47,8 @@ pub enum Form {
 
 pub struct Finder<'s> {
     source: &'s str,
-    /// `const` items, lengths of arrays and the like: they cannot be switched while the program runs.
+    /// `const` items, lengths of arrays and the like: they cannot be switched while the program
+    /// runs.
     in_constant: usize,
     functions: Vec<String>,
     pub sites: Vec<Site>,

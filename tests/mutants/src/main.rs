@@ -54,14 +54,16 @@ fn options() -> Options {
     options
 }
 
-/// A mutant that no test can notice, or that needs none: a word that says why, the file, the mutant or `*`, the line or `fn NAME`.
+/// A mutant that no test can notice, or that needs none: a word that says why, the file, the mutant
+/// or `*`, the line or `fn NAME`.
 struct Exception {
     path: String,
     what: String,
     line: String,
 }
 
-/// The rows of the list. Those of what only 32-bit computers run do not count where a computer is named.
+/// The rows of the list. Those of what only 32-bit computers run do not count where a computer is
+/// named.
 fn exceptions(list: &str, target: Option<&str>) -> Vec<Exception> {
     let rows = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     let rows = rows.filter(|line| target.is_none() || !line.starts_with("bits32"));

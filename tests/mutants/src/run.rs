@@ -1,4 +1,5 @@
-//! Runs the tests: each alone once, to see which mutants it reaches, then for each mutant those that reach it.
+//! Runs the tests: each alone once, to see which mutants it reaches, then for each mutant those
+//! that reach it.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;
@@ -18,7 +19,8 @@ pub struct Test {
     takes: Duration,
 }
 
-/// How much address space a program of tests may have: a mutant that allocates without end ends early.
+/// How much address space a program of tests may have: a mutant that allocates without end ends
+/// early.
 const KIBIBYTES: &str = "8000000";
 
 /// Runs some tests of a program; `false` if one fails or they do not end in time.
@@ -46,7 +48,8 @@ fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str,
     }
 }
 
-/// Workers take one number after the other. There are a few more than processors: some tests wait for a process or for time to pass.
+/// Workers take one number after the other. There are a few more than processors: some tests wait
+/// for a process or for time to pass.
 fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -115,7 +118,8 @@ pub enum Verdict {
     Equivalent,
 }
 
-/// Tries each of these mutants. `file` says which file a mutant is in; `missed` is told of each that is not noticed.
+/// Tries each of these mutants. `file` says which file a mutant is in; `missed` is told of each
+/// that is not noticed.
 pub fn mutants(
     programs: &[Program],
     tests: &[Test],

@@ -28,7 +28,8 @@ pub fn weave(source: &str, sites: &[Site], first: u32, out: &BTreeSet<u32>) -> (
     });
 
     let (mut woven, mut pieces, mut read) = (String::with_capacity(source.len() * 4), Vec::new(), 0);
-    // What is open: where it ends in the source, what closes it, where it begins in the woven source, its mutants.
+    // What is open: where it ends in the source, what closes it, where it begins in the woven
+    // source, its mutants.
     let mut open: Vec<(usize, &str, usize, Vec<u32>)> = Vec::new();
     for n in order {
         let site = &sites[n];

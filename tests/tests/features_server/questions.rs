@@ -135,7 +135,8 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
             assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
         }
     }
-    // A state alone; nothing at all; a key twice; what cannot be sent; what the client cannot answer; a legacy client.
+    // A state alone; nothing at all; a key twice; what cannot be sent; what the client cannot
+    // answer; a legacy client.
     let mut peer = Peer::new(Revision::LATEST);
     assert_eq!(first_asked(&mut peer, &[], Some("s")), Ok(json!({"resultType": "input_required", "requestState": "s"})));
     let broken = ElicitForm::new("?", RequestedSchema::new(&BROKEN));

@@ -1,4 +1,5 @@
-//! Limits of time and memory against servers that are scripted, on a clock that is moved by hand: nothing here takes real time.
+//! Limits of time and memory against servers that are scripted, on a clock that is moved by hand:
+//! nothing here takes real time.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -27,7 +28,8 @@ impl Scene {
 
 type Reply = Box<dyn FnMut(&Value) -> Vec<Value> + Send>;
 
-/// A server that answers each message by a function. An exchange takes some milliseconds, and one that moves nothing all of its time.
+/// A server that answers each message by a function. An exchange takes some milliseconds, and one
+/// that moves nothing all of its time.
 pub(super) struct Scripted {
     scene: Arc<Scene>,
     reply: Reply,
@@ -391,7 +393,8 @@ fn m1_one_answer_asks_a_limited_number_of_questions() {
 #[test]
 fn m1_what_is_kept_of_standard_error_has_a_limit() {
     let mut command = Command::new("sh");
-    // A line of a megabyte, of bytes that take three when they are replaced, and a handler that panics over it.
+    // A line of a megabyte, of bytes that take three when they are replaced, and a handler that
+    // panics over it.
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
     let stderr = Stderr::lines(|_| panic!("lines"));
     let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else { panic!("it opens") };

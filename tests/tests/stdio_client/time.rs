@@ -1,4 +1,5 @@
-//! Time limits, progress and cancellation. Where a test needs something to be in time, the time is the test's own.
+//! Time limits, progress and cancellation. Where a test needs something to be in time, the time is
+//! the test's own.
 
 use std::sync::atomic::Ordering;
 

@@ -17,7 +17,8 @@ pub struct Exchange {
     pub(super) offer: Option<Revision>,
     pub(super) is_stream: bool,
     pub(super) is_answered: bool,
-    /// The number of times in a row that it was resumed without a message or the id of another event.
+    /// The number of times in a row that it was resumed without a message or the id of another
+    /// event.
     pub(super) in_vain: u8,
     /// The hash of the last event's id when it ended before.
     pub(super) last_event: Option<u64>,
@@ -91,13 +92,16 @@ impl Exchange {
         self.purpose == Purpose::Initialize
     }
 
-    /// The body has ended, or the connection has. What follows depends on whether the answer has come, and on the stream: the
-    /// [id of its last event](crate::http::sse::EventReader::last_event_id) and the [time to wait](crate::http::sse::EventReader::retry) that the server asked for.
-    /// Call it again when there was no response to what was to take the stream up again. After 8 times in a row without a message or the id of another event the
-    /// answer is lost. The time to wait is at least [`MIN_RETRY`], whatever the server asks for.
+    /// The body has ended, or the connection has. What follows depends on whether the answer has
+    /// come, and on the stream: the [id of its last
+    /// event](crate::http::sse::EventReader::last_event_id) and the [time to
+    /// wait](crate::http::sse::EventReader::retry) that the server asked for. Call it again when
+    /// there was no response to what was to take the stream up again. After 8 times in a row
+    /// without a message or the id of another event the answer is lost. The time to wait is at
+    /// least [`MIN_RETRY`], whatever the server asks for.
     pub fn ended(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
-        // What belongs to no request has no time limit that would end the attempts.
-        // A new id shows that the server follows the stream, although it has had nothing to say yet.
+        // What belongs to no request has no time limit that would end the attempts. A new id shows
+        // that the server follows the stream, although it has had nothing to say yet.
         let last_event = last_event_id.map(hash_str);
         if last_event.is_some() && last_event != self.last_event {
             (self.last_event, self.in_vain) = (last_event, 0);
@@ -123,7 +127,8 @@ impl Exchange {
 
 /// How often in a row it is tried to resume a stream.
 const MAX_IN_VAIN: u8 = 8;
-/// The shortest time that is waited before a stream is resumed, also where the server asks for less.
+/// The shortest time that is waited before a stream is resumed, also where the server asks for
+/// less.
 pub const MIN_RETRY: Duration = Duration::from_millis(100);
 /// How long to wait before a stream is resumed, where the server does not say; twice as long each time that it is in vain.
 const RETRY: Duration = Duration::from_secs(1);

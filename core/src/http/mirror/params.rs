@@ -169,7 +169,8 @@ fn is_tchar(byte: u8) -> bool {
 
 /// How deeply objects may be nested in which annotated properties are found.
 pub const MAX_LEVELS: usize = 16;
-/// The most arguments of a tool that a head can repeat. Checking a schema takes eight bytes of stack for each.
+/// The most arguments of a tool that a head can repeat. Checking a schema takes eight bytes of
+/// stack for each.
 pub const MAX_PARAMS: usize = 64;
 /// The longest name that an annotation may give, in bytes.
 pub const MAX_PARAM_NAME: usize = 100;

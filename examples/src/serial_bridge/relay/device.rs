@@ -114,7 +114,8 @@ impl Relay {
         Verdict::Instead(lines::replaced(message.text, id, &visible))
     }
 
-    /// Makes room where a question of an earlier life is in the way: it was cancelled when the device went away.
+    /// Makes room where a question of an earlier life is in the way: it was cancelled when the
+    /// device went away.
     fn has_room_for_question(&mut self) -> bool {
         if self.asked.len() < MAX_ASKED {
             return true;

@@ -24,14 +24,15 @@ pub(crate) struct Relay {
     timing: Timing,
     started: Instant,
     phase: Phase,
-    /// Requests of the client that the device has not answered. With `held` at most [`MAX_IN_FLIGHT`].
+    /// Requests of the client that the device has not answered. With `held` at most
+    /// [`MAX_IN_FLIGHT`].
     in_flight: BTreeMap<Id, Pending>,
     /// What the client has asked while the device was away.
     held: Vec<Held>,
     /// What was answered with an error when the device went away: it may not know.
     given_up: Vec<String>,
-    /// Requests of devices that the client has not answered, under the id that the client knows. Of earlier lives, too. At most
-    /// [`MAX_ASKED`].
+    /// Requests of devices that the client has not answered, under the id that the client knows. Of
+    /// earlier lives, too. At most [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
     /// The last question of the device was refused.
     refuses_questions: bool,
@@ -264,11 +265,14 @@ impl Relay {
     }
 }
 
-/// Questions of the device that the client has not answered. Each takes 300 bytes at most, since an id has no more than 48.
+/// Questions of the device that the client has not answered. Each takes 300 bytes at most, since an
+/// id has no more than 48.
 const MAX_ASKED: usize = 64;
-/// Requests of the client that the device has not answered, and of the bridge. Each is kept as it was sent.
+/// Requests of the client that the device has not answered, and of the bridge. Each is kept as it
+/// was sent.
 const MAX_IN_FLIGHT: usize = 1024;
-/// Bytes that may wait for a device that does not read before its own questions are dropped instead of refused.
+/// Bytes that may wait for a device that does not read before its own questions are dropped instead
+/// of refused.
 const MAX_UNREAD: usize = 256 << 10;
 /// After how much silence a device that may boot is spoken to again: at first, and at last, since the line may be slow.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);

@@ -10,8 +10,9 @@ use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
 use super::link::{Link, State};
 use super::question::{Answering, Question, Refusal};
 
-/// Requests and what finds their answers, and the answers that wait for room. A future never sends its own. Together there are up to `N`, the places in the core's
-/// table: what the server cancels is forgotten.
+/// Requests and what finds their answers, and the answers that wait for room. A future never sends
+/// its own. Together there are up to `N`, the places in the core's table: what the server cancels
+/// is forgotten.
 pub(super) struct Asked {
     open: Vec<(RequestHandle, Answering)>,
     answered: VecDeque<(RequestHandle, Result<OwnedJson, Refusal>)>,

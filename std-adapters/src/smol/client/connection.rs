@@ -254,7 +254,8 @@ impl<T, const N: usize> fmt::Debug for Connection<T, N> {
     }
 }
 
-/// The rounds of a connection in a row before others have their turn. A round reads once, up to 64 KiB.
+/// The rounds of a connection in a row before others have their turn. A round reads once, up to 64
+/// KiB.
 const ROUNDS: usize = 16;
 
 #[cfg(test)]
@@ -282,7 +283,8 @@ mod tests {
             while self.said.len() < into.len() {
                 let id = self.asked;
                 self.said += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
-                // The answers to the first fill everything, and one of them stays in front of all others.
+                // The answers to the first fill everything, and one of them stays in front of all
+                // others.
                 if id > 40 {
                     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
                     self.said += &format!("{cancelled}\":{id}}}}}\n");

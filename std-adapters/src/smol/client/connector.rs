@@ -66,9 +66,10 @@ impl<const N: usize> Connector<N> {
         }
     }
 
-    /// Who answers what the server wants to know, in both eras. Called for each question; several may be open at once, and take their time. When a question is
-    /// not asked any more, because the server has cancelled it or its call is dropped, the future is. Where it panics, the question is answered with an internal
-    /// error (-32603), and nothing else ends.
+    /// Who answers what the server wants to know, in both eras. Called for each question; several
+    /// may be open at once, and take their time. When a question is not asked any more, because the
+    /// server has cancelled it or its call is dropped, the future is. Where it panics, the question
+    /// is answered with an internal error (-32603), and nothing else ends.
     #[must_use]
     pub fn answer<F>(self, answer: impl Fn(Question) -> F + Send + Sync + 'static) -> Self
     where
@@ -106,19 +107,22 @@ impl<const N: usize> Connector<N> {
         Self { limits: Limits { max_pending: max_pending.max(MIN_BUFFER), ..self.limits }, ..self }
     }
 
-    /// The longest list that [`Client::list`] puts together, in bytes of all its pages. Default: [`MAX_LIST`].
+    /// The longest list that [`Client::list`] puts together, in bytes of all its pages. Default:
+    /// [`MAX_LIST`].
     #[must_use]
     pub fn max_list(self, max_list: usize) -> Self {
         Self { limits: Limits { max_list, ..self.limits }, ..self }
     }
 
-    /// Limits the time that the server takes to close its side after we have closed ours. Default: 2 s. `Duration::MAX`: no limit.
+    /// Limits the time that the server takes to close its side after we have closed ours. Default:
+    /// 2 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn close_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { close_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// Gives up the connection of a server that reads nothing for this time although there is something for it. Default: 60 s. `Duration::MAX`: never.
+    /// Gives up the connection of a server that reads nothing for this time although there is
+    /// something for it. Default: 60 s. `Duration::MAX`: never.
     #[must_use]
     pub fn stall_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { stall_timeout: timeout, ..self.limits }, ..self }
@@ -128,9 +132,10 @@ impl<const N: usize> Connector<N> {
     ///
     /// The opening begins at once: the server's era is found out, if need be.
     ///
-    /// When the connection closes, the server has to see the end of its input. Closing a [`Pair`](crate::smol::Pair) drops its writer; [`Async`](async_io::Async)
-    /// sockets over TCP and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one that only flushes,
-    /// [`close_timeout`](Self::close_timeout) has to pass.
+    /// When the connection closes, the server has to see the end of its input. Closing a
+    /// [`Pair`](crate::smol::Pair) drops its writer; [`Async`](async_io::Async) sockets over TCP
+    /// and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one
+    /// that only flushes, [`close_timeout`](Self::close_timeout) has to pass.
     pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(self, stream: T) -> (Client<N>, Connection<T, N>) {
         let mut core = mcp_sansio::Client::with_capacity(self.config);
         core.assume(self.era);

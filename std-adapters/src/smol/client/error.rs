@@ -26,7 +26,8 @@ pub enum CallError {
     TooManyPages,
     /// A list with more bytes than [`Connector::max_list`](super::Connector::max_list).
     ListTooLong,
-    /// A page of a list names a cursor that another page of it has named: the list would have no end.
+    /// A page of a list names a cursor that another page of it has named: the list would have no
+    /// end.
     RepeatedCursor,
     /// The connection has ended.
     Closed,

@@ -1,4 +1,5 @@
-//! A panic in the application's code ends what that was called for, and neither the connection nor other calls. The panic hook has told of it by then.
+//! A panic in the application's code ends what that was called for, and neither the connection nor
+//! other calls. The panic hook has told of it by then.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -19,9 +19,10 @@ use super::rounds::Inputs;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same connection, from any thread; it closes when the last is gone.
 ///
-/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be made at once. All of that counts towards its
-/// [limit](CallOptions::limit); the [timeout](CallOptions::timeout) begins when it is sent. One whose future is dropped is cancelled, and
-/// the server is told.
+/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be
+/// made at once. All of that counts towards its [limit](CallOptions::limit); the
+/// [timeout](CallOptions::timeout) begins when it is sent. One whose future is dropped is
+/// cancelled, and the server is told.
 pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<Owner<N>>);
 
 /// What all clones share. The connection closes with it.
@@ -99,8 +100,9 @@ impl<const N: usize> Client<N> {
         }
     }
 
-    /// Sends a notification whose method is not one of the protocol's; those have methods of their own. `params` is anything that
-    /// serializes as a JSON object, `RawJson::EMPTY` for none. Waits while the server does not read.
+    /// Sends a notification whose method is not one of the protocol's; those have methods of their
+    /// own. `params` is anything that serializes as a JSON object, `RawJson::EMPTY` for none. Waits
+    /// while the server does not read.
     ///
     /// # Errors
     /// See [`CallError`].

@@ -59,8 +59,9 @@ impl Incoming {
         Ok(true)
     }
 
-    /// Takes frames in, up to [`FRAMES`]; `see` gets the events that belong to no call. Most need no room to be answered. One that does and has none is given back, and gone
-    /// on with later, while reading goes on.
+    /// Takes frames in, up to [`FRAMES`]; `see` gets the events that belong to no call. Most need
+    /// no room to be answered. One that does and has none is given back, and gone on with later,
+    /// while reading goes on.
     pub(super) fn take_events<const N: usize>(&mut self, link: &Link<N>, mut see: impl FnMut(&ClientEvent<'_>)) -> bool {
         let now = link.now();
         let (mut moved, mut frames) = (false, 0);

@@ -81,7 +81,8 @@
 //!
 //! # Panics
 //!
-//! A panic in what [answers](Connector::answer) ends its own question with -32603, and one in [`on_event`](Connector::on_event) ends nothing, where panics unwind.
+//! A panic in what [answers](Connector::answer) ends its own question with -32603, and one in
+//! [`on_event`](Connector::on_event) ends nothing, where panics unwind.
 
 mod alarm;
 mod asked;

@@ -111,7 +111,8 @@ impl Outgoing {
     }
 }
 
-/// Has the server see that no more comes. Most streams do that when they are closed; [`Async`] only flushes, since it does not know what it holds.
+/// Has the server see that no more comes. Most streams do that when they are closed; [`Async`] only
+/// flushes, since it does not know what it holds.
 fn shut_down<T: 'static>(stream: &mut T) {
     let stream: &mut dyn Any = stream;
     // One that is not connected any more needs it no more.

@@ -55,11 +55,13 @@ pub struct Pages<L> {
 }
 
 impl<const N: usize> Client<N> {
-    /// All pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to [`MAX_PAGES`] pages, and
-    /// [`Connector::max_list`](super::Connector::max_list) bytes; the [limit](CallOptions::limit) in time is that of all pages together.
+    /// All pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to [`MAX_PAGES`] pages,
+    /// and [`Connector::max_list`](super::Connector::max_list) bytes; the
+    /// [limit](CallOptions::limit) in time is that of all pages together.
     ///
     /// # Errors
-    /// [`CallError::TooManyPages`], [`CallError::ListTooLong`], [`CallError::RepeatedCursor`]; otherwise as any call.
+    /// [`CallError::TooManyPages`], [`CallError::ListTooLong`], [`CallError::RepeatedCursor`];
+    /// otherwise as any call.
     pub async fn list<L: Listed>(&self, options: CallOptions) -> Result<Pages<L>, CallError> {
         let mut pages: Vec<OwnedJson> = Vec::new();
         let (mut bytes, mut cursors) = (0, Cursors::default());

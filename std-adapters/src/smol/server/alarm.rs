@@ -51,8 +51,8 @@ impl Alarm {
     }
 }
 
-/// Wakers of futures that wait for the same event. Each future has one place, however often it is polled, and gives it back when
-/// it is dropped: there are never more wakers than futures.
+/// Wakers of futures that wait for the same event. Each future has one place, however often it is
+/// polled, and gives it back when it is dropped: there are never more wakers than futures.
 #[derive(Default)]
 pub(super) struct Wakers {
     by_place: BTreeMap<u64, Waker>,
@@ -60,7 +60,8 @@ pub(super) struct Wakers {
 }
 
 impl Wakers {
-    /// Keeps the waker of a future. `place` is the future's own: `None` until it waits for the first time.
+    /// Keeps the waker of a future. `place` is the future's own: `None` until it waits for the
+    /// first time.
     pub(super) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
         let place = *place.get_or_insert_with(|| {
             self.places += 1;

@@ -82,44 +82,54 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { seal: Some(Box::new(seal)), ..self }
     }
 
-    /// Is shown everything that happens on any connection before it is dealt with: for logs and statistics. Its panics change nothing.
+    /// Is shown everything that happens on any connection before it is dealt with: for logs and
+    /// statistics. Its panics change nothing.
     #[must_use]
     pub fn observer(self, observer: impl Fn(&ServerEvent<'_>) + Send + Sync + 'static) -> Self {
         Self { observer: Some(Box::new(observer)), ..self }
     }
 
-    /// Is shown each panic of a handler, or of another function of the application: for logs. The call of a handler that panics is answered with -32603, and
-    /// nothing else ends. Standard error has the message already, unless there is a panic hook that says otherwise.
+    /// Is shown each panic of a handler, or of another function of the application: for logs. The
+    /// call of a handler that panics is answered with -32603, and nothing else ends. Standard error
+    /// has the message already, unless there is a panic hook that says otherwise.
     #[must_use]
     pub fn panic_observer(self, observer: impl Fn(&Panicked) + Send + Sync + 'static) -> Self {
         Self { panic_observer: Some(Box::new(observer)), ..self }
     }
 
-    /// Limits the requests of a connection, or of a session over HTTP, that are taken in before others are answered, open `subscriptions/listen` included. At the limit
-    /// the next request waits, and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). No more than `N`, which is the default
-    /// ([`IN_FLIGHT`]) and what memory is taken for: about 240 bytes each, and the parameters of those that are there.
+    /// Limits the requests of a connection, or of a session over HTTP, that are taken in before
+    /// others are answered, open `subscriptions/listen` included. At the limit the next request
+    /// waits, and on a stream everything behind it: see [`full_timeout`](Self::full_timeout). No
+    /// more than `N`, which is the default ([`IN_FLIGHT`]) and what memory is taken for: about 240
+    /// bytes each, and the parameters of those that are there.
     #[must_use]
     pub fn max_in_flight(self, max_in_flight: usize) -> Self {
         Self { max_in_flight: max_in_flight.clamp(1, N.max(1)), ..self }
     }
 
-    /// Limits the handlers of a connection, or of a session over HTTP, that are under way at the same time. Other requests that were taken in are begun in turn, and can be
-    /// cancelled before. Default: [`MAX_RUNNING`]; each takes the memory of its future.
+    /// Limits the handlers of a connection, or of a session over HTTP, that are under way at the
+    /// same time. Other requests that were taken in are begun in turn, and can be cancelled before.
+    /// Default: [`MAX_RUNNING`]; each takes the memory of its future.
     #[must_use]
     pub fn max_running(self, max_running: usize) -> Self {
         Self { max_running: max_running.max(1), ..self }
     }
 
-    /// Limits the bytes of parameters that the requests of a connection, or of a session over HTTP, have before the next request waits, as it does behind
-    /// [`max_in_flight`](Self::max_in_flight) requests. One request may be longer. So they take at most this and one [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
+    /// Limits the bytes of parameters that the requests of a connection, or of a session over HTTP,
+    /// have before the next request waits, as it does behind [`max_in_flight`](Self::max_in_flight)
+    /// requests. One request may be longer. So they take at most this and one
+    /// [`max_line`](Self::max_line). Default: [`MAX_PARAMS`].
     #[must_use]
     pub fn max_params(self, max_params: usize) -> Self {
         Self { max_params, ..self }
     }
 
-    /// Limits the time that a request waits while the limits of [`max_in_flight`](Self::max_in_flight) or [`max_params`](Self::max_params) are reached and no other request ends.
-    /// Then it is refused with -32603, and what follows it is read: a cancellation, perhaps. While a request of our own waits for its answer, requests beyond the
-    /// limits are refused at once, since the answer may be behind them. Default: [`FULL_TIMEOUT`]. [`Duration::MAX`]: without an end.
+    /// Limits the time that a request waits while the limits of
+    /// [`max_in_flight`](Self::max_in_flight) or [`max_params`](Self::max_params) are reached and
+    /// no other request ends. Then it is refused with -32603, and what follows it is read: a
+    /// cancellation, perhaps. While a request of our own waits for its answer, requests beyond the
+    /// limits are refused at once, since the answer may be behind them. Default: [`FULL_TIMEOUT`].
+    /// [`Duration::MAX`]: without an end.
     #[must_use]
     pub fn full_timeout(self, timeout: Duration) -> Self {
         Self { full_timeout: timeout, ..self }
@@ -143,9 +153,11 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { max_pending: max_pending.max(MIN_BUFFER), ..self }
     }
 
-    /// Ends a connection after this silence: nothing comes in and nothing goes out, although there is something, or no request in flight. What comes in or
-    /// goes out counts when it ends a line, empties what is held back, or makes up 64 KiB: single bytes do not. Default: [`IDLE_TIMEOUT`] for connections that were
-    /// [accepted](super::accept), and none for others, such as the pipes of a process. [`Duration::MAX`]: never.
+    /// Ends a connection after this silence: nothing comes in and nothing goes out, although there
+    /// is something, or no request in flight. What comes in or goes out counts when it ends a line,
+    /// empties what is held back, or makes up 64 KiB: single bytes do not. Default:
+    /// [`IDLE_TIMEOUT`] for connections that were [accepted](super::accept), and none for others,
+    /// such as the pipes of a process. [`Duration::MAX`]: never.
     ///
     /// A legacy client that only waits for changes is silent too: ping it more often
     /// ([`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval)).
@@ -188,9 +200,11 @@ type PanicObserver = dyn Fn(&Panicked) + Send + Sync;
 pub const IN_FLIGHT: usize = 128;
 /// Handlers under way on a connection, unless the application says otherwise.
 pub const MAX_RUNNING: usize = 64;
-/// Bytes of parameters that the requests in flight on a connection have, unless the application says otherwise.
+/// Bytes of parameters that the requests in flight on a connection have, unless the application
+/// says otherwise.
 pub const MAX_PARAMS: usize = 16 << 20;
-/// The silence that ends a connection that was accepted, unless the application says otherwise: 10 minutes.
+/// The silence that ends a connection that was accepted, unless the application says otherwise: 10
+/// minutes.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 /// The time that a request waits for another to end, unless the application says otherwise.
 pub const FULL_TIMEOUT: Duration = Duration::from_secs(30);

@@ -333,7 +333,8 @@ where
 
     /// Whether there is something to do by now. The timer is set to an earlier time at once, to a later one when it fires: deadlines mostly move away.
     ///
-    /// A time limit that this round has looked at, and that has passed, waits for room and not for time. One that has passed since is due: nothing else wakes for it.
+    /// A time limit that this round has looked at, and that has passed, waits for room and not for
+    /// time. One that has passed since is due: nothing else wakes for it.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
         let deadline = self.link.lock().server.poll_timeout();
         let deadline = deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
@@ -348,7 +349,8 @@ where
         }
         let Some(at) = self.timer_at else { return false };
         if Pin::new(&mut self.timer).poll(cx).is_pending() {
-            // A timer that has gone off by another processor's clock, a moment ahead of this one's, does so only once.
+            // A timer that has gone off by another processor's clock, a moment ahead of this one's,
+            // does so only once.
             if at.saturating_duration_since(Instant::now()) < SKEW {
                 self.timer.set_at(at);
             }
@@ -377,7 +379,8 @@ const ROUNDS: usize = 16;
 /// The most lines that a round takes in, and the most writes that it makes.
 const FRAMES: usize = 16;
 const WRITES: usize = 4;
-/// The number of bytes that count as progress where no line ends and the client does not read everything.
+/// The number of bytes that count as progress where no line ends and the client does not read
+/// everything.
 const PROGRESS: usize = 64 << 10;
 /// The most that the clocks of two processors may differ.
 const SKEW: Duration = Duration::from_millis(1);

@@ -83,13 +83,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
         self.request().capabilities
     }
 
-    /// Writes the answer down; return it. Anything will do that serializes as a result of the request's method: a JSON object
-    /// that has `content` for `tools/call`, `contents` for `resources/read`, `messages` for `prompts/get`, and `completion`
-    /// for `completion/complete`.
+    /// Writes the answer down; return it. Anything will do that serializes as a result of the
+    /// request's method: a JSON object that has `content` for `tools/call`, `contents` for
+    /// `resources/read`, `messages` for `prompts/get`, and `completion` for `completion/complete`.
     ///
     /// # Errors
-    /// When the value's `Serialize` fails. When it is no such object: the client is told so with -32603, since no client
-    /// could read it.
+    /// When the value's `Serialize` fails. When it is no such object: the client is told so with
+    /// -32603, since no client could read it.
     pub fn reply<T: Serialize + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
         let result = OwnedJson::new(result, self.revision())?;
         let required = match self.request().method {

@@ -122,7 +122,8 @@ impl<const N: usize, const S: usize> Link<N, S> {
         self.lock().waiting.leave(place);
     }
 
-    /// Wakes when a request may be taken in. Once for each task: one that is polled often must not fill the list.
+    /// Wakes when a request may be taken in. Once for each task: one that is polled often must not
+    /// fill the list.
     #[cfg(feature = "http")]
     pub(super) fn wait_for_place(&self, waker: &Waker) {
         let waiting = &mut self.lock().waiting_for_place;
@@ -255,7 +256,8 @@ impl<const N: usize, const S: usize> Member for Link<N, S> {
         let mut state = self.lock();
         // The first may have reached some already: those are told again.
         let untold = if state.told == 0 { 0 } else { 1 };
-        // Changes without a subscriber are not kept: so there are at most as many as there are subscriptions, and the three lists.
+        // Changes without a subscriber are not kept: so there are at most as many as there are
+        // subscriptions, and the three lists.
         let is_wanted = state.server.is_subscribed(&change.as_change());
         if is_wanted && state.news.len() > S + LISTS {
             // Some were subscribed to when they came and are no more: without them there is room.

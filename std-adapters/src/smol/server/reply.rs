@@ -85,8 +85,9 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer). All texts are harmless to a log and a terminal, as
-/// [`Printable`] makes them, and after [`MAX_TEXT`] characters they are cut.
+/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer).
+/// All texts are harmless to a log and a terminal, as [`Printable`] makes them, and after
+/// [`MAX_TEXT`] characters they are cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Panicked {

@@ -32,7 +32,8 @@ struct Next {
 
 impl Rounds {
     /// # Errors
-    /// The fault of the request: its state is not ours, or it brings more than [`MAX_ANSWERS`] answers.
+    /// The fault of the request: its state is not ours, or it brings more than [`MAX_ANSWERS`]
+    /// answers.
     pub(super) fn of(request: &Request<'_>, seal: Option<&dyn Seal>) -> Result<Self, &'static str> {
         if !request.revision.is_modern() {
             return Ok(Self { carried: None, next: Mutex::default() });
@@ -120,9 +121,10 @@ fn open(request: &Request<'_>, state: String, seal: Option<&dyn Seal>) -> Option
     RawJson::parse(&state).ok().filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object)).map(OwnedJson::from)
 }
 
-/// The most answers that a 2026-07-28 request may bring to the questions of its handler, those of earlier rounds included. A request with more is refused with -32602.
-/// While the handler runs, they take the memory of the request's text, which [`App::max_line`](super::App::max_line) limits; when it asks again, about 50 bytes and
-/// the key for each.
+/// The most answers that a 2026-07-28 request may bring to the questions of its handler, those of
+/// earlier rounds included. A request with more is refused with -32602. While the handler runs,
+/// they take the memory of the request's text, which [`App::max_line`](super::App::max_line)
+/// limits; when it asks again, about 50 bytes and the key for each.
 pub const MAX_ANSWERS: usize = 256;
 
 const ANSWERS: &str = "answers";

@@ -13,8 +13,8 @@ pub(super) trait Voice: Send + Sync {
     #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str>;
     fn is_open(&self, request: RequestHandle) -> bool;
-    /// Sends a frame about a request that goes out whole, as soon as there is room. `place` is where the caller waits: see
-    /// [`Waiting`].
+    /// Sends a frame about a request that goes out whole, as soon as there is room. `place` is
+    /// where the caller waits: see [`Waiting`].
     fn poll_note(
         &self,
         request: RequestHandle,

@@ -162,7 +162,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         self.outbox.push_back(Outgoing::Refused(call.handle, PANICKED));
     }
 
-    /// Whether the next message is a request that has to wait, since there are as many as there may be.
+    /// Whether the next message is a request that has to wait, since there are as many as there may
+    /// be.
     pub(super) fn holds_back<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -194,7 +195,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || link.params() >= app.max_params)
     }
 
-    /// Whether a request may wait until another has ended: what its end depends on must not be behind it.
+    /// Whether a request may wait until another has ended: what its end depends on must not be
+    /// behind it.
     fn may_wait<H, const M: usize, const N: usize, const S: usize>(&self, app: &App<H, N, S>, link: &Link<M, S>) -> bool {
         let is_asking = link.lock().server.calls_in_flight() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)

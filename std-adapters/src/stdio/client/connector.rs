@@ -65,8 +65,8 @@ impl<'c> Connector<'c> {
         Self { max_line, ..self }
     }
 
-    /// Sets the clock, for tests and simulations: time limits are those of this clock, and so are the waits that a
-    /// [`Transport`] is asked for. Default: the monotonic clock of the system.
+    /// Sets the clock, for tests and simulations: time limits are those of this clock, and so are
+    /// the waits that a [`Transport`] is asked for. Default: the monotonic clock of the system.
     #[must_use]
     pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
         Self { clock: Box::new(clock), ..self }

@@ -31,7 +31,8 @@ pub(super) struct Conversation<'c> {
     /// Bytes that wait to be sent because the server asked for them.
     owed: usize,
     clock: Box<Clock<'c>>,
-    /// Milliseconds for which answers to the server's questions have kept it waiting. No deadline counts them.
+    /// Milliseconds for which answers to the server's questions have kept it waiting. No deadline
+    /// counts them.
     asked: u64,
     /// Questions whose time is still not counted.
     free_questions: u32,
@@ -321,5 +322,6 @@ const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The req
 const MAX_OWED: usize = 1 << 20;
 /// Questions in one answer of a modern server. With more, the call fails.
 const MAX_QUESTIONS: usize = 100;
-/// Questions whose time no deadline counts, while the application waits once. A server that asks more often uses up its own time.
+/// Questions whose time no deadline counts, while the application waits once. A server that asks
+/// more often uses up its own time.
 const FREE_QUESTIONS: u32 = 100;

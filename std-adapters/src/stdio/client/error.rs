@@ -47,7 +47,8 @@ pub enum Error {
         /// The method.
         method: String,
     },
-    /// The [handler](super::Handler) panicked when the server wanted to know something for this call.
+    /// The [handler](super::Handler) panicked when the server wanted to know something for this
+    /// call.
     HandlerPanicked {
         /// The method.
         method: String,

@@ -8,9 +8,10 @@ use super::CallId;
 
 /// What an application has to say to the server's questions, and hears of what else comes.
 ///
-/// It is called while one of the client's calls waits. The server waits for answers to its questions, so the time that
-/// [`asked`](Self::asked) takes counts for no deadline, for the first hundred questions of each wait. The time that `told` takes counts.
-/// A closure that answers questions is a handler, `()` refuses them all.
+/// It is called while one of the client's calls waits. The server waits for answers to its
+/// questions, so the time that [`asked`](Self::asked) takes counts for no deadline, for the first
+/// hundred questions of each wait. The time that `told` takes counts. A closure that answers
+/// questions is a handler, `()` refuses them all.
 ///
 /// A panic in it ends no connection: see [`panicked`](Self::panicked).
 pub trait Handler: Send {
@@ -24,8 +25,9 @@ pub trait Handler: Send {
         let _ = (about, event);
     }
 
-    /// [`asked`](Self::asked) or [`told`](Self::told) panicked, while it was about this call. The panic hook has reported it. A legacy
-    /// server's question has been answered with an internal error (-32603); the call that a modern server asked for has failed with
+    /// [`asked`](Self::asked) or [`told`](Self::told) panicked, while it was about this call. The
+    /// panic hook has reported it. A legacy server's question has been answered with an internal
+    /// error (-32603); the call that a modern server asked for has failed with
     /// [`Error::HandlerPanicked`](super::Error::HandlerPanicked). Everything else goes on.
     fn panicked(&mut self, about: Option<CallId>) {
         let _ = about;

@@ -32,17 +32,20 @@
 //!
 //! # Time
 //!
-//! Each request has a time limit ([`CallOptions`](mcp_sansio::CallOptions), [`ClientConfig`](mcp_sansio::ClientConfig)), which progress prolongs up to a hard one.
-//! Time that the handler takes to answer questions is not counted ([`Handler`]). A list of many pages may take ten times as long as one call.
-//! [`Duration::MAX`](std::time::Duration::MAX) stands for never. A server that sends without a pause, reads nothing, or sends byte after
-//! byte changes none of that: each turn reads and writes once, at most 64 KiB, and then looks at the time.
+//! Each request has a time limit ([`CallOptions`](mcp_sansio::CallOptions),
+//! [`ClientConfig`](mcp_sansio::ClientConfig)), which progress prolongs up to a hard one. Time that
+//! the handler takes to answer questions is not counted ([`Handler`]). A list of many pages may
+//! take ten times as long as one call. [`Duration::MAX`](std::time::Duration::MAX) stands for
+//! never. A server that sends without a pause, reads nothing, or sends byte after byte changes none
+//! of that: each turn reads and writes once, at most 64 KiB, and then looks at the time.
 //!
 //! # Memory
 //!
-//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). Answers that the server does not read stop the reading when they
-//! have 1 MiB; a request waits while as much waits to be sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one answer at
-//! most 100 questions. Of standard error ten lines of 8 KiB are kept. [`IN_FLIGHT`] requests can be in flight; results stay until they are
-//! [waited](Client::wait) for.
+//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). Answers that the server
+//! does not read stop the reading when they have 1 MiB; a request waits while as much waits to be
+//! sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one answer at most 100
+//! questions. Of standard error ten lines of 8 KiB are kept. [`IN_FLIGHT`] requests can be in
+//! flight; results stay until they are [waited](Client::wait) for.
 //!
 //! # Framing
 //!

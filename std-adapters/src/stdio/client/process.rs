@@ -48,8 +48,8 @@ impl Process {
         self
     }
 
-    /// Limits the time in which it ends by itself when its input has ended, and again after SIGTERM. Default: two seconds each;
-    /// `Duration::MAX` waits without a limit.
+    /// Limits the time in which it ends by itself when its input has ended, and again after
+    /// SIGTERM. Default: two seconds each; `Duration::MAX` waits without a limit.
     #[must_use]
     pub fn patience(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
         self.patience = [after_input, after_sigterm];

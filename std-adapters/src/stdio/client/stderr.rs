@@ -15,10 +15,12 @@ use crate::stdio::panics::catch;
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// The last ten lines are kept for error messages, of at most 8 KiB each (24 KiB of what is not UTF-8); the rest is forgotten.
+    /// The last ten lines are kept for error messages, of at most 8 KiB each (24 KiB of what is not
+    /// UTF-8); the rest is forgotten.
     #[default]
     Keep,
-    /// It is that of this process, with every control character that the server writes. Error messages cannot repeat it.
+    /// It is that of this process, with every control character that the server writes. Error
+    /// messages cannot repeat it.
     Inherit,
     /// It is thrown away.
     Null,
@@ -61,7 +63,8 @@ impl Stderr {
                 let text = String::from_utf8_lossy(&line);
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
-                    // A server must not wait for its standard error to be read because this has panicked.
+                    // A server must not wait for its standard error to be read because this has
+                    // panicked.
                     let _ = catch(|| each.lock().unwrap_or_else(PoisonError::into_inner)(text));
                 }
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);

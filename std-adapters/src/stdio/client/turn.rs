@@ -112,7 +112,8 @@ impl Client<'_> {
         }
         let mut was_long = false;
         let mut is_through = false;
-        // Lines that a server sends and whose answers it does not read stay where they are; those before the end are all looked at.
+        // Lines that a server sends and whose answers it does not read stay where they are; those
+        // before the end are all looked at.
         while exchanged.ended || !conversation.owes_too_much() {
             let Some(frame) = self.rx.next_frame() else {
                 is_through = true;

@@ -105,9 +105,10 @@ impl<D: Dial> Http<D> {
         Self { connect_timeout, ..self }
     }
 
-    /// Limits the time in which the server accepts a message without an answer (a notification, or the answer to one of its requests), and begins another session. After
-    /// that it counts as [refused](Notice::Refused). Requests have time limits of their own ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s.
-    /// `Duration::MAX`: no limit.
+    /// Limits the time in which the server accepts a message without an answer (a notification, or
+    /// the answer to one of its requests), and begins another session. After that it counts as
+    /// [refused](Notice::Refused). Requests have time limits of their own
+    /// ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
         Self { accept_timeout, ..self }

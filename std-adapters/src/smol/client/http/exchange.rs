@@ -194,6 +194,7 @@ pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, r
     }
 }
 
-/// The length of a stream without an event, in times the longest message, at which the stream is cut off: comments, and data that is too long.
+/// The length of a stream without an event, in times the longest message, at which the stream is
+/// cut off: comments, and data that is too long.
 const MAX_EVENT: usize = 16;
 const TOO_LONG: &str = "the answer is longer than what is read (Http::max_message)";

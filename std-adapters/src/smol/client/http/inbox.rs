@@ -2,7 +2,8 @@
 
 use std::task::Waker;
 
-/// A bounded queue of bytes: who puts a message in waits for room first. It holds up to [`ENOUGH`] and one message, and as much again that has been read.
+/// A bounded queue of bytes: who puts a message in waits for room first. It holds up to [`ENOUGH`]
+/// and one message, and as much again that has been read.
 #[derive(Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,

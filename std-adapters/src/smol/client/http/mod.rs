@@ -40,8 +40,10 @@
 //!
 //! # Memory
 //!
-//! For each post under way its body, a buffer for heads (16 to 64 KiB) and one for what comes, up to [`Http::max_message`]. Posts under way are limited: those of
-//! requests by the `N` of the [`Connector`](crate::smol::client::Connector), those that have no answer by [`MAX_SHORTS`]; beside them there is one GET stream.
+//! For each post under way its body, a buffer for heads (16 to 64 KiB) and one for what comes, up
+//! to [`Http::max_message`]. Posts under way are limited: those of requests by the `N` of the
+//! [`Connector`](crate::smol::client::Connector), those that have no answer by [`MAX_SHORTS`];
+//! beside them there is one GET stream.
 //!
 //! | what is kept | at most |
 //! | --- | --- |
@@ -54,7 +56,8 @@
 //!
 //! # Panics
 //!
-//! Where a function of the application's panics ([`Dial`], [`Http::authorize`], [`Http::on_notice`]), what it was called for fails, and nothing else.
+//! Where a function of the application's panics ([`Dial`], [`Http::authorize`],
+//! [`Http::on_notice`]), what it was called for fails, and nothing else.
 
 mod builder;
 mod dial;

@@ -37,7 +37,8 @@ impl Queue {
         self.messages.push_back(Queued { message, id, opens, is_answer });
     }
 
-    /// The next that may go. `shorts` are under way that have no answer. What opens a session goes first; an answer may be what that waits for.
+    /// The next that may go. `shorts` are under way that have no answer. What opens a session goes
+    /// first; an answer may be what that waits for.
     pub(super) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
         let may_go =
             |queued: &Queued| queued.opens || (!is_opening || queued.is_answer) && (queued.id.is_some() || shorts < MAX_SHORTS);
@@ -60,11 +61,13 @@ impl Queued {
     }
 }
 
-/// Messages that may wait to be posted. With as many, the client has to wait, and with it the server.
+/// Messages that may wait to be posted. With as many, the client has to wait, and with it the
+/// server.
 const MAX_MESSAGES: usize = 256;
 /// Their bytes.
 const MAX_BYTES: usize = 1 << 20;
-/// Posts under way that have no answer: notifications, and answers to what the server asks. Requests are limited by the table of the client.
+/// Posts under way that have no answer: notifications, and answers to what the server asks.
+/// Requests are limited by the table of the client.
 pub const MAX_SHORTS: usize = 16;
 
 #[cfg(test)]

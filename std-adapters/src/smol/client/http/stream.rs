@@ -42,7 +42,8 @@ impl<D: Dial> Stream<D> {
         Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
 
-    /// Lets everything under way go on that wants to, once: what wants to go on at once again waits until others had their turn, on this stream and elsewhere.
+    /// Lets everything under way go on that wants to, once: what wants to go on at once again waits
+    /// until others had their turn, on this stream and elsewhere.
     fn work(&mut self, cx: &Context<'_>) {
         self.begin();
         for _ in 0..self.tasks.ready().min(ROUNDS) {

@@ -141,7 +141,8 @@ const MAX_PAGES: u32 = 1000;
 mod tests {
     use super::*;
 
-    /// A page with a tool of this name, whose schema annotates an argument and has as many bytes more.
+    /// A page with a tool of this name, whose schema annotates an argument and has as many bytes
+    /// more.
     fn page(name: usize, padding: usize) -> Vec<u8> {
         let properties = r#""properties":{"a":{"type":"string","x-mcp-header":"A"}}"#;
         let schema = format!(r#"{{"type":"object",{properties},"padding":"{}"}}"#, "x".repeat(padding));

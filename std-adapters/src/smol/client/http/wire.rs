@@ -108,7 +108,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         Ok((body, false))
     }
 
-    /// Lets others have their turn after some steps: a server that never pauses must hold up neither them nor time limits.
+    /// Lets others have their turn after some steps: a server that never pauses must hold up
+    /// neither them nor time limits.
     async fn give_way(&mut self) {
         self.steps += 1;
         if self.steps >= STEPS {

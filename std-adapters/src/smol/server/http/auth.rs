@@ -112,19 +112,21 @@ impl ProtectedResource {
         Self { scopes_supported: scopes.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Where it is served: the well-known path, and behind it path and query of the resource (RFC 9728, 3.1).
+    /// Where it is served: the well-known path, and behind it path and query of the resource (RFC
+    /// 9728, 3.1).
     fn url(&self) -> String {
         let (origin, path, query) = self.split();
         format!("{origin}{WELL_KNOWN}{path}{query}")
     }
 
-    /// Whether a request for this path asks for it: with the path of the resource, or without. The query makes no difference,
-    /// since there is only one resource.
+    /// Whether a request for this path asks for it: with the path of the resource, or without. The
+    /// query makes no difference, since there is only one resource.
     pub(super) fn is_at(&self, path: &str) -> bool {
         path.strip_prefix(WELL_KNOWN).is_some_and(|rest| rest.is_empty() || rest == self.split().1)
     }
 
-    /// Scheme and host, path, and query with its question mark. The slash of a resource that has no other path is left out.
+    /// Scheme and host, path, and query with its question mark. The slash of a resource that has no
+    /// other path is left out.
     fn split(&self) -> (&str, &str, &str) {
         let host = self.resource.find("://").map_or(0, |at| at + 3);
         let (url, query) = self.resource.split_at(self.resource.find('?').unwrap_or(self.resource.len()));

@@ -6,12 +6,13 @@ use std::task::{Context, Poll, Waker};
 use super::super::alarm::Wakers;
 use super::super::context::Held;
 
-/// The bytes that the bodies of all connections take, from the first read until neither the body nor a handler's copy of it is
-/// needed any more.
+/// The bytes that the bodies of all connections take, from the first read until neither the body
+/// nor a handler's copy of it is needed any more.
 ///
-/// A body that finds no room waits, and is not read further. Room for the longest body is reserved for one connection at a time,
-/// so that bodies that have begun, each with a part of the room, do not wait for each other. Bodies of [`SMALL`] bytes are not
-/// counted: the answer that a handler waits for can be read while handlers hold all of the room.
+/// A body that finds no room waits, and is not read further. Room for the longest body is reserved
+/// for one connection at a time, so that bodies that have begun, each with a part of the room, do
+/// not wait for each other. Bodies of [`SMALL`] bytes are not counted: the answer that a handler
+/// waits for can be read while handlers hold all of the room.
 pub(super) struct Bodies {
     limit: usize,
     max_body: usize,
@@ -61,7 +62,8 @@ impl Share {
         (self.bytes > 0).then(|| Arc::new(self) as Held)
     }
 
-    /// Takes room for a body that is `len` bytes long by now. `Pending` wakes when there may be room.
+    /// Takes room for a body that is `len` bytes long by now. `Pending` wakes when there may be
+    /// room.
     pub(super) fn poll_take(&mut self, len: usize, cx: &mut Context<'_>) -> Poll<()> {
         if len <= SMALL.max(self.bytes) {
             return Poll::Ready(());

@@ -102,8 +102,8 @@ where
     served.await
 }
 
-/// Sets the timer to what is due next; whether it is. A time limit that was looked at and has passed waits for room and not for time; one that has passed since
-/// is due.
+/// Sets the timer to what is due next; whether it is. A time limit that was looked at and has
+/// passed waits for room and not for time; one that has passed since is due.
 pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     timer: &mut Patience,

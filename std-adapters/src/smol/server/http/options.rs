@@ -74,30 +74,34 @@ impl Options {
         Self { has_sessions: false, ..self }
     }
 
-    /// Limits the sessions, and the streams of HTTP+SSE. At the limit, a new session takes the place of the
-    /// oldest one whose client has not sent `notifications/initialized`; when there is none, it is refused with 503.
-    /// Default: 1000.
+    /// Limits the sessions, and the streams of HTTP+SSE. At the limit, a new session takes the
+    /// place of the oldest one whose client has not sent `notifications/initialized`; when there is
+    /// none, it is refused with 503. Default: 1000.
     #[must_use]
     pub fn max_sessions(self, max_sessions: usize) -> Self {
         Self { max_sessions, ..self }
     }
 
     /// Limits the sessions, and the streams of HTTP+SSE, of one principal: one name that
-    /// [`authorize`](Self::authorize) returns. At the limit, a new session takes the place of the oldest one of the same
-    /// principal whose client has not sent `notifications/initialized`; when there is none, it is refused with 503. Without
-    /// `authorize` all clients are one principal, and only [`max_sessions`](Self::max_sessions) counts. Default: 100.
+    /// [`authorize`](Self::authorize) returns. At the limit, a new session takes the place of the
+    /// oldest one of the same principal whose client has not sent `notifications/initialized`; when
+    /// there is none, it is refused with 503. Without `authorize` all clients are one principal,
+    /// and only [`max_sessions`](Self::max_sessions) counts. Default: 100.
     #[must_use]
     pub fn max_sessions_per_principal(self, max_sessions: usize) -> Self {
         Self { max_sessions_per_principal: max_sessions, ..self }
     }
 
-    /// The bytes that request bodies of all connections may take together. A body takes its length from when it is read until its
-    /// request has been answered and all handlers of its messages have ended, also when its connection is gone.
+    /// The bytes that request bodies of all connections may take together. A body takes its length
+    /// from when it is read until its request has been answered and all handlers of its messages
+    /// have ended, also when its connection is gone.
     ///
-    /// Without room, a body is not read on. When none has come within [`read_timeout`](Self::read_timeout) of the body's
-    /// beginning, the request is refused with 503. Bodies up to 4 KiB are not counted and never wait. Room for one body of
-    /// [`App::max_line`](super::super::App::max_line) is kept for the one that has waited longest; a body that is longer than
-    /// the budget is refused with 413. Handlers have copies, so that up to twice this memory is used. Default: 64 MiB.
+    /// Without room, a body is not read on. When none has come within
+    /// [`read_timeout`](Self::read_timeout) of the body's beginning, the request is refused with
+    /// 503. Bodies up to 4 KiB are not counted and never wait. Room for one body of
+    /// [`App::max_line`](super::super::App::max_line) is kept for the one that has waited longest;
+    /// a body that is longer than the budget is refused with 413. Handlers have copies, so that up
+    /// to twice this memory is used. Default: 64 MiB.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         Self { body_budget: bytes, ..self }
@@ -130,9 +134,9 @@ impl Options {
         Self { keep_alive: interval, ..self }
     }
 
-    /// Limits the time that a client takes to send a request, to begin the next one, and to go on reading
-    /// what there is for it: 4 KiB in this time, or all that there is. A client that takes longer is
-    /// let go. [`Duration::MAX`] means never. Default: 30 s.
+    /// Limits the time that a client takes to send a request, to begin the next one, and to go on
+    /// reading what there is for it: 4 KiB in this time, or all that there is. A client that takes
+    /// longer is let go. [`Duration::MAX`] means never. Default: 30 s.
     #[must_use]
     pub fn read_timeout(self, timeout: Duration) -> Self {
         Self { read_timeout: timeout, ..self }
@@ -143,10 +147,11 @@ impl Options {
     /// The name that it returns is what [`Context::principal`](super::super::Context::principal) says. Whether a token was made out for this server (its audience) is for this
     /// function to check, too.
     ///
-    /// The function is synchronous, and called within the one future that serves all connections: all of them wait until it
-    /// returns. It should not ask an authorization server for each request. Check signed tokens with keys that are there
-    /// already, and look others up in a cache that another thread or task fills and expires; deny with
-    /// [`Denied::invalid_token`] what is not in it. A check that is a future is planned.
+    /// The function is synchronous, and called within the one future that serves all connections:
+    /// all of them wait until it returns. It should not ask an authorization server for each
+    /// request. Check signed tokens with keys that are there already, and look others up in a cache
+    /// that another thread or task fills and expires; deny with [`Denied::invalid_token`] what is
+    /// not in it. A check that is a future is planned.
     #[must_use]
     pub fn authorize(self, check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static) -> Self {
         Self { authorize: Some(Box::new(check)), ..self }

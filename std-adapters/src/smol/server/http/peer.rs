@@ -79,8 +79,8 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
 }
 
 impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize> Peer<F, M, S> {
-    /// Takes messages in, as far as there is room for what the core answers by itself. `held` is kept as long as the handlers that
-    /// they begin.
+    /// Takes messages in, as far as there is room for what the core answers by itself. `held` is
+    /// kept as long as the handlers that they begin.
     pub(super) fn take_in<H, const N: usize>(
         &self,
         app: &App<H, N, S>,

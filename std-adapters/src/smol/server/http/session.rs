@@ -232,7 +232,8 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     return Poll::Pending;
                 }
             }
-            // A handler whose client has gone is never stopped by a full buffer: others have their turn.
+            // A handler whose client has gone is never stopped by a full buffer: others have their
+            // turn.
             cx.waker().wake_by_ref();
             Poll::Pending
         })

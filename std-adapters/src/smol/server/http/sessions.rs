@@ -34,8 +34,8 @@ struct Own {
     new: New,
 }
 
-/// Sessions by their numbers, the oldest first, whose clients may not have sent `initialized` yet. Those that have are removed when
-/// they are found.
+/// Sessions by their numbers, the oldest first, whose clients may not have sent `initialized` yet.
+/// Those that have are removed when they are found.
 type New = BTreeMap<u64, SessionId>;
 
 impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
@@ -61,14 +61,16 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
         Some(Arc::clone(&entry.session))
     }
 
-    /// Whether one more may be opened for this principal, perhaps in the place of one whose client has not sent `initialized`.
+    /// Whether one more may be opened for this principal, perhaps in the place of one whose client
+    /// has not sent `initialized`.
     pub(super) fn has_room(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
         let mut state = self.lock();
         !state.is_full(principal, options) || state.oldest_new(principal, options).is_some()
     }
 
-    /// Takes a session in, to be driven. At a limit, the oldest session whose client has not sent `initialized` ends: one of
-    /// the same principal at the limit for a principal, any at the other.
+    /// Takes a session in, to be driven. At a limit, the oldest session whose client has not sent
+    /// `initialized` ends: one of the same principal at the limit for a principal, any at the
+    /// other.
     pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &Options) {
         let mut state = self.lock();
         let is_full = state.is_full(&session.principal, options);
@@ -111,8 +113,8 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
         principal.is_some() && self.by_principal.get(principal).map_or(0, |own| own.count) >= options.max_sessions_per_principal
     }
 
-    /// The session that ends when another one is opened at a limit. Each session is looked at once after its client has
-    /// sent `initialized`.
+    /// The session that ends when another one is opened at a limit. Each session is looked at once
+    /// after its client has sent `initialized`.
     fn oldest_new(&mut self, principal: &Option<Arc<str>>, options: &Options) -> Option<SessionId> {
         let is_own = self.has_all_its_own(principal, options);
         let Self { by_id, new, by_principal, .. } = self;

@@ -121,7 +121,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         }
     }
 
-    /// The body that belongs to a head. It is read as far as its share of the room for all bodies goes.
+    /// The body that belongs to a head. It is read as far as its share of the room for all bodies
+    /// goes.
     pub(super) async fn body(&mut self, head: &Head, timeout: Duration, share: &mut Share) -> io::Result<Next<Vec<u8>>> {
         // In one piece, as long as that is short: a length is only what a client claims.
         let mut body = Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
