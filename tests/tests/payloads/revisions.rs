@@ -52,6 +52,8 @@ fn differs_from_schema(name: &str, key: &str, revision: Revision) -> bool {
         (_, "resultType") | ("TextResourceContents" | "BlobResourceContents", "annotations") => true,
         // Schema 2024-11-05 to 2025-06-18 write `_meta` of parameters in the base type only.
         (_, "_meta") => !modern && (name.ends_with("Params") || name.ends_with("Result")),
+        // SEP-2133 adds extensions to capabilities from 2025-06-18 on; only the last schema lists them.
+        ("ServerCapabilities" | "ClientCapabilities", "extensions") => !modern && revision >= Revision::V2025_06_18,
         _ => false,
     }
 }
