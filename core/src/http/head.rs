@@ -120,16 +120,17 @@ impl<'h> RequestHead<'h> {
         self.parts().0
     }
 
-    /// The authority, if there is one, and what stands behind it.
+    /// The authority, if there is one, and the rest of the target. Compares bytes: a search for a
+    /// string links functions that panic.
     fn parts(&self) -> (Option<&'h str>, &'h str) {
-        let is_http = |scheme: &str| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
-        match self.target.split_once("://") {
-            Some((scheme, rest)) if is_http(scheme) => {
-                let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-                (Some(authority), rest)
-            }
-            _ => (None, self.target),
-        }
+        let behind = |scheme: &str| {
+            let (start, rest) = self.target.split_at_checked(scheme.len())?;
+            start.eq_ignore_ascii_case(scheme).then_some(rest)
+        };
+        let Some(rest) = behind("http://").or_else(|| behind("https://")) else { return (None, self.target) };
+        let len = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at_checked(len).unwrap_or((rest, ""));
+        (Some(authority), rest)
     }
 }
 
