@@ -537,7 +537,7 @@ mod tests {
             assert_eq!(tx.storage.sizes, sizes, "{frames:?}");
             assert_eq!((tx.pending().len(), tx.room()), (frames.iter().sum(), limit - frames.iter().sum::<usize>()));
         }
-        // What is fed.
+        // Fed bytes.
         let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
         let fed = |tx: &mut Tx<'_>, len: usize| assert_eq!(tx.feed(KEY, &vec![b'1'; len]), Ok(len));
         assert_eq!((&mut tx as &mut Tx<'_>).begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")), Ok(()));
@@ -621,7 +621,7 @@ mod tests {
             assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"123")), Ok(()));
         }
         assert_eq!(tx.room(), 8);
-        // What has been taken makes room, although it is not moved away yet.
+        // Taken bytes make room, although they are not moved away yet.
         tx.advance(4);
         assert_eq!((tx.room(), tx.pending()), (12, &b"123\n"[..]));
         tx.advance(usize::MAX);
