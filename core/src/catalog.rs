@@ -21,18 +21,23 @@ use crate::uri_template;
 /// ```
 /// use mcp_sansio::types::Tool;
 /// use mcp_sansio::{Catalog, RawJson};
-/// static CATALOG: Catalog = Catalog::new().tools(&[
-///     Tool::new("led", RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#))
-///         .description("Switches the LED"),
-/// ]);
+/// static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
+///     "led",
+///     RawJson::from_static(
+///         r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+///     ),
+/// )
+/// .description("Switches the LED")]);
 /// CATALOG.check().unwrap();
 /// ```
 ///
-/// Lists keep this order. They come in one message however long it is, since many clients read only the first page; [`page_size`](Self::page_size) is for
-/// transports that limit the size of a message.
+/// Lists keep this order. They come in one message however long it is, since many clients read only
+/// the first page; [`page_size`](Self::page_size) is for transports that limit the size of a
+/// message.
 ///
-/// Schemas are JSON Schema 2020-12, which is also meant where `$schema` is missing, or draft-07; [`check`](Self::check) refuses any other. They are kept as
-/// they are, unknown keywords included. A reference to anything outside of the schema is refused: nothing here ever fetches one.
+/// Schemas are JSON Schema 2020-12, which is also meant where `$schema` is missing, or draft-07;
+/// [`check`](Self::check) refuses any other. They are kept as they are, unknown keywords included.
+/// A reference to anything outside of the schema is refused: nothing here ever fetches one.
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog<'c> {
     tools: &'c [Tool<'c>],
@@ -45,7 +50,8 @@ pub struct Catalog<'c> {
     scope: CacheScope,
 }
 
-/// Writes a part of a list. Set together with the list, so that a program without prompts does not contain how prompts are written.
+/// Writes a part of a list. Set together with the list, so that a program without prompts does not
+/// contain how prompts are written.
 type WritePage = fn(&Catalog<'_>, Range<usize>, &mut Writer<'_>) -> Result<(), WriteError>;
 
 /// What a request is about, when it is for the application to answer.
@@ -71,9 +77,15 @@ pub enum Target<'c> {
 impl Target<'_> {
     /// The value of a variable of the template in a URI.
     #[must_use]
-    pub fn variable<'f>(&self, name: &str, uri: JsonStr<'f>) -> Option<impl Iterator<Item = char> + 'f> {
+    pub fn variable<'f>(
+        &self,
+        name: &str,
+        uri: JsonStr<'f>,
+    ) -> Option<impl Iterator<Item = char> + 'f> {
         match self {
-            Self::Template(template) => uri_template::variable(template.uri_template.as_plain()?, name, uri),
+            Self::Template(template) => {
+                uri_template::variable(template.uri_template.as_plain()?, name, uri)
+            }
             _ => None,
         }
     }
@@ -98,28 +110,36 @@ impl<'c> Catalog<'c> {
     /// With these tools.
     #[must_use]
     pub const fn tools(mut self, tools: &'c [Tool<'c>]) -> Self {
-        self.writers[0] = Some(|catalog, page, writer| write_list(writer, catalog.tools.get(page).unwrap_or_default()));
+        self.writers[0] = Some(|catalog, page, writer| {
+            write_list(writer, catalog.tools.get(page).unwrap_or_default())
+        });
         Self { tools, ..self }
     }
 
     /// With these resources.
     #[must_use]
     pub const fn resources(mut self, resources: &'c [Resource<'c>]) -> Self {
-        self.writers[1] = Some(|catalog, page, writer| write_list(writer, catalog.resources.get(page).unwrap_or_default()));
+        self.writers[1] = Some(|catalog, page, writer| {
+            write_list(writer, catalog.resources.get(page).unwrap_or_default())
+        });
         Self { resources, ..self }
     }
 
     /// With these resource templates.
     #[must_use]
     pub const fn templates(mut self, templates: &'c [ResourceTemplate<'c>]) -> Self {
-        self.writers[2] = Some(|catalog, page, writer| write_list(writer, catalog.templates.get(page).unwrap_or_default()));
+        self.writers[2] = Some(|catalog, page, writer| {
+            write_list(writer, catalog.templates.get(page).unwrap_or_default())
+        });
         Self { templates, ..self }
     }
 
     /// With these prompts.
     #[must_use]
     pub const fn prompts(mut self, prompts: &'c [Prompt<'c>]) -> Self {
-        self.writers[3] = Some(|catalog, page, writer| write_list(writer, catalog.prompts.get(page).unwrap_or_default()));
+        self.writers[3] = Some(|catalog, page, writer| {
+            write_list(writer, catalog.prompts.get(page).unwrap_or_default())
+        });
         Self { prompts, ..self }
     }
 
@@ -129,7 +149,8 @@ impl<'c> Catalog<'c> {
         Self { page_size: if page_size == 0 { 1 } else { page_size }, ..self }
     }
 
-    /// How long a modern client may keep a list, in milliseconds, and who may share it. The same for all pages. Default: not at all, everybody.
+    /// How long a modern client may keep a list, in milliseconds, and who may share it. The same
+    /// for all pages. Default: not at all, everybody.
     #[must_use]
     pub const fn cache(self, ttl_ms: u64, scope: CacheScope) -> Self {
         Self { ttl_ms, scope, ..self }
@@ -146,8 +167,9 @@ impl<'c> Catalog<'c> {
         check::check(self.tools, self.resources, self.templates, self.prompts)
     }
 
-    /// Whether the arguments fit the tool's input schema, as far as its first level shows it: `type`, `enum`, `const`, ranges, lengths, `required` and
-    /// `additionalProperties`. What is nested deeper, `$ref`, `pattern`, `format` and all else is for the tool to check.
+    /// Whether the arguments fit the tool's input schema, as far as its first level shows it:
+    /// `type`, `enum`, `const`, ranges, lengths, `required` and `additionalProperties`. What is
+    /// nested deeper, `$ref`, `pattern`, `format` and all else is for the tool to check.
     ///
     /// ```
     /// # use mcp_sansio::{Catalog, Request, SendError, Server, Target, Tx};
@@ -162,27 +184,39 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// The first argument that does not.
-    pub fn check_arguments<'x>(tool: &Tool<'x>, arguments: &Arguments<'x>) -> Result<(), CatalogFault<'x>> {
+    pub fn check_arguments<'x>(
+        tool: &Tool<'x>,
+        arguments: &Arguments<'x>,
+    ) -> Result<(), CatalogFault<'x>> {
         schema::check(tool.input_schema, arguments.raw())
     }
 
-    /// Whether the structured content of a result is what the tool's output schema promises; to the same depth. Without a schema anything is. For a server
-    /// before it answers, and for a client before it believes.
+    /// Whether the structured content of a result is what the tool's output schema promises; to the
+    /// same depth. Without a schema anything is. For a server before it answers, and for a
+    /// client before it believes.
     ///
     /// # Errors
-    /// The first member that is not, that there is no content, or that the schema is in an unknown dialect or refers to what nobody will fetch.
-    pub fn check_structured<'x>(tool: &Tool<'x>, content: Option<RawJson<'x>>) -> Result<(), CatalogFault<'x>> {
+    /// The first member that is not, that there is no content, or that the schema is in an unknown
+    /// dialect or refers to what nobody will fetch.
+    pub fn check_structured<'x>(
+        tool: &Tool<'x>,
+        content: Option<RawJson<'x>>,
+    ) -> Result<(), CatalogFault<'x>> {
         match (tool.output_schema, content) {
-            (Some(schema), Some(_)) if check::refers_outside(schema) => {
-                Err(CatalogFault { entry: "$ref", fault: "refers to something outside of the schema" })
-            }
+            (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogFault {
+                entry: "$ref",
+                fault: "refers to something outside of the schema",
+            }),
             (Some(schema), Some(content)) => schema::check(schema, content),
-            (Some(_), None) => Err(CatalogFault { entry: "structuredContent", fault: "is missing" }),
+            (Some(_), None) => {
+                Err(CatalogFault { entry: "structuredContent", fault: "is missing" })
+            }
             (None, _) => Ok(()),
         }
     }
 
-    /// Answers what the catalog alone can answer, lists and names that do not exist, and then returns `None`; otherwise says what the request is about.
+    /// Answers what the catalog alone can answer, lists and names that do not exist, and then
+    /// returns `None`; otherwise says what the request is about.
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
@@ -223,26 +257,37 @@ impl<'c> Catalog<'c> {
         match request.method {
             Method::ToolsCall => {
                 let name = request.name();
-                let tool = self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
+                let tool =
+                    self.tools.iter().find(|tool| name.is_some_and(|name| tool.name == name));
                 let tool = tool.ok_or(RpcError::invalid_params("Unknown tool"))?;
                 #[cfg(feature = "http")]
                 crate::http::server::check_params(tool, request)?;
                 Ok(Target::Tool(tool))
             }
             Method::PromptsGet => {
-                let prompt = self.prompt(request.name()).ok_or(RpcError::invalid_params("Unknown prompt"))?;
+                let prompt = self
+                    .prompt(request.name())
+                    .ok_or(RpcError::invalid_params("Unknown prompt"))?;
                 let arguments = request.arguments();
                 let missing = any_argument(prompt, &|name, required| {
                     required && name.as_plain().is_none_or(|name| arguments.get(name).is_none())
                 });
-                if missing { Err(RpcError::invalid_params("A required argument is missing")) } else { Ok(Target::Prompt(prompt)) }
+                if missing {
+                    Err(RpcError::invalid_params("A required argument is missing"))
+                } else {
+                    Ok(Target::Prompt(prompt))
+                }
             }
             Method::ResourcesRead => {
-                let Some(uri) = request.uri() else { return Err(RpcError::invalid_params("params.uri must be a string")) };
+                let Some(uri) = request.uri() else {
+                    return Err(RpcError::invalid_params("params.uri must be a string"));
+                };
                 if let Some(resource) = self.resources.iter().find(|resource| resource.uri == uri) {
                     return Ok(Target::Resource(resource));
                 }
-                self.template_for(uri).map(Target::Template).ok_or(RpcError::resource_not_found(uri))
+                self.template_for(uri)
+                    .map(Target::Template)
+                    .ok_or(RpcError::resource_not_found(uri))
             }
             Method::CompletionComplete => self.completion_target(request),
             _ => Ok(Target::Other),
@@ -252,16 +297,24 @@ impl<'c> Catalog<'c> {
     fn completion_target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         let reference = request.params.get("ref").unwrap_or(RawJson::EMPTY);
         let string = |key| reference.get(key).and_then(RawJson::as_string);
-        let argument = request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
+        let argument =
+            request.params.get("argument").and_then(|a| a.get("name")).and_then(RawJson::as_string);
         let (target, known) = if string("type").is_some_and(|kind| kind == "ref/prompt") {
-            let prompt = self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
-            let known = any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
+            let prompt =
+                self.prompt(string("name")).ok_or(RpcError::invalid_params("Unknown prompt"))?;
+            let known =
+                any_argument(prompt, &|known, _| argument.is_some_and(|name| known == name));
             (Target::CompletePrompt(prompt), known)
         } else {
-            let template = string("uri").and_then(|uri| self.templates.iter().find(|template| template.uri_template == uri));
+            let template = string("uri").and_then(|uri| {
+                self.templates.iter().find(|template| template.uri_template == uri)
+            });
             let template = template.ok_or(RpcError::invalid_params("Unknown resource template"))?;
             let pattern = template.uri_template.as_plain().unwrap_or_default();
-            (Target::CompleteTemplate(template), argument.is_some_and(|name| uri_template::has_variable(pattern, name)))
+            (
+                Target::CompleteTemplate(template),
+                argument.is_some_and(|name| uri_template::has_variable(pattern, name)),
+            )
         };
         if known { Ok(target) } else { Err(RpcError::invalid_params("Unknown argument")) }
     }
@@ -271,10 +324,13 @@ impl<'c> Catalog<'c> {
     }
 
     fn template_for(&self, uri: JsonStr<'_>) -> Option<&'c ResourceTemplate<'c>> {
-        self.templates.iter().find(|t| t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri)))
+        self.templates.iter().find(|t| {
+            t.uri_template.as_plain().is_some_and(|pattern| uri_template::matches(pattern, uri))
+        })
     }
 
-    /// Where the page begins. A cursor is the number of entries that came before, and which list it is of. One that no answer had is refused.
+    /// Where the page begins. A cursor is the number of entries that came before, and which list it
+    /// is of. One that no answer had is refused.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
@@ -328,13 +384,16 @@ impl Payload for Page<'_> {
     }
 }
 
-/// Whether an argument of the prompt is like that, by its name and whether it is required. Not read as a type where it is JSON: that would be linked.
+/// Whether an argument of the prompt is like that, by its name and whether it is required. Not read
+/// as a type where it is JSON: that would be linked.
 fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
     let Some(arguments) = prompt.arguments else { return false };
     arguments.own().iter().any(|argument| is(argument.name, argument.required == Some(true)))
         || arguments.as_json().unwrap_or(RawJson::NULL).elements().any(|argument| {
             let name = argument.get("name").and_then(RawJson::as_string).map(Text::from_json);
-            name.is_some_and(|name| is(name, argument.get("required").and_then(RawJson::as_bool) == Some(true)))
+            name.is_some_and(|name| {
+                is(name, argument.get("required").and_then(RawJson::as_bool) == Some(true))
+            })
         })
 }
 

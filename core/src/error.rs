@@ -2,23 +2,26 @@
 
 /// Why a call wrote nothing and changed nothing, with the one exception of [`More`](Self::More).
 ///
-/// The answer to `Full` and to `More` is the same: drain the [`TxBuffer`](crate::TxBuffer) and repeat the call with the same arguments.
+/// The answer to `Full` and to `More` is the same: drain the [`TxBuffer`](crate::TxBuffer) and
+/// repeat the call with the same arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SendError {
     /// No room now. Nothing was written: drain, and call again.
     Full,
-    /// The frame is longer than the buffer and its beginning is in it: drain, and call again with the same arguments.
+    /// The frame is longer than the buffer and its beginning is in it: drain, and call again with
+    /// the same arguments.
     More,
-    /// It does not fit even an empty buffer. Only for what may be dropped: progress and log messages.
+    /// It does not fit even an empty buffer. Only for what may be dropped: progress and log
+    /// messages.
     TooLarge,
     /// The value cannot be written as JSON, is not an object where the protocol wants one, asks
     /// what no client could answer (a nested form, a page without a URL), is no root, or has what
     /// is not its to say. Or it holds a value that only the serializer of another crate
     /// understands, as a TOML date. A bug in the value.
     Value,
-    /// The protocol does not allow it now: the peer did not declare the capability, its revision does not know the method, or the
-    /// session is not open yet.
+    /// The protocol does not allow it now: the peer did not declare the capability, its revision
+    /// does not know the method, or the session is not open yet.
     NotAllowed,
     /// As many requests of our own wait for an answer as the table holds.
     TooMany,

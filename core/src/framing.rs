@@ -1,4 +1,5 @@
-//! How frames are told apart where they go: by line ends on a stream, as a body or as events over HTTP.
+//! How frames are told apart where they go: by line ends on a stream, as a body or as events over
+//! HTTP.
 
 use crate::error::SendError;
 #[cfg(feature = "http")]
@@ -59,7 +60,8 @@ impl Framing {
         }
     }
 
-    /// What ends a frame that cannot be finished; `None` when nothing can, but the end of the connection.
+    /// What ends a frame that cannot be finished; `None` when nothing can, but the end of the
+    /// connection.
     pub(crate) fn broken(&mut self) -> Option<Around> {
         match self {
             Self::Lines => Some(Around::Line),

@@ -2,11 +2,13 @@
 
 use crate::inflight::Slot;
 
-/// A request that waits for its answer. `Copy`, and worth something only on the server or client that made it.
+/// A request that waits for its answer. `Copy`, and worth something only on the server or client
+/// that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct RequestHandle(pub(crate) Slot);
 
-/// A request of ours that waits for its answer. `Copy`, and worth something only on the server or client that made it.
+/// A request of ours that waits for its answer. `Copy`, and worth something only on the server or
+/// client that made it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);
 
@@ -25,7 +27,8 @@ pub enum Answered {
 }
 
 impl Call {
-    /// The place that it has in the table: smaller than the table's size, and no other's as long as this one is in flight. For tables of your own beside it.
+    /// The place that it has in the table: smaller than the table's size, and no other's as long as
+    /// this one is in flight. For tables of your own beside it.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0.index as usize

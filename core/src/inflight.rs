@@ -1,9 +1,11 @@
-//! Tables of what waits for an answer. Nothing here takes longer because the table is larger, but for a search by id, which reads four bytes a slot.
+//! Tables of what waits for an answer. Nothing here takes longer because the table is larger, but
+//! for a search by id, which reads four bytes a slot.
 
 use crate::message::Id;
 use crate::time::Instant;
 
-/// Up to `N` entries. An entry is found by its [`Slot`] without a search, and by its id through a hash.
+/// Up to `N` entries. An entry is found by its [`Slot`] without a search, and by its id through a
+/// hash.
 #[derive(Debug)]
 pub(crate) struct Table<T, const N: usize> {
     /// Hashes of the ids; zero where nothing is.
@@ -45,7 +47,9 @@ impl<T: Keyed, const N: usize> Table<T, N> {
         const { assert!(N < NONE as usize, "a table holds fewer than 65,535 entries") };
         Self {
             hashes: [0; N],
-            places: [const { Place { serial: 0, next_free: NONE, deadline: Instant::NEVER, entry: None } }; N],
+            places: [const {
+                Place { serial: 0, next_free: NONE, deadline: Instant::NEVER, entry: None }
+            }; N],
             free: NONE,
             untouched: 0,
             len: 0,
@@ -63,7 +67,12 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     }
 
     /// Takes an entry in; `None` when the table is full.
-    pub(crate) fn insert(&mut self, hash: u32, deadline: Option<Instant>, entry: T) -> Option<(Slot, &mut T)> {
+    pub(crate) fn insert(
+        &mut self,
+        hash: u32,
+        deadline: Option<Instant>,
+        entry: T,
+    ) -> Option<(Slot, &mut T)> {
         let index = if self.free != NONE { self.free } else { self.untouched };
         let place = self.places.get_mut(usize::from(index))?;
         if self.free != NONE {
@@ -147,11 +156,17 @@ impl<T: Keyed, const N: usize> Table<T, N> {
     }
 
     pub(crate) fn deadline(&self, slot: Slot) -> Option<Instant> {
-        self.places.get(usize::from(slot.index)).filter(|place| place.serial == slot.serial)?.deadline.or_none()
+        self.places
+            .get(usize::from(slot.index))
+            .filter(|place| place.serial == slot.serial)?
+            .deadline
+            .or_none()
     }
 
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline: Option<Instant>) {
-        if let Some(place) = self.places.get_mut(usize::from(slot.index)).filter(|place| place.serial == slot.serial) {
+        if let Some(place) =
+            self.places.get_mut(usize::from(slot.index)).filter(|place| place.serial == slot.serial)
+        {
             place.deadline = deadline.unwrap_or(Instant::NEVER);
             self.earliest = self.earliest.min(place.deadline);
         }
@@ -199,22 +214,38 @@ mod tests {
     #[test]
     fn entries_whose_ids_have_one_hash_are_told_apart() {
         let mut table = Table::<Named, 4>::new();
-        let slots = ["10", "20", "30"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0);
+        let slots =
+            ["10", "20", "30"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0);
         let find = |table: &Table<Named, 4>, id| table.find(Id::parse(id).expect("an id"), 7);
         assert_eq!(["10", "20", "30"].map(|id| find(&table, id)), slots.map(Some));
-        assert_eq!((find(&table, "40"), table.find(Id::parse("10").expect("an id"), 8)), (None, None));
+        assert_eq!(
+            (find(&table, "40"), table.find(Id::parse("10").expect("an id"), 8)),
+            (None, None)
+        );
         // A place that is given up is not found, and is used again under another serial.
         assert!(table.remove(slots[1]).is_some() && table.remove(slots[1]).is_none());
-        assert_eq!((find(&table, "20"), find(&table, "30"), table.len()), (None, Some(slots[2]), 2));
+        assert_eq!(
+            (find(&table, "20"), find(&table, "30"), table.len()),
+            (None, Some(slots[2]), 2)
+        );
         let again = table.insert(7, None, Named("20")).expect("there is room").0;
-        assert!(again.index == slots[1].index && again.serial != slots[1].serial && table.get(slots[1]).is_none());
+        assert!(
+            again.index == slots[1].index
+                && again.serial != slots[1].serial
+                && table.get(slots[1]).is_none()
+        );
         assert_eq!(find(&table, "20"), Some(again));
-        assert!(table.insert(7, None, Named("50")).is_some() && table.is_full() && table.insert(7, None, Named("60")).is_none());
+        assert!(
+            table.insert(7, None, Named("50")).is_some()
+                && table.is_full()
+                && table.insert(7, None, Named("60")).is_none()
+        );
         // Each place that was given up is given once.
         for slot in [slots[0], slots[2]] {
             assert!(table.remove(slot).is_some());
         }
-        let mut places = ["70", "80"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0.index);
+        let mut places =
+            ["70", "80"].map(|id| table.insert(7, None, Named(id)).expect("there is room").0.index);
         places.sort_unstable();
         assert_eq!(places, [slots[0].index, slots[2].index]);
         assert!(table.is_full());
@@ -230,13 +261,19 @@ mod tests {
         let one = table.insert(1, Some(at(50)), Named("1")).expect("there is room").0;
         let two = table.insert(2, Some(at(30)), Named("2")).expect("there is room").0;
         let never = table.insert(3, None, Named("3")).expect("there is room").0;
-        assert_eq!((table.earliest(), table.expired(at(29)), table.expired(at(30))), (Some(at(30)), None, Some(two)));
+        assert_eq!(
+            (table.earliest(), table.expired(at(29)), table.expired(at(30))),
+            (Some(at(30)), None, Some(two))
+        );
         assert_eq!((table.deadline(one), table.deadline(never)), (Some(at(50)), None));
         table.set_deadline(two, Some(at(20)));
         assert_eq!((table.earliest(), table.expired(at(20))), (Some(at(20)), Some(two)));
         // Perhaps early: put right when it is asked for.
         table.set_deadline(two, None);
-        assert_eq!((table.expired(at(49)), table.earliest(), table.expired(at(50))), (None, Some(at(50)), Some(one)));
+        assert_eq!(
+            (table.expired(at(49)), table.earliest(), table.expired(at(50))),
+            (None, Some(at(50)), Some(one))
+        );
         assert!(table.remove(one).is_some() && table.deadline(one).is_none());
         assert_eq!(table.expired(at(u64::MAX - 1)), None);
     }

@@ -32,13 +32,16 @@ mod violation;
 
 pub use catalog::{Catalog, CatalogFault, Target};
 pub use client::{
-    CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, OpenError, Opened, Outcome, ServerRequest,
+    CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, OpenError,
+    Opened, Outcome, ServerRequest,
 };
 pub use error::SendError;
 pub use handle::{Answered, Call, RequestHandle};
 #[cfg(feature = "alloc")]
 pub use json::OwnedJson;
-pub use json::{Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice};
+pub use json::{
+    Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice,
+};
 pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
 pub use printable::Printable;
@@ -47,7 +50,10 @@ pub use rpc::{ErrorCode, PeerError, RpcError};
 pub use rx::{Frame, RxBuffer, Spare};
 #[cfg(feature = "alloc")]
 pub use server::OwnedRequest;
-pub use server::{Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Question, Request, Server, ServerConfig, ServerEvent};
+pub use server::{
+    Change, ClientRequest, LogMessage, MAX_EXTENSIONS, Question, Request, Server, ServerConfig,
+    ServerEvent,
+};
 pub use storage::Storage;
 pub use time::Instant;
 pub use tx::{Tx, TxBuffer};

@@ -12,7 +12,10 @@ use core::fmt::{self, Display, Write as _};
 ///
 /// ```
 /// # use mcp_sansio::Printable;
-/// assert_eq!(Printable::new("a\nc\u{1b}[2J\u{9b}K\u{202e}").to_string(), r"a\nc\u001b[2J\u009bK\u202e");
+/// assert_eq!(
+///     Printable::new("a\nc\u{1b}[2J\u{9b}K\u{202e}").to_string(),
+///     r"a\nc\u001b[2J\u009bK\u202e"
+/// );
 /// assert_eq!(Printable::new("a\r\nb\nc").with_line_breaks().to_string(), "a\r\nb\nc");
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +40,8 @@ impl<T> Printable<T> {
 
 impl<T: Display> Display for Printable<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut escape = Escape { to: f, has_line_breaks: self.has_line_breaks, return_is_due: false };
+        let mut escape =
+            Escape { to: f, has_line_breaks: self.has_line_breaks, return_is_due: false };
         write!(escape, "{}", self.text)?;
         escape.end()
     }

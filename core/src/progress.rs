@@ -38,7 +38,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware needs no floating point for it.
+/// An amount of progress: not negative, to the millionth. An integer underneath, so that firmware
+/// needs no floating point for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Amount {
     whole: u64,
@@ -69,7 +70,11 @@ impl From<f64> for Amount {
     fn from(value: f64) -> Self {
         let whole = value as u64;
         let millionths = ((value - whole as f64) * 1e6 + 0.5) as u32;
-        if millionths >= 1_000_000 { Self { whole: whole.saturating_add(1), millionths: 0 } } else { Self { whole, millionths } }
+        if millionths >= 1_000_000 {
+            Self { whole: whole.saturating_add(1), millionths: 0 }
+        } else {
+            Self { whole, millionths }
+        }
     }
 }
 
@@ -128,7 +133,9 @@ impl Reported {
                 writer.put(b",\"total\":")?;
                 total.write(writer)?;
             }
-            if let Some(message) = progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26) {
+            if let Some(message) =
+                progress.message.filter(|_| writer.revision() >= Revision::V2025_03_26)
+            {
                 writer.put(b",\"message\":")?;
                 writer.string(message)?;
             }

@@ -41,7 +41,8 @@ pub enum ErrorCode {
     UnsupportedProtocolVersion,
     /// -32020 in 2026-07-28, -32602 before.
     HeaderMismatch,
-    /// An application's own. It should lie outside of -32768..=-32000: for 2026-07-28, which keeps that range for itself, one inside becomes -32603.
+    /// An application's own. It should lie outside of -32768..=-32000: for 2026-07-28, which keeps
+    /// that range for itself, one inside becomes -32603.
     Application(i32),
 }
 
@@ -65,13 +66,17 @@ impl ErrorCode {
         }
     }
 
-    /// The status of an HTTP response that begins with this error, as an application answers with it: 2026-07-28 ties some codes to one, and all others are
-    /// told with 200.
+    /// The status of an HTTP response that begins with this error, as an application answers with
+    /// it: 2026-07-28 ties some codes to one, and all others are told with 200.
     #[must_use]
     pub const fn http_status(self, revision: Revision) -> u16 {
         match self {
             Self::MethodNotFound if revision.is_modern() => 404,
-            Self::MissingClientCapability | Self::UnsupportedProtocolVersion | Self::HeaderMismatch if revision.is_modern() => {
+            Self::MissingClientCapability
+            | Self::UnsupportedProtocolVersion
+            | Self::HeaderMismatch
+                if revision.is_modern() =>
+            {
                 400
             }
             _ => 200,
@@ -101,10 +106,15 @@ impl<'e> RpcError<'e> {
     /// No such resource; `data` holds the URI.
     #[must_use]
     pub const fn resource_not_found(uri: JsonStr<'e>) -> Self {
-        Self { code: ErrorCode::ResourceNotFound, message: "Resource not found", data: Data::Uri(uri) }
+        Self {
+            code: ErrorCode::ResourceNotFound,
+            message: "Resource not found",
+            data: Data::Uri(uri),
+        }
     }
 
-    /// The request cannot be served without a capability that the client did not declare (-32021 from 2026-07-28 on).
+    /// The request cannot be served without a capability that the client did not declare (-32021
+    /// from 2026-07-28 on).
     #[must_use]
     pub const fn missing_capability(required: ClientCapability) -> Self {
         Self {
@@ -142,7 +152,9 @@ impl<'e> RpcError<'e> {
         match self.data {
             Data::None => {}
             Data::Raw(raw) => self.write_data(writer, &raw)?,
-            Data::Uri(uri) => self.write_data(writer, &Object { names: "uri,", members: &[&Text::from(uri)] })?,
+            Data::Uri(uri) => {
+                self.write_data(writer, &Object { names: "uri,", members: &[&Text::from(uri)] })?
+            }
             Data::Required(required, write) => {
                 writer.put(b",\"data\":{\"requiredCapabilities\":")?;
                 write(required, writer)?;
@@ -150,7 +162,10 @@ impl<'e> RpcError<'e> {
             }
             Data::Supported { supported, requested } => {
                 let supported = SupportedVersions::new(supported);
-                self.write_data(writer, &Object { names: "supported,requested,", members: &[&supported, &requested] })?;
+                self.write_data(
+                    writer,
+                    &Object { names: "supported,requested,", members: &[&supported, &requested] },
+                )?;
             }
         }
         writer.put(b"}")
@@ -196,12 +211,17 @@ impl<'f> PeerError<'f> {
         self.0.get("message").and_then(RawJson::as_string)
     }
 
-    /// Whether it says that there is no such resource: -32002, which 2026-07-28 tells clients to understand as well, or -32602 with the URI.
+    /// Whether it says that there is no such resource: -32002, which 2026-07-28 tells clients to
+    /// understand as well, or -32602 with the URI.
     #[must_use]
     pub fn is_resource_not_found(&self) -> bool {
         let code = self.code();
         code == -32002
-            || (code == -32602 && self.data().and_then(|data| data.get("uri")).is_some_and(|uri| uri.as_string().is_some()))
+            || (code == -32602
+                && self
+                    .data()
+                    .and_then(|data| data.get("uri"))
+                    .is_some_and(|uri| uri.as_string().is_some()))
     }
 
     /// What came with it.
@@ -221,13 +241,20 @@ pub(crate) fn write_response_head<const L: usize>(
     writer.put_between(b"{\"jsonrpc\":\"2.0\",\"id\":", id, member)
 }
 
-/// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null there; later it is left out.
-pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &RpcError<'_>) -> Result<(), WriteError> {
+/// An error response. Without an id: up to 2025-06-18 a response must have one, so it is null
+/// there; later it is left out.
+pub(crate) fn write_error(
+    writer: &mut Writer<'_>,
+    id: Option<&str>,
+    error: &RpcError<'_>,
+) -> Result<(), WriteError> {
     #[cfg(feature = "http")]
     writer.set_status(error.code.http_status(writer.revision()));
     match id.filter(|id| id.len() <= MAX_ECHOED) {
         Some(id) => write_response_head(writer, id.as_bytes(), b",\"error\":")?,
-        None if writer.revision() < Revision::V2025_11_25 => write_response_head(writer, b"null", b",\"error\":")?,
+        None if writer.revision() < Revision::V2025_11_25 => {
+            write_response_head(writer, b"null", b",\"error\":")?
+        }
         None => writer.put(b"{\"jsonrpc\":\"2.0\",\"error\":")?,
     }
     error.write(writer)?;
@@ -239,7 +266,10 @@ pub(crate) fn write_error(writer: &mut Writer<'_>, id: Option<&str>, error: &Rpc
 pub(crate) const MAX_ECHOED: usize = 1024;
 
 /// The beginning of a notification, up to its params.
-pub(crate) fn write_notification_head(writer: &mut Writer<'_>, method: &str) -> Result<(), WriteError> {
+pub(crate) fn write_notification_head(
+    writer: &mut Writer<'_>,
+    method: &str,
+) -> Result<(), WriteError> {
     writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":")?;
     writer.string(method)?;
     writer.put(b",\"params\":")

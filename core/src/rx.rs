@@ -14,8 +14,9 @@ use crate::storage::{self, Storage};
 /// assert!(rx.next_frame().is_none());
 /// ```
 ///
-/// A line ends with `\n` or `\r\n`; blank lines are skipped. A line longer than the buffer (and, for storage that grows, than
-/// the limit) is discarded up to its end and reported as [`Frame::Oversized`]; its tail is never taken for a frame.
+/// A line ends with `\n` or `\r\n`; blank lines are skipped. A line longer than the buffer (and,
+/// for storage that grows, than the limit) is discarded up to its end and reported as
+/// [`Frame::Oversized`]; its tail is never taken for a frame.
 #[derive(Debug)]
 pub struct RxBuffer<S: Storage + ?Sized> {
     /// First byte that has not been lent yet.
@@ -39,7 +40,8 @@ pub struct RxBuffer<S: Storage + ?Sized> {
 pub enum Frame<'f> {
     /// A line, without its end. Or the body of an HTTP exchange.
     Complete(&'f [u8]),
-    /// A line that did not fit. What was kept of it: its beginning and its last bytes (clients write `id` in either place).
+    /// A line that did not fit. What was kept of it: its beginning and its last bytes (clients
+    /// write `id` in either place).
     Oversized {
         /// The first bytes of the line.
         prefix: &'f [u8],
@@ -73,7 +75,8 @@ impl<S: Storage> RxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> RxBuffer<S> {
-    /// Where the transport reads to. Empty only while a whole frame waits for [`next_frame`](Self::next_frame) in a full buffer.
+    /// Where the transport reads to. Empty only while a whole frame waits for
+    /// [`next_frame`](Self::next_frame) in a full buffer.
     pub fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if cap.saturating_sub(self.end) <= cap / 2 {
@@ -101,7 +104,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
             let line_end = match known {
                 Some(line_end) => line_end,
                 None => {
-                    let fresh = self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
+                    let fresh =
+                        self.storage.bytes().get(self.scanned..self.end).unwrap_or_default();
                     let Some(at) = newline(fresh) else {
                         self.scanned = self.end;
                         return None;
@@ -130,8 +134,9 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         }
     }
 
-    /// The next line, as [`next_frame`](Self::next_frame) lends it, and what is free behind it. For an adapter that must go on reading while the frame is
-    /// lent, since its answer waits for room.
+    /// The next line, as [`next_frame`](Self::next_frame) lends it, and what is free behind it. For
+    /// an adapter that must go on reading while the frame is lent, since its answer waits for
+    /// room.
     pub fn next_frame_and_spare(&mut self) -> Option<(Frame<'_>, Spare<'_>)> {
         let cap = self.storage.bytes().len();
         if self.prefix.is_none() && self.start > 0 && cap.saturating_sub(self.end) <= cap / 2 {
@@ -154,8 +159,9 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         Some((frame, Spare { free, end: &mut self.end }))
     }
 
-    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an adapter that must go on reading while it
-    /// waits for room to answer. Only a complete frame can be taken back, and only before the next [`spare`](Self::spare); reading may go on
+    /// Takes the last frame back, so that [`next_frame`](Self::next_frame) lends it again. For an
+    /// adapter that must go on reading while it waits for room to answer. Only a complete frame
+    /// can be taken back, and only before the next [`spare`](Self::spare); reading may go on
     /// behind it. Lending it again costs nothing, however long it is.
     pub fn unread(&mut self) {
         if self.prefix.is_none() && self.lent < self.start {
@@ -182,11 +188,16 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         self.start = 0;
     }
 
-    /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless a whole frame waits.
+    /// Moves what is held to the front, grows, or starts to discard: one of them makes room unless
+    /// a whole frame waits.
     fn make_room(&mut self) {
-        // While frames may wait there is no hurry: moving them must be paid for by those that went, or each frame would move all others.
+        // While frames may wait there is no hurry: moving them must be paid for by those that went,
+        // or each frame would move all others.
         let waiting = self.scanned < self.end;
-        if self.prefix.is_none() && self.start > 0 && (!waiting || self.start >= self.end - self.start) {
+        if self.prefix.is_none()
+            && self.start > 0
+            && (!waiting || self.start >= self.end - self.start)
+        {
             self.move_down();
         }
         let cap = self.storage.bytes().len();
@@ -199,7 +210,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
         if self.end < self.storage.bytes().len() || waiting {
             return;
         }
-        // The line fills everything: keep its first half, and from now on the latest bytes of the rest.
+        // The line fills everything: keep its first half, and from now on the latest bytes of the
+        // rest.
         let kept = *self.prefix.get_or_insert(cap / 2);
         self.start = kept;
         let keep = (cap - kept) / 2;
@@ -211,7 +223,8 @@ impl<S: Storage + ?Sized> RxBuffer<S> {
 }
 
 impl Spare<'_> {
-    /// Where the transport reads to. Empty when there is no more room before the frame is done with.
+    /// Where the transport reads to. Empty when there is no more room before the frame is done
+    /// with.
     pub const fn spare(&mut self) -> &mut [u8] {
         self.free
     }
@@ -224,7 +237,8 @@ impl Spare<'_> {
     }
 }
 
-/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector code; then words.
+/// Where the first newline is. Blocks are tested as a whole, which the compiler turns into vector
+/// code; then words.
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     if cfg!(not(target_pointer_width = "64")) {

@@ -75,7 +75,8 @@ pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
         }
         return;
     }
-    // Piece by piece, none of which overlaps where it goes: what moves those that do takes a small processor a kilobyte of code.
+    // Piece by piece, none of which overlaps where it goes: what moves those that do takes a small
+    // processor a kilobyte of code.
     while by > 0
         && let Some((to, from)) = part.split_at_mut_checked(by)
         && !from.is_empty()

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 /// A moment on the caller's clock: milliseconds since an epoch of the caller's choice.
 ///
-/// The core only compares and adds; it never reads a clock. A clock that goes backwards delays deadlines and does nothing
-/// worse.
+/// The core only compares and adds; it never reads a clock. A clock that goes backwards delays
+/// deadlines and does nothing worse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Instant(u64);
 
@@ -30,12 +30,16 @@ impl Instant {
         self.0
     }
 
-    /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an overflow.
+    /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an
+    /// overflow.
     #[must_use]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
-        let ms = duration.as_secs().saturating_mul(1000).saturating_add(duration.subsec_nanos().div_ceil(1_000_000) as u64);
+        let ms = duration
+            .as_secs()
+            .saturating_mul(1000)
+            .saturating_add(duration.subsec_nanos().div_ceil(1_000_000) as u64);
         Self(self.0.saturating_add(ms))
     }
 

@@ -1,4 +1,5 @@
-//! Frames to bytes: all of a frame or none of it, except that one longer than the buffer is written in pieces.
+//! Frames to bytes: all of a frame or none of it, except that one longer than the buffer is written
+//! in pieces.
 
 use crate::error::SendError;
 use crate::framing::{Around, Framing};
@@ -8,7 +9,8 @@ use crate::storage::{self, Storage};
 
 /// Holds finished frames until the transport takes them.
 ///
-/// The core writes; the adapter sends [`pending`](Self::pending) and says how much with [`advance`](Self::advance).
+/// The core writes; the adapter sends [`pending`](Self::pending) and says how much with
+/// [`advance`](Self::advance).
 #[derive(Debug)]
 pub struct TxBuffer<S: Storage + ?Sized> {
     head: usize,
@@ -20,7 +22,8 @@ pub struct TxBuffer<S: Storage + ?Sized> {
     storage: S,
 }
 
-/// What session calls take: `&mut TxBuffer<[u8; 512]>` or any other becomes it by itself at the call.
+/// What session calls take: `&mut TxBuffer<[u8; 512]>` or any other becomes it by itself at the
+/// call.
 pub type Tx<'s> = TxBuffer<dyn Storage + 's>;
 
 impl<S: Storage> TxBuffer<S> {
@@ -30,7 +33,8 @@ impl<S: Storage> TxBuffer<S> {
         Self::with_limit(storage, 0)
     }
 
-    /// A buffer whose storage may grow up to `limit` bytes. Frames longer than that are written in pieces.
+    /// A buffer whose storage may grow up to `limit` bytes. Frames longer than that are written in
+    /// pieces.
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         Self { head: 0, tail: 0, open: None, framing: Framing::Lines, limit, storage }
@@ -66,7 +70,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         self.head == self.tail && self.open.is_none()
     }
 
-    /// Whether a frame has begun and not ended: only its writer can go on, all others get [`SendError::Full`].
+    /// Whether a frame has begun and not ended: only its writer can go on, all others get
+    /// [`SendError::Full`].
     #[must_use]
     pub fn is_mid_frame(&self) -> bool {
         self.open.is_some()
@@ -92,7 +97,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 }
 
 impl Tx<'_> {
-    /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may go on with an open frame.
+    /// Writes one frame, in pieces if it must be. `key` says who writes: only the same writer may
+    /// go on with an open frame.
     pub(crate) fn frame(
         &mut self,
         key: FrameKey,
@@ -102,7 +108,8 @@ impl Tx<'_> {
         self.write(key, revision, Piece::Frame, write)
     }
 
-    /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else writes.
+    /// Writes the beginning of a frame that is fed by hand. Until [`end`](Self::end) nobody else
+    /// writes.
     pub(crate) fn begin(
         &mut self,
         key: FrameKey,
@@ -122,9 +129,13 @@ impl Tx<'_> {
         self.write(key, revision, Piece::End, write)
     }
 
-    /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces; returns how much that was.
+    /// Puts as much of `json` into a frame that is fed by hand as fits, line breaks as spaces;
+    /// returns how much that was.
     pub(crate) fn feed(&mut self, key: FrameKey, json: &[u8]) -> Result<usize, SendError> {
-        if !self.open.is_some_and(|open| open.key == key && open.way == Way::ByHand && open.sent == 0) {
+        if !self
+            .open
+            .is_some_and(|open| open.key == key && open.way == Way::ByHand && open.sent == 0)
+        {
             return Err(SendError::NotAllowed);
         }
         if self.storage.bytes().len() - self.tail < json.len() {
@@ -184,7 +195,8 @@ impl Tx<'_> {
         if self.is_open(key) { self.break_off() } else { Ok(()) }
     }
 
-    /// The same for a frame of what the application sends, whichever it is. `false` when none is open.
+    /// The same for a frame of what the application sends, whichever it is. `false` when none is
+    /// open.
     pub(crate) fn abandon_sent(&mut self) -> Result<bool, SendError> {
         if !self.open.is_some_and(|open| open.key.is_sent()) {
             return Ok(false);
@@ -196,7 +208,13 @@ impl Tx<'_> {
         let open = self.open.take();
         let Some(around) = self.framing.broken() else { return Ok(()) };
         let mut nothing = |_: &mut Writer<'_>| Ok(());
-        let broken = self.write_around(around, FrameKey::WHOLE, Revision::LATEST, Piece::Whole, &mut nothing);
+        let broken = self.write_around(
+            around,
+            FrameKey::WHOLE,
+            Revision::LATEST,
+            Piece::Whole,
+            &mut nothing,
+        );
         if broken.is_err() {
             self.open = open;
         }
@@ -204,7 +222,13 @@ impl Tx<'_> {
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn write(&mut self, key: FrameKey, revision: Revision, piece: Piece, body: &mut dyn Body) -> Result<(), SendError> {
+    fn write(
+        &mut self,
+        key: FrameKey,
+        revision: Revision,
+        piece: Piece,
+        body: &mut dyn Body,
+    ) -> Result<(), SendError> {
         let around = self.framing.around(key.is_response())?;
         self.write_around(around, key, revision, piece, body)
     }
@@ -232,19 +256,26 @@ impl Tx<'_> {
             let mut writer = Writer::new(out, sent, revision, !fixed);
             let begun = if piece == Piece::End { Ok(()) } else { around.open(&mut writer) };
             let result = begun.and_then(|()| body.write(&mut writer));
-            let result = result.and_then(|()| if piece == Piece::Begin { Ok(()) } else { around.close(&mut writer) });
+            let result = result.and_then(|()| {
+                if piece == Piece::Begin { Ok(()) } else { around.close(&mut writer) }
+            });
             let (total, status) = (writer.position(), writer.status());
             match result {
-                // What has begun cannot be taken back: its line ends here, or nobody could write any more.
-                Err(WriteError::Value) if self.open.is_some() => return self.break_off().and(Err(SendError::Value)),
+                // What has begun cannot be taken back: its line ends here, or nobody could write
+                // any more.
+                Err(WriteError::Value) if self.open.is_some() => {
+                    return self.break_off().and(Err(SendError::Value));
+                }
                 Err(WriteError::Value) => return Err(SendError::Value),
                 Ok(()) if total.saturating_sub(sent) <= len - tail => {
                     self.tail += total.saturating_sub(sent);
-                    self.open = (piece == Piece::Begin).then_some(Open { key, sent: 0, way: Way::ByHand });
+                    self.open =
+                        (piece == Piece::Begin).then_some(Open { key, sent: 0, way: Way::ByHand });
                     self.framing.wrote(key.is_response(), status, piece != Piece::Begin);
                     return Ok(());
                 }
-                // It does not fit. Make room and format again: in the steady state that never happens.
+                // It does not fit. Make room and format again: in the steady state that never
+                // happens.
                 _ => {}
             }
             if self.head > 0 {
@@ -254,7 +285,13 @@ impl Tx<'_> {
                 self.head = 0;
                 continue;
             }
-            if !fixed && storage::grow(&mut self.storage, (self.tail + total - sent).min(self.limit), self.limit) {
+            if !fixed
+                && storage::grow(
+                    &mut self.storage,
+                    (self.tail + total - sent).min(self.limit),
+                    self.limit,
+                )
+            {
                 continue;
             }
             if self.tail > 0 {
@@ -265,7 +302,9 @@ impl Tx<'_> {
             }
             // Whether the value can be written to its end is known before its beginning leaves.
             let value_fails = |result| matches!(result, Err(WriteError::Value));
-            if self.open.is_none() && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true))) {
+            if self.open.is_none()
+                && value_fails(body.write(&mut Writer::new(&mut [], 0, revision, true)))
+            {
                 return Err(SendError::Value);
             }
             self.tail = len;
@@ -276,9 +315,11 @@ impl Tx<'_> {
     }
 }
 
-/// What a frame consists of; called again when room had to be made, so it must write the same each time.
+/// What a frame consists of; called again when room had to be made, so it must write the same each
+/// time.
 ///
-/// A trait of its own for closures: the `dyn` of theirs also has ways to call them by value, which would be made for each.
+/// A trait of its own for closures: the `dyn` of theirs also has ways to call them by value, which
+/// would be made for each.
 trait Body {
     fn write(&mut self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
 }
@@ -302,7 +343,8 @@ impl FrameKey {
     pub(crate) const OPENING: Self = Self(3);
     const WHOLE: Self = Self(0);
 
-    /// What the application sends: `hash` of what it is, so that two senders who take turns do not write into one frame.
+    /// What the application sends: `hash` of what it is, so that two senders who take turns do not
+    /// write into one frame.
     pub(crate) const fn sent(hash: u32) -> Self {
         Self(1 << 32 | hash as u64)
     }
@@ -326,7 +368,8 @@ impl FrameKey {
         Self(1 << 61 | number as u64)
     }
 
-    /// The cancellation of our request with this number whose time is over: in other words than the application's.
+    /// The cancellation of our request with this number whose time is over: in other words than the
+    /// application's.
     pub(crate) const fn timeout(number: u32) -> Self {
         Self(1 << 61 | 1 << 60 | number as u64)
     }
@@ -350,7 +393,8 @@ impl FrameKey {
 #[derive(Clone, Copy, Debug)]
 struct Open {
     key: FrameKey,
-    /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed by hand.
+    /// Bytes of the frame that have been put into the buffer so far; of its end, when it was fed
+    /// by hand.
     sent: usize,
     way: Way,
 }
@@ -402,7 +446,9 @@ mod tests {
         writer.put(b",")?;
         writer.raw("{ \"raw\" :\r\n[ 1 ] }")?;
         writer.put(b",\"")?;
-        writer.base64(b"some bytes, more than one chunk of them, so that they are encoded piece by piece")?;
+        writer.base64(
+            b"some bytes, more than one chunk of them, so that they are encoded piece by piece",
+        )?;
         writer.put(b"\",")?;
         writer.unsigned(18_446_744_073_709_551_615)?;
         writer.put(b",")?;
@@ -447,11 +493,21 @@ mod tests {
         let whole = whole();
         assert_eq!(whole.iter().filter(|b| matches!(b, b'\n' | b'\r')).count(), 1);
         assert_eq!(whole.last(), Some(&b'\n'));
-        for size in (1..=whole.len() + 1).filter(|size| *size < 70 || size % 9 == 0 || size.abs_diff(whole.len()) < 3) {
+        for size in (1..=whole.len() + 1)
+            .filter(|size| *size < 70 || size % 9 == 0 || size.abs_diff(whole.len()) < 3)
+        {
             for most in [1, 64, usize::MAX] {
-                assert_eq!(pieces(&mut TxBuffer::new(&mut vec![0; size][..]), most), whole, "{size} {most}");
+                assert_eq!(
+                    pieces(&mut TxBuffer::new(&mut vec![0; size][..]), most),
+                    whole,
+                    "{size} {most}"
+                );
                 #[cfg(feature = "alloc")]
-                assert_eq!(pieces(&mut TxBuffer::with_limit(Vec::new(), size), most), whole, "{size} {most}");
+                assert_eq!(
+                    pieces(&mut TxBuffer::with_limit(Vec::new(), size), most),
+                    whole,
+                    "{size} {most}"
+                );
             }
         }
     }
@@ -487,7 +543,9 @@ mod tests {
         tx.advance(16);
         assert_eq!(tx.frame(OTHER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
-        assert!(tx.is_open(KEY) && !tx.is_open(OTHER) && tx.is_mid_frame() && tx.pending().is_empty());
+        assert!(
+            tx.is_open(KEY) && !tx.is_open(OTHER) && tx.is_mid_frame() && tx.pending().is_empty()
+        );
         assert_eq!(pieces(tx, 16), whole()[16..]);
         assert!(!tx.is_mid_frame());
     }
@@ -535,12 +593,18 @@ mod tests {
                 frame(&mut tx, *len);
             }
             assert_eq!(tx.storage.sizes, sizes, "{frames:?}");
-            assert_eq!((tx.pending().len(), tx.room()), (frames.iter().sum(), limit - frames.iter().sum::<usize>()));
+            assert_eq!(
+                (tx.pending().len(), tx.room()),
+                (frames.iter().sum(), limit - frames.iter().sum::<usize>())
+            );
         }
         // Fed bytes.
         let mut tx = TxBuffer::with_limit(Growing { bytes: vec![0; 16], sizes: vec![] }, 10_000);
         let fed = |tx: &mut Tx<'_>, len: usize| assert_eq!(tx.feed(KEY, &vec![b'1'; len]), Ok(len));
-        assert_eq!((&mut tx as &mut Tx<'_>).begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")), Ok(()));
+        assert_eq!(
+            (&mut tx as &mut Tx<'_>).begin(KEY, Revision::LATEST, &mut |w| w.put(b"[")),
+            Ok(())
+        );
         fed(&mut tx, 15);
         assert_eq!(tx.storage.sizes, [0; 0], "it fits");
         fed(&mut tx, 1);
@@ -577,7 +641,8 @@ mod tests {
     fn a_value_that_fails_leaves_nothing_behind() {
         let mut tx = TxBuffer::new([0; 64]);
         let tx: &mut Tx<'_> = &mut tx;
-        let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+        let mut failing =
+            |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
         assert_eq!(tx.frame(KEY, Revision::LATEST, &mut failing), Err(SendError::Value));
         assert!(tx.is_idle());
     }
@@ -593,7 +658,10 @@ mod tests {
         let mut tx = TxBuffer::new([0; 64]);
         let tx: &mut Tx<'_> = &mut tx;
         let number = Keyed(RawJson::from_static("1"));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &number)), Err(SendError::Value));
+        assert_eq!(
+            tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &number)),
+            Err(SendError::Value)
+        );
         let string = Keyed(RawJson::from_static("\"a\""));
         assert_eq!(tx.frame(KEY, Revision::LATEST, &mut |w| write_value(w, &string)), Ok(()));
         assert_eq!(tx.pending(), b"{\"a\":1}\n");
@@ -601,7 +669,8 @@ mod tests {
 
     #[test]
     fn a_value_that_fails_says_so_whatever_waits_to_be_sent() {
-        let mut failing = |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
+        let mut failing =
+            |writer: &mut Writer<'_>| writer.put(b"beginning").and(Err(WriteError::Value));
         for size in [16, 64] {
             let mut storage = [0; 64];
             let mut tx = TxBuffer::new(&mut storage[..size]);
@@ -635,7 +704,8 @@ mod tests {
 
     #[test]
     fn a_frame_is_fed_by_the_one_who_began_it_and_only_between_its_beginning_and_its_end() {
-        let (mut begin, mut end) = (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
+        let (mut begin, mut end) =
+            (|w: &mut Writer<'_>| w.put(b"["), |w: &mut Writer<'_>| w.put(b"] and a long end"));
         let mut tx = TxBuffer::new([0; 8]);
         let tx: &mut Tx<'_> = &mut tx;
         assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
@@ -685,13 +755,23 @@ mod tests {
     #[test]
     fn those_who_write_have_keys_of_their_own_that_say_what_they_write() {
         let (most, last) = (u32::MAX, u16::MAX - 1);
-        let mut keys = vec![(FrameKey::WHOLE, false, false), (FrameKey::ANSWER, false, true), (FrameKey::PING, false, false)];
+        let mut keys = vec![
+            (FrameKey::WHOLE, false, false),
+            (FrameKey::ANSWER, false, true),
+            (FrameKey::PING, false, false),
+        ];
         keys.push((FrameKey::OPENING, false, false));
         for number in [0, 1, most] {
-            keys.extend([(FrameKey::sent(number), true, false), (FrameKey::cancel(number), false, false)]);
+            keys.extend([
+                (FrameKey::sent(number), true, false),
+                (FrameKey::cancel(number), false, false),
+            ]);
             keys.push((FrameKey::timeout(number), false, false));
             for slot in [0, 1, last] {
-                keys.extend([(FrameKey::listen(slot, number), false, false), (FrameKey::expiry(slot, number), false, true)]);
+                keys.extend([
+                    (FrameKey::listen(slot, number), false, false),
+                    (FrameKey::expiry(slot, number), false, true),
+                ]);
                 keys.extend([(FrameKey::response(slot, number), false, true)]);
                 keys.extend([(FrameKey::instead_of_response(slot, number), false, true)]);
             }

@@ -1,4 +1,5 @@
-//! RFC 6570 as far as resources use it: `{name}` stands for one segment of a path, `{+name}` for anything.
+//! RFC 6570 as far as resources use it: `{name}` stands for one segment of a path, `{+name}` for
+//! anything.
 
 use crate::json::JsonStr;
 
@@ -8,7 +9,11 @@ pub(crate) fn matches(template: &str, uri: JsonStr<'_>) -> bool {
 }
 
 /// What the variable `name` stands for in `uri`.
-pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Option<impl Iterator<Item = char> + use<'f>> {
+pub(crate) fn variable<'f>(
+    template: &str,
+    name: &str,
+    uri: JsonStr<'f>,
+) -> Option<impl Iterator<Item = char> + use<'f>> {
     let mut found = None;
     walk(template, uri, &mut |variable, start, len| {
         if variable == name {
@@ -22,7 +27,8 @@ pub(crate) fn variable<'f>(template: &str, name: &str, uri: JsonStr<'f>) -> Opti
 /// Whether the template has the variable `name`.
 pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
     let mut rest = template;
-    while let Some((expression, after)) = split(rest, b'{').and_then(|(_, rest)| split(rest, b'}')) {
+    while let Some((expression, after)) = split(rest, b'{').and_then(|(_, rest)| split(rest, b'}'))
+    {
         if name == *expression.strip_prefix('+').unwrap_or(expression) {
             return true;
         }
@@ -31,7 +37,8 @@ pub(crate) fn has_variable(template: &str, name: JsonStr<'_>) -> bool {
     false
 }
 
-/// Whether a peer's text looks like a URI: a scheme, and no white space. More is not asked of it, since many write what RFC 3986 wants encoded.
+/// Whether a peer's text looks like a URI: a scheme, and no white space. More is not asked of it,
+/// since many write what RFC 3986 wants encoded.
 pub(crate) fn is_uri(text: JsonStr<'_>) -> bool {
     let mut chars = text.chars();
     let letter = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
@@ -59,13 +66,13 @@ pub(crate) fn is_valid(template: &str) -> bool {
 
 /// What stands between the expressions.
 pub(crate) fn literals(template: &str) -> impl Iterator<Item = &str> {
-    template
-        .split('{')
-        .enumerate()
-        .map(|(at, part)| if at == 0 { part } else { part.split_once('}').map_or(part, |(_, after)| after) })
+    template.split('{').enumerate().map(|(at, part)| {
+        if at == 0 { part } else { part.split_once('}').map_or(part, |(_, after)| after) }
+    })
 }
 
-/// Goes along template and URI; `None` where they part. A variable ends where the literal character behind it comes first, and takes at least one character.
+/// Goes along template and URI; `None` where they part. A variable ends where the literal character
+/// behind it comes first, and takes at least one character.
 fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usize)) -> Option<()> {
     let mut chars = uri.chars().peekable();
     let mut at = 0;
@@ -88,7 +95,10 @@ fn walk(template: &str, uri: JsonStr<'_>, bind: &mut dyn FnMut(&str, usize, usiz
         };
         let stop = after.chars().next();
         let start = at;
-        while chars.peek().is_some_and(|c| Some(*c) != stop && (reserved || !matches!(c, '/' | '?' | '#'))) {
+        while chars
+            .peek()
+            .is_some_and(|c| Some(*c) != stop && (reserved || !matches!(c, '/' | '?' | '#')))
+        {
             chars.next();
             at += 1;
         }

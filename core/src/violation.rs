@@ -3,7 +3,8 @@
 use crate::lifecycle::Revision;
 use crate::rpc::ErrorCode;
 
-/// A fault of the peer: an event, not an error. Where JSON-RPC allows an answer it has been given already; the session goes on.
+/// A fault of the peer: an event, not an error. Where JSON-RPC allows an answer it has been given
+/// already; the session goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Violation {
@@ -25,7 +26,8 @@ pub enum Violation {
     InvalidId,
     /// The id or the progress token is longer than [`MAX_ID`](crate::MAX_ID) bytes.
     IdTooLong,
-    /// The id belongs to a request that is still in flight. Answered without id, since an answer with it would end the first one.
+    /// The id belongs to a request that is still in flight. Answered without id, since an answer
+    /// with it would end the first one.
     IdInUse,
     /// A batch where the revision has none (all but 2025-03-26), or before `initialize`.
     BatchNotAllowed,
@@ -53,13 +55,15 @@ pub enum Violation {
     InvalidResult,
     /// A `resultType` that is not known (2026-07-28).
     UnknownResultType,
-    /// A server needs input where it may not, or more than the client declared that it can give (2026-07-28).
+    /// A server needs input where it may not, or more than the client declared that it can give
+    /// (2026-07-28).
     InputNotAllowed,
     /// A server needs input again and again (2026-07-28).
     TooManyRounds,
     /// A request from a modern server, which may make none.
     UnexpectedRequest,
-    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat (2026-07-28).
+    /// The head of an HTTP request and its body disagree, or the head lacks what it must repeat
+    /// (2026-07-28).
     HeaderMismatch,
 }
 
@@ -70,7 +74,9 @@ impl Violation {
         match self {
             Self::NotUtf8 | Self::NotJson => ErrorCode::ParseError,
             Self::UnsupportedVersion => ErrorCode::UnsupportedProtocolVersion,
-            Self::NotInitialized | Self::InvalidMeta | Self::InvalidParams => ErrorCode::InvalidParams,
+            Self::NotInitialized | Self::InvalidMeta | Self::InvalidParams => {
+                ErrorCode::InvalidParams
+            }
             Self::UnknownMethod => ErrorCode::MethodNotFound,
             Self::HeaderMismatch => ErrorCode::HeaderMismatch,
             Self::TooManyRequests => ErrorCode::InternalError,
@@ -78,7 +84,8 @@ impl Violation {
         }
     }
 
-    /// The status of an HTTP response that says so: what cannot be read or has no place is refused as a whole; what is understood is answered with 200.
+    /// The status of an HTTP response that says so: what cannot be read or has no place is refused
+    /// as a whole; what is understood is answered with 200.
     #[must_use]
     pub const fn http_status(self, revision: Revision) -> u16 {
         match self {
@@ -94,8 +101,9 @@ impl Violation {
     #[must_use]
     pub const fn message(self) -> &'static str {
         let place = self as usize;
-        // A server's faults in what a client does not answer: only Display has words for them, so that firmware that serves has them not. And what HTTP
-        // answers in words that say which field.
+        // A server's faults in what a client does not answer: only Display has words for them, so
+        // that firmware that serves has them not. And what HTTP answers in words that say
+        // which field.
         if place < MESSAGES.len() { MESSAGES[place] } else { "Invalid request" }
     }
 }

@@ -1,4 +1,5 @@
-//! Lists the tools of any server and calls one: `cargo run --bin call-tool -- echo '{"text": "hello"}' target/debug/echo-server`
+//! Lists the tools of any server and calls one: `cargo run --bin call-tool -- echo '{"text":
+//! "hello"}' target/debug/echo-server`
 
 use std::process::Command;
 
@@ -6,7 +7,8 @@ use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, Tool};
 use mcp_sansio::{ClientCapability, ClientConfig, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::Client;
 
-static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientCapability::NONE);
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientCapability::NONE);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -18,12 +20,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut server = Client::spawn(&CONFIG, command)?;
     for tool in server.list_tools()?.iter::<Tool<'_>>() {
         let tool = tool?;
-        println!("{}: {}", Printable::new(tool.name), Printable::new(tool.description.unwrap_or_default()));
+        println!(
+            "{}: {}",
+            Printable::new(tool.name),
+            Printable::new(tool.description.unwrap_or_default())
+        );
     }
     let answer = server.call_tool(name, &RawJson::parse(arguments)?)?;
     for block in answer.to::<CallToolResult<'_>>()?.content {
         match block? {
-            ContentBlock::Text(text) => println!("{}", Printable::new(text.text).with_line_breaks()),
+            ContentBlock::Text(text) => {
+                println!("{}", Printable::new(text.text).with_line_breaks())
+            }
             other => println!("{}", Printable::new(format_args!("{other:?}"))),
         }
     }

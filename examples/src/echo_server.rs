@@ -1,13 +1,17 @@
-//! The smallest useful server: one tool, on standard input and output. `cargo run --bin echo-server`
+//! The smallest useful server: one tool, on standard input and output. `cargo run --bin
+//! echo-server`
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig, ServerEvent, Target};
 use mcp_sansio_adapters::stdio;
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
-    RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    ),
 )
 .description("Says what you say")]);
 

@@ -18,7 +18,15 @@ pub fn tcp(address: &str) -> io::Result<impl Transport + use<>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     #[cfg(unix)]
-    return mcp_sansio_adapters::stdio::client::PolledStreams::new(address, stream.try_clone()?, stream);
+    return mcp_sansio_adapters::stdio::client::PolledStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    );
     #[cfg(not(unix))]
-    Ok(mcp_sansio_adapters::stdio::client::ThreadedStreams::new(address, stream.try_clone()?, stream))
+    Ok(mcp_sansio_adapters::stdio::client::ThreadedStreams::new(
+        address,
+        stream.try_clone()?,
+        stream,
+    ))
 }

@@ -1,8 +1,8 @@
-//! Any number of clients over TCP in one thread, with nothing but the operating system's readiness: no adapter, no async.
-//! `cargo run --bin poll-server 127.0.0.1:8080`
+//! Any number of clients over TCP in one thread, with nothing but the operating system's readiness:
+//! no adapter, no async. `cargo run --bin poll-server 127.0.0.1:8080`
 //!
-//! Each connection is a [`Session`] and a socket. The events are edges (by `mio`: registering sockets is safe there), so a connection goes on until neither
-//! reading nor writing can.
+//! Each connection is a [`Session`] and a socket. The events are edges (by `mio`: registering
+//! sockets is safe there), so a connection goes on until neither reading nor writing can.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind, Read, Write};
@@ -68,7 +68,9 @@ impl Connection {
 fn or_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -90,8 +92,15 @@ fn main() -> io::Result<()> {
             if token == LISTENER {
                 while let Some((mut stream, _)) = or_none(listener.accept())? {
                     accepted += 1;
-                    poll.registry().register(&mut stream, Token(accepted), Interest::READABLE | Interest::WRITABLE)?;
-                    connections.insert(Token(accepted), Connection { stream, session: Session::default(), input_ended: false });
+                    poll.registry().register(
+                        &mut stream,
+                        Token(accepted),
+                        Interest::READABLE | Interest::WRITABLE,
+                    )?;
+                    connections.insert(
+                        Token(accepted),
+                        Connection { stream, session: Session::default(), input_ended: false },
+                    );
                 }
             } else if let Some(connection) = connections.get_mut(&token) {
                 match connection.turn(now) {

@@ -1,9 +1,10 @@
-//! A small application, for programs that show how a connection is served and not what is served on it.
+//! A small application, for programs that show how a connection is served and not what is served on
+//! it.
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Messages, Position, RawJson, Request, RxBuffer, SendError, Server, ServerCapability, ServerConfig,
-    ServerEvent, Target, Tx, TxBuffer,
+    Catalog, Frame, Messages, Position, RawJson, Request, RxBuffer, SendError, Server,
+    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 
 /// One peer: the machine, what was read, what is to be written.
@@ -18,7 +19,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Takes in what was read, as far as there is room for the answers. Never waits: reading and writing may both go on meanwhile.
+    /// Takes in what was read, as far as there is room for the answers. Never waits: reading and
+    /// writing may both go on meanwhile.
     ///
     /// # Errors
     /// None that can happen: whatever is answered here fits.
@@ -58,11 +60,19 @@ impl Default for Session {
     }
 }
 
-fn answer(server: &mut Server<'_>, request: &Request<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+fn answer(
+    server: &mut Server<'_>,
+    request: &Request<'_>,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
     let Some(Target::Tool(tool)) = CATALOG.answer(server, request, tx)? else { return Ok(()) };
     let answered = if tool.name == "add" {
         match request.arguments().to::<Terms>() {
-            Ok(terms) => server.respond(request.handle, &TextResult::new(&(terms.a + terms.b).to_string()), tx),
+            Ok(terms) => server.respond(
+                request.handle,
+                &TextResult::new(&(terms.a + terms.b).to_string()),
+                tx,
+            ),
             Err(error) => server.refuse_arguments(request.handle, &error, tx),
         }
     } else {
@@ -80,7 +90,8 @@ struct Terms {
     b: f64,
 }
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerCapability::TOOLS);
 
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))

@@ -1,17 +1,22 @@
-//! Our client and the everything server, in both eras: over a process, through threads, and over a socket.
+//! Our client and the everything server, in both eras: over a process, through threads, and over a
+//! socket.
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionRef, ContentBlock, CreateMessageResult,
-    ElicitAction, ElicitResult, GetPromptResult, Implementation, InputRequest, ListRootsResult, LoggingLevel, Prompt,
-    PromptReference, ReadResourceResult, Resource, ResourceData, ResourceTemplate, Role, Root, SamplingContents, Tool,
+    CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionRef,
+    ContentBlock, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult, Implementation,
+    InputRequest, ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult,
+    Resource, ResourceData, ResourceTemplate, Role, Root, SamplingContents, Tool,
 };
-use mcp_sansio::{CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, SendError};
+use mcp_sansio::{
+    CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, SendError,
+};
 use mcp_sansio_adapters::stdio::client::{
-    Answer, CallId, Client, Connector, Error, Handler, Process, Question, ThreadedStreams, Transport,
+    Answer, CallId, Client, Connector, Error, Handler, Process, Question, ThreadedStreams,
+    Transport,
 };
 use serde_json::json;
 
@@ -46,7 +51,11 @@ impl Handler for Person {
             }
             InputRequest::CreateMessage(_) => {
                 self.note("model");
-                question.answer(&CreateMessageResult::new(Role::Assistant, SamplingContents::text("Paris"), "none"))
+                question.answer(&CreateMessageResult::new(
+                    Role::Assistant,
+                    SamplingContents::text("Paris"),
+                    "none",
+                ))
             }
             InputRequest::ListRoots => {
                 self.note("roots");
@@ -59,9 +68,13 @@ impl Handler for Person {
     fn told(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Log { .. } => self.note("log"),
-            ClientEvent::Progress { .. } => self.note(if about.is_some() { "progress" } else { "progress of nothing" }),
+            ClientEvent::Progress { .. } => {
+                self.note(if about.is_some() { "progress" } else { "progress of nothing" })
+            }
             ClientEvent::Listening { .. } => self.note("listening"),
-            ClientEvent::Changed { what: Changed::Resource { uri }, .. } => self.note(&format!("changed {uri}")),
+            ClientEvent::Changed { what: Changed::Resource { uri }, .. } => {
+                self.note(&format!("changed {uri}"))
+            }
             ClientEvent::Changed { .. } => self.note("changed"),
             event => self.note(&format!("{event:?}")),
         }
@@ -94,7 +107,14 @@ fn stdio_09_all_features_in_the_legacy_era() {
 fn all_features_through_threads() {
     for era in [Era::Modern, Era::Legacy] {
         let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        all_features(era, ThreadedStreams::new("child", child.stdout.take().unwrap(), child.stdin.take().unwrap()));
+        all_features(
+            era,
+            ThreadedStreams::new(
+                "child",
+                child.stdout.take().unwrap(),
+                child.stdin.take().unwrap(),
+            ),
+        );
         assert!(child.wait().unwrap().success());
     }
 }
@@ -130,9 +150,19 @@ fn lists(client: &mut Client<'_>) {
     let tools = client.list_tools().unwrap();
     assert!(tools.len() > 20 && tools.iter::<Tool<'_>>().all(|tool| tool.is_ok()));
     assert!(
-        client.list_prompts().unwrap().iter().any(|prompt: Result<Prompt<'_>, _>| prompt.unwrap().name == "test_simple_prompt")
+        client
+            .list_prompts()
+            .unwrap()
+            .iter()
+            .any(|prompt: Result<Prompt<'_>, _>| prompt.unwrap().name == "test_simple_prompt")
     );
-    assert!(client.list_resources().unwrap().iter().any(|it: Result<Resource<'_>, _>| it.unwrap().uri == "test://static-text"));
+    assert!(
+        client
+            .list_resources()
+            .unwrap()
+            .iter()
+            .any(|it: Result<Resource<'_>, _>| it.unwrap().uri == "test://static-text")
+    );
     let templates = client.list_resource_templates().unwrap();
     assert_eq!(templates.iter::<ResourceTemplate<'_>>().count(), 1);
 }
@@ -142,9 +172,17 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     assert!(answer.as_raw().get("content").is_some());
     let answer = client.call_tool("test_error_handling", &json!({})).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true));
-    assert!(matches!(client.call_tool("no such tool", &json!({})), Err(Error::Peer(fault)) if fault.code == -32602));
+    assert!(
+        matches!(client.call_tool("no such tool", &json!({})), Err(Error::Peer(fault)) if fault.code == -32602)
+    );
 
-    client.call("tools/call", &json!({"name": "test_tool_with_progress"}), CallOptions::new().progress()).unwrap();
+    client
+        .call(
+            "tools/call",
+            &json!({"name": "test_tool_with_progress"}),
+            CallOptions::new().progress(),
+        )
+        .unwrap();
     assert_eq!(person.noted(), ["progress"; 3]);
 
     client.set_level(LoggingLevel::Info).unwrap();
@@ -152,14 +190,21 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     assert_eq!(person.noted(), ["log"; 3]);
 
     let typed = CompletionArgument::new("arg1", "pari");
-    let params = CompleteParams::new(CompletionRef::Prompt(PromptReference::new("test_prompt_with_arguments")), typed);
+    let params = CompleteParams::new(
+        CompletionRef::Prompt(PromptReference::new("test_prompt_with_arguments")),
+        typed,
+    );
     let completed = client.complete(&params).unwrap();
     let values = completed.to::<CompleteResult<'_>>().unwrap().completion.values;
     assert!(values.iter().map(Result::unwrap).eq(["paris"]));
 
-    let prompt = client.get_prompt("test_prompt_with_arguments", &json!({"arg1": "a", "arg2": "b"})).unwrap();
+    let prompt = client
+        .get_prompt("test_prompt_with_arguments", &json!({"arg1": "a", "arg2": "b"}))
+        .unwrap();
     let message = prompt.to::<GetPromptResult<'_>>().unwrap().messages.get(0).unwrap().unwrap();
-    assert!(matches!(message.content, ContentBlock::Text(text) if text.text == "The arguments are 'a' and 'b'"));
+    assert!(
+        matches!(message.content, ContentBlock::Text(text) if text.text == "The arguments are 'a' and 'b'")
+    );
 }
 
 fn resources(client: &mut Client<'_>, person: &Person) {
@@ -190,7 +235,8 @@ fn asks(client: &mut Client<'_>, person: &Person) {
         assert!(answer.as_raw().as_str().contains(says), "{tool}: {answer:?}");
         assert_eq!(person.noted(), asked, "{tool}");
     }
-    let answer = client.call_tool("test_input_required_result_multiple_inputs", &json!({})).unwrap();
+    let answer =
+        client.call_tool("test_input_required_result_multiple_inputs", &json!({})).unwrap();
     let mut asked = person.noted();
     asked.sort();
     assert_eq!(asked, ["form", "model", "roots"], "{answer:?}");
@@ -203,7 +249,10 @@ fn a_question_that_is_refused_ends_a_modern_call_and_fails_a_legacy_tool() {
     let mut client = Connector::new(&CONFIG).connect(Process::new(command())).unwrap();
     let asking = "test_input_required_result_elicitation";
     let error = client.call_tool(asking, &json!({})).unwrap_err();
-    assert!(matches!(&error, Error::InputRequired(result) if result.as_raw().get("inputRequests").is_some()), "{error}");
+    assert!(
+        matches!(&error, Error::InputRequired(result) if result.as_raw().get("inputRequests").is_some()),
+        "{error}"
+    );
     let connector = Connector::new(&CONFIG).era(Era::Legacy);
     let mut client = connector.connect(Process::new(command())).unwrap();
     let answer = client.call_tool(asking, &json!({})).unwrap();
@@ -212,8 +261,10 @@ fn a_question_that_is_refused_ends_a_modern_call_and_fails_a_legacy_tool() {
 
 #[test]
 fn a_closure_is_a_handler() {
-    let declines = |question: &Question<'_>| question.answer(&ElicitResult::new(ElicitAction::Decline));
-    let mut client = Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
+    let declines =
+        |question: &Question<'_>| question.answer(&ElicitResult::new(ElicitAction::Decline));
+    let mut client =
+        Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
     let answer = client.call_tool("test_input_required_result_elicitation", &json!({})).unwrap();
     assert!(answer.as_raw().as_str().contains("decline"), "{answer:?}");
 }
@@ -221,14 +272,17 @@ fn a_closure_is_a_handler() {
 #[test]
 fn the_smallest_client_lists_and_calls() {
     let echo = env!("CARGO_BIN_EXE_echo-server");
-    let run = |words: [&str; 3]| Command::new(env!("CARGO_BIN_EXE_call-tool")).args(words).output().unwrap();
+    let run = |words: [&str; 3]| {
+        Command::new(env!("CARGO_BIN_EXE_call-tool")).args(words).output().unwrap()
+    };
     let output = run(["echo", r#"{"text": "hello"}"#, echo]);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "echo: Says what you say\nhello\n");
     assert!(output.status.success());
     let output = run(["echo", "{}", "no-such-server"]);
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(
-        !output.status.success() && complaint.starts_with("Error: cannot start `no-such-server`: no such program"),
+        !output.status.success()
+            && complaint.starts_with("Error: cannot start `no-such-server`: no such program"),
         "{complaint}"
     );
 }
@@ -240,20 +294,31 @@ fn time_that_a_person_takes_counts_for_no_deadline() {
         std::thread::sleep(Duration::from_millis(700));
         question.answer(&ElicitResult::new(ElicitAction::Decline))
     };
-    let mut client = Connector::new(&CONFIG).handler(slow).era(Era::Legacy).connect(Process::new(command())).unwrap();
-    let options = CallOptions::new().timeout(Duration::from_millis(500)).limit(Duration::from_millis(500));
+    let mut client = Connector::new(&CONFIG)
+        .handler(slow)
+        .era(Era::Legacy)
+        .connect(Process::new(command()))
+        .unwrap();
+    let options =
+        CallOptions::new().timeout(Duration::from_millis(500)).limit(Duration::from_millis(500));
     let params = json!({"name": "test_elicitation", "arguments": {"message": "Who?"}});
-    assert!(client.call("tools/call", &params, options).unwrap().as_raw().as_str().contains("decline"));
+    assert!(
+        client.call("tools/call", &params, options).unwrap().as_raw().as_str().contains("decline")
+    );
 }
 
 #[test]
 fn notifications_of_ours_are_for_legacy_servers() {
     static ROOTS: ClientConfig<'static> =
         ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ROOTS_LIST_CHANGED);
-    let mut client = Connector::new(&ROOTS).era(Era::Legacy).connect(Process::new(command())).unwrap();
+    let mut client =
+        Connector::new(&ROOTS).era(Era::Legacy).connect(Process::new(command())).unwrap();
     client.roots_changed().unwrap();
     client.notify("notifications/of/ours", &json!({"n": 1})).unwrap();
-    assert!(matches!(client.notify("notifications/cancelled", &json!({})), Err(Error::Send(SendError::NotAllowed))));
+    assert!(matches!(
+        client.notify("notifications/cancelled", &json!({})),
+        Err(Error::Send(SendError::NotAllowed))
+    ));
     client.call_tool("test_simple_text", &json!({})).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
     assert!(matches!(client.roots_changed(), Err(Error::Send(SendError::NotAllowed))));

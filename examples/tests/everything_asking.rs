@@ -11,11 +11,18 @@ fn a_modern_client_is_asked_in_the_result_and_answers_in_the_next_request() {
     let mut client = Client::modern();
     let first = client.call("test_input_required_result_multi_round", json!({}));
     assert_eq!(first["result"]["inputRequests"]["step1"]["method"], "elicitation/create");
-    let second = client.retry("test_input_required_result_multi_round", &first, json!({"step1": accept(json!({"name": "Ada"}))}));
+    let second = client.retry(
+        "test_input_required_result_multi_round",
+        &first,
+        json!({"step1": accept(json!({"name": "Ada"}))}),
+    );
     assert_ne!(second["result"]["requestState"], first["result"]["requestState"]);
     // The first answer is not sent again: the state carries it.
-    let third =
-        client.retry("test_input_required_result_multi_round", &second, json!({"step2": accept(json!({"color": "red"}))}));
+    let third = client.retry(
+        "test_input_required_result_multi_round",
+        &second,
+        json!({"step2": accept(json!({"color": "red"}))}),
+    );
     assert_eq!(text(&third), "accepted: name = Ada; accepted: color = red");
 }
 
@@ -30,7 +37,9 @@ fn a_state_is_worth_something_only_unchanged_and_for_its_tool() {
     let other = client.retry("test_input_required_result_multi_round", &first, answers.clone());
     assert_eq!(other["error"]["code"], -32602, "{other}");
     let state = first["result"]["requestState"].as_str().unwrap();
-    for forged in [format!("{state}0"), state.replacen('{', "{ ", 1), state.to_uppercase(), String::new()] {
+    for forged in
+        [format!("{state}0"), state.replacen('{', "{ ", 1), state.to_uppercase(), String::new()]
+    {
         let forged = json!({"result": {"requestState": forged}});
         let refused = client.retry(tool, &forged, answers.clone());
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
@@ -43,13 +52,21 @@ fn a_state_is_worth_something_only_unchanged_and_for_its_tool() {
 fn answers_that_do_not_fit_the_form_are_refused_and_missing_ones_asked_for_again() {
     let mut client = Client::modern();
     let tool = "test_input_required_result_elicitation";
-    for unusable in [json!(null), json!(7), json!({"action": "shrug"}), accept(json!({})), accept(json!({"name": 7}))] {
+    for unusable in [
+        json!(null),
+        json!(7),
+        json!({"action": "shrug"}),
+        accept(json!({})),
+        accept(json!({"name": 7})),
+    ] {
         let refused = client.call(tool, json!({"inputResponses": {"user_name": unusable}}));
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
     }
-    let missing = client.call(tool, json!({"inputResponses": {"another": accept(json!({"name": "Ada"}))}}));
+    let missing =
+        client.call(tool, json!({"inputResponses": {"another": accept(json!({"name": "Ada"}))}}));
     assert_eq!(missing["result"]["resultType"], "input_required", "{missing}");
-    let declined = client.call(tool, json!({"inputResponses": {"user_name": {"action": "decline"}}}));
+    let declined =
+        client.call(tool, json!({"inputResponses": {"user_name": {"action": "decline"}}}));
     assert_eq!(text(&declined), "declined");
 }
 
@@ -76,7 +93,10 @@ fn a_legacy_client_is_asked_by_requests_and_all_answers_come_together() {
     client.send_call("test_input_required_result_multiple_inputs", json!({}));
     let asked = [client.next(), client.next(), client.next()];
     let method = |message: &Value| message["method"].as_str().unwrap_or_default().to_owned();
-    assert_eq!(asked.each_ref().map(method), ["elicitation/create", "sampling/createMessage", "roots/list"]);
+    assert_eq!(
+        asked.each_ref().map(method),
+        ["elicitation/create", "sampling/createMessage", "roots/list"]
+    );
     let answers = [
         accept(json!({"name": "Ada"})),
         json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}}),
@@ -116,7 +136,9 @@ fn a_cancelled_tool_withdraws_its_question() {
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     assert_eq!(withdrawn["params"]["requestId"], question["id"]);
     // The answer may have been on its way.
-    client.server.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}}));
+    client
+        .server
+        .send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "cancel"}}));
     assert!(client.call("test_simple_text", json!({}))["result"].is_object());
 }
 
@@ -161,7 +183,9 @@ impl Client {
             "capabilities": client.capabilities,
             "clientInfo": {"name": "test", "version": "1"},
         });
-        client.server.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        client
+            .server
+            .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
         assert!(client.next()["result"].is_object());
         client
     }
@@ -174,7 +198,10 @@ impl Client {
 
     /// Calls a tool again, with answers and the state of `before`.
     fn retry(&mut self, tool: &str, before: &Value, answers: Value) -> Value {
-        self.call(tool, json!({"inputResponses": answers, "requestState": before["result"]["requestState"]}))
+        self.call(
+            tool,
+            json!({"inputResponses": answers, "requestState": before["result"]["requestState"]}),
+        )
     }
 
     fn send_call(&mut self, tool: &str, mut params: Value) {
@@ -182,7 +209,8 @@ impl Client {
         params["name"] = json!(tool);
         let message = if self.is_modern {
             let mut message = modern(self.calls, "tools/call", params);
-            message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+            message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                self.capabilities.clone();
             message
         } else {
             json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params})

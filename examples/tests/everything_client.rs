@@ -9,15 +9,22 @@ const SERVER: &str = env!("CARGO_BIN_EXE_everything-server");
 fn the_tour_finds_an_answer_to_everything_in_both_eras() {
     for version in [None, Some("2025-11-25"), Some("2026-07-28")] {
         let mut command = Command::new(CLIENT);
-        command.env_remove("MCP_CONFORMANCE_SCENARIO").env_remove("MCP_CONFORMANCE_PROTOCOL_VERSION");
+        command
+            .env_remove("MCP_CONFORMANCE_SCENARIO")
+            .env_remove("MCP_CONFORMANCE_PROTOCOL_VERSION");
         command.envs(version.map(|version| ("MCP_CONFORMANCE_PROTOCOL_VERSION", version)));
         let output = command.args(["--", SERVER, "--stdio"]).output().expect("it runs");
         let said = String::from_utf8(output.stdout).expect("UTF-8");
-        assert!(output.status.success(), "{version:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{version:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let spoken = version.unwrap_or("2026-07-28");
         assert_eq!(said.lines().next(), Some(format!("speaks {spoken}").as_str()));
         let answered = said.lines().filter(|line| line.ends_with(": answered")).count();
-        let failed: Vec<_> = said.lines().skip(1).filter(|line| !line.ends_with(": answered")).collect();
+        let failed: Vec<_> =
+            said.lines().skip(1).filter(|line| !line.ends_with(": answered")).collect();
         assert_eq!(failed, ["tools/call test_error_handling: failed, as it says itself"]);
         assert!(answered >= 44, "{said}");
     }
@@ -25,6 +32,10 @@ fn the_tour_finds_an_answer_to_everything_in_both_eras() {
 
 #[test]
 fn an_unknown_scenario_is_an_error_that_names_it() {
-    let output = Command::new(CLIENT).args(["dance", "--", SERVER, "--stdio"]).output().expect("it runs");
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no scenario `dance`"));
+    let output =
+        Command::new(CLIENT).args(["dance", "--", SERVER, "--stdio"]).output().expect("it runs");
+    assert!(
+        !output.status.success()
+            && String::from_utf8_lossy(&output.stderr).contains("no scenario `dance`")
+    );
 }

@@ -22,7 +22,11 @@ fn stdio_07_exits_promptly_at_the_end_of_input() {
     let (closed, status) = (Instant::now(), server.close());
     assert!(status.success(), "{status}");
     assert!(closed.elapsed() < Duration::from_secs(1), "{:?}", closed.elapsed());
-    assert_eq!(output.rest(), Vec::<Value>::new(), "a request that was never finished has no answer");
+    assert_eq!(
+        output.rest(),
+        Vec::<Value>::new(),
+        "a request that was never finished has no answer"
+    );
 }
 
 #[test]
@@ -41,13 +45,22 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     let mut input = server.input.take().unwrap();
     let writer = thread::spawn(move || {
         for id in 0..MANY {
-            input.write_all(format!("{}\n", call(id, "test_multiple_content_types", json!({}))).as_bytes()).unwrap();
+            input
+                .write_all(
+                    format!("{}\n", call(id, "test_multiple_content_types", json!({}))).as_bytes(),
+                )
+                .unwrap();
         }
     });
     let answers = output.rest();
     writer.join().unwrap();
     assert!(server.wait().success());
-    assert!(answers.iter().map(|answer| &answer["id"]).eq((0..MANY).map(Value::from).collect::<Vec<_>>().iter()));
+    assert!(
+        answers
+            .iter()
+            .map(|answer| &answer["id"])
+            .eq((0..MANY).map(Value::from).collect::<Vec<_>>().iter())
+    );
 }
 
 #[test]
@@ -65,16 +78,27 @@ fn stdio_10_noise_blank_lines_and_other_line_ends_are_survived() {
     let mut output = server.output();
     server.write(b"\n\r\n   \n");
     server.write(format!("{}\r\n", call(1, "test_simple_text", json!({}))).as_bytes());
-    for noise in [&b"Listening on port 8080"[..], b"{\"jsonrpc\":\"2.0\",\"id\":7", b"\xff\xfe\x00", b"[[[[", b"42"] {
+    for noise in [
+        &b"Listening on port 8080"[..],
+        b"{\"jsonrpc\":\"2.0\",\"id\":7",
+        b"\xff\xfe\x00",
+        b"[[[[",
+        b"42",
+    ] {
         server.write(noise);
         server.write(b"\n");
     }
     server.send(&call(2, "test_simple_text", json!({})));
     assert!(server.close().success());
     let answers = output.rest();
-    let results: Vec<&Value> = answers.iter().filter(|answer| answer["result"].is_object()).map(|answer| &answer["id"]).collect();
+    let results: Vec<&Value> = answers
+        .iter()
+        .filter(|answer| answer["result"].is_object())
+        .map(|answer| &answer["id"])
+        .collect();
     assert_eq!(results, [1, 2]);
-    let codes: Vec<&Value> = answers.iter().filter_map(|answer| answer["error"].get("code")).collect();
+    let codes: Vec<&Value> =
+        answers.iter().filter_map(|answer| answer["error"].get("code")).collect();
     assert_eq!(codes, [-32700, -32700, -32700, -32700, -32600]);
 }
 
@@ -85,7 +109,8 @@ fn stdio_10_a_line_that_is_too_long_is_refused_and_the_next_is_served() {
     let mut input = server.input.take().unwrap();
     let writer = thread::spawn(move || {
         let long = json!({"value": "x".repeat(mcp_sansio_adapters::stdio::MAX_LINE)});
-        for message in [call(1, "test_custom_header", long), call(2, "test_simple_text", json!({}))] {
+        for message in [call(1, "test_custom_header", long), call(2, "test_simple_text", json!({}))]
+        {
             input.write_all(format!("{message}\n").as_bytes()).unwrap();
         }
     });
@@ -112,7 +137,9 @@ fn stdio_01_stdio_02_stdout_carries_one_message_a_line_and_nothing_else() {
     ));
     server.send(&call(5, "no such tool\n", json!({})));
     server.write(b"not a message\n");
-    for (id, tool) in (6..).zip(["test_error_handling", "test_logging_tool", "test_missing_capability"]) {
+    for (id, tool) in
+        (6..).zip(["test_error_handling", "test_logging_tool", "test_missing_capability"])
+    {
         server.send(&call(id, tool, json!({})));
     }
     assert!(server.close().success());
@@ -184,7 +211,9 @@ fn requests_are_served_while_jobs_run_and_cancelled_ones_stay_silent() {
     server.send(&call(1, "slow", json!({"seconds": 0.5})));
     server.send(&call(2, "slow", json!({"seconds": 0.4})));
     server.send(&call(3, "test_simple_text", json!({})));
-    server.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    server.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}),
+    );
     assert_eq!([output.next(), output.next()].map(|answer| answer["id"].clone()), [3, 1]);
     assert!(server.close().success());
     assert_eq!(output.rest(), Vec::<Value>::new());

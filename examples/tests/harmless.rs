@@ -17,8 +17,13 @@ const BRIDGE: &str = env!("CARGO_BIN_EXE_serial-bridge");
 /// C0 controls, DEL, C1 controls, separators of lines and paragraphs, and what turns the order of
 /// letters around.
 fn obeyed() -> String {
-    let ranges =
-        ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{2028}'..='\u{202e}', '\u{2066}'..='\u{2069}', '\u{200e}'..='\u{200f}'];
+    let ranges = [
+        '\0'..='\u{1f}',
+        '\u{7f}'..='\u{9f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2066}'..='\u{2069}',
+        '\u{200e}'..='\u{200f}',
+    ];
     ranges.into_iter().flatten().chain(['\u{61c}']).collect()
 }
 
@@ -36,7 +41,8 @@ fn line(name: &str) -> String {
 fn is_harmless(what: &str, output: &Output) -> String {
     let mut whole = String::new();
     for (name, bytes) in [("output", &output.stdout), ("error", &output.stderr)] {
-        let text = std::str::from_utf8(bytes).unwrap_or_else(|_| panic!("{what}: standard {name} is not UTF-8"));
+        let text = std::str::from_utf8(bytes)
+            .unwrap_or_else(|_| panic!("{what}: standard {name} is not UTF-8"));
         let found = text.lines().find(|line| line.contains(|c| c != '\t' && obeyed().contains(c)));
         assert!(found.is_none(), "{what}: standard {name} has {found:?}");
         whole.push_str(text);
@@ -73,7 +79,9 @@ struct Server<'m> {
 impl Server<'_> {
     /// Whether it goes on.
     fn answer(&mut self, message: &Value) -> bool {
-        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else { return true };
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
+            return true;
+        };
         let error = json!({"code": -32000, "message": word("message"), "data": {word("key"): word("data")}});
         let result = match (self.mode, method) {
             (_, "server/discover") => Err(json!({"code": -32601, "message": word("message")})),
@@ -105,11 +113,9 @@ impl Server<'_> {
 
     /// Everything that a server may ask; the answers are waited for, or the client would end first.
     fn ask(&mut self) {
-        let field =
-            json!({"type": "string", "title": word("title"), "description": word("description"), "default": word("default")});
+        let field = json!({"type": "string", "title": word("title"), "description": word("description"), "default": word("default")});
         let number = json!({"type": "integer", "title": word("number"), "default": 1});
-        let choice =
-            json!({"type": "string", "oneOf": [{"const": word("const"), "title": word("title")}], "default": word("const")});
+        let choice = json!({"type": "string", "oneOf": [{"const": word("const"), "title": word("title")}], "default": word("const")});
         let properties = json!({word("field"): field, "number": number, "choice": choice});
         let form = json!({"type": "object", "properties": properties});
         let content = json!({"role": "user", "content": {"type": "text", "text": word("text")}});
@@ -120,13 +126,18 @@ impl Server<'_> {
                 "elicitation/create",
                 json!({"mode": "url", "message": word("message"), "url": word("https://a/"), "elicitationId": "1"}),
             ),
-            ("elicitation/create", json!({"message": word("message"), "requestedSchema": {"type": word("type")}})),
+            (
+                "elicitation/create",
+                json!({"message": word("message"), "requestedSchema": {"type": word("type")}}),
+            ),
             ("sampling/createMessage", json!({"messages": [content, picture], "maxTokens": 9})),
             ("roots/list", json!({})),
             (&word("method"), json!({})),
         ] {
             self.asked += 1;
-            say(&json!({"jsonrpc": "2.0", "id": format!("\u{9b}{}", self.asked), "method": method, "params": params}));
+            say(
+                &json!({"jsonrpc": "2.0", "id": format!("\u{9b}{}", self.asked), "method": method, "params": params}),
+            );
             heard();
         }
     }
@@ -147,7 +158,9 @@ fn offer(method: &str) -> Value {
     let needy = json!({"type": "object", "properties": {word("argument"): {"type": "string"}}, "required": [word("argument")]});
     let tool = |name: &str, schema: &Value| json!({"name": name, "title": word("title"), "description": word("description"), "inputSchema": schema});
     match method {
-        "tools/list" => json!({"tools": [tool("plain", &schema), tool("needy", &needy), tool(&word("name"), &schema)]}),
+        "tools/list" => {
+            json!({"tools": [tool("plain", &schema), tool("needy", &needy), tool(&word("name"), &schema)]})
+        }
         "tools/call" => json!({
             "isError": true,
             "structuredContent": {word("key"): [word("value")]},
@@ -158,8 +171,12 @@ fn offer(method: &str) -> Value {
                 {"type": "resource", "resource": {"uri": word("uri"), "mimeType": word("type"), "blob": "AAAA"}},
             ],
         }),
-        "resources/list" => json!({"resources": [{"uri": word("uri:"), "name": word("name"), "mimeType": word("type")}]}),
-        "resources/templates/list" => json!({"resourceTemplates": [{"uriTemplate": word("uri:"), "name": word("name")}]}),
+        "resources/list" => {
+            json!({"resources": [{"uri": word("uri:"), "name": word("name"), "mimeType": word("type")}]})
+        }
+        "resources/templates/list" => {
+            json!({"resourceTemplates": [{"uriTemplate": word("uri:"), "name": word("name")}]})
+        }
         "resources/read" => json!({"contents": [
             {"uri": word("uri"), "text": word("text")}, {"uri": word("uri"), "mimeType": word("type"), "blob": word("blob")},
         ]}),
@@ -179,9 +196,15 @@ fn offer(method: &str) -> Value {
 fn tell(request: &Value) {
     let token = &request["params"]["_meta"]["progressToken"];
     for (method, params) in [
-        ("notifications/message", json!({"level": "warning", "logger": word("logger"), "data": word("data")})),
+        (
+            "notifications/message",
+            json!({"level": "warning", "logger": word("logger"), "data": word("data")}),
+        ),
         ("notifications/message", json!({"level": "warning", "data": {word("key"): word("data")}})),
-        ("notifications/progress", json!({"progressToken": token, "progress": 1, "total": 2, "message": word("message")})),
+        (
+            "notifications/progress",
+            json!({"progressToken": token, "progress": 1, "total": 2, "message": word("message")}),
+        ),
         ("notifications/resources/updated", json!({"uri": word("uri")})),
         (&word("method"), json!({word("key"): word("value")})),
     ] {
@@ -209,12 +232,20 @@ fn run(mode: &str, program: &str, words: &[&str]) -> String {
     if program != CALL_TOOL {
         command.arg("--");
     }
-    command.arg(server).args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"]).env("HOSTILE", mode);
+    command
+        .arg(server)
+        .args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"])
+        .env("HOSTILE", mode);
     is_harmless(&format!("{mode}: {program} {words:?}"), &finish(&mut command))
 }
 
 fn finish(command: &mut Command) -> Output {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
     // It may have ended already.
     let _ = child.stdin.take().expect("a pipe").write_all(&b"\n".repeat(50));
     child.wait_with_output().expect("it ends")
@@ -259,7 +290,9 @@ fn t1_json_is_the_same_json() {
     let server = std::env::current_exe().expect("this program");
     let mut command = Command::new(INSPECT);
     command.args(["call", "plain", "--json", "--"]).arg(server);
-    command.args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"]).env("HOSTILE", "offer");
+    command
+        .args(["--ignored", "--exact", "hostile_server", "--nocapture", "--quiet"])
+        .env("HOSTILE", "offer");
     let shown: Value = serde_json::from_slice(&finish(&mut command).stdout).expect("JSON");
     assert_eq!(shown, offer("tools/call"));
 }
@@ -302,9 +335,16 @@ fn t1_what_a_server_says_over_http_is_harmless() {
     let field: String = obeyed().chars().filter(|c| *c >= '\u{80}').collect();
     let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": word("message"), "data": word("data")}})
         .to_string();
-    let with_body = |head: &str| format!("HTTP/1.1 {head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    let with_body = |head: &str| {
+        format!(
+            "HTTP/1.1 {head}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
     for answer in [
-        with_body(&format!("401 Unauthorized\r\nContent-Type: text/plain\r\nWWW-Authenticate: Bearer realm=\"{field}\"")),
+        with_body(&format!(
+            "401 Unauthorized\r\nContent-Type: text/plain\r\nWWW-Authenticate: Bearer realm=\"{field}\""
+        )),
         with_body(&format!("403 {field}\r\nContent-Type: {field}\r\nWWW-Authenticate: {field}")),
         with_body("400 Bad Request\r\nContent-Type: application/json"),
         with_body("200 OK\r\nContent-Type: application/json"),
@@ -315,7 +355,8 @@ fn t1_what_a_server_says_over_http_is_harmless() {
     ] {
         let url = http_server(answer.into_bytes());
         for words in [&[][..], &["--legacy"], &["--modern"], &["call", "plain", "--json"]] {
-            let output = finish(Command::new(INSPECT).args(["--timeout", "0.3"]).args(words).arg(&url));
+            let output =
+                finish(Command::new(INSPECT).args(["--timeout", "0.3"]).args(words).arg(&url));
             is_harmless(&format!("inspect {words:?}"), &output);
         }
         is_harmless("everything-client", &finish(Command::new(CLIENT).args(["tour", &url])));
@@ -327,12 +368,23 @@ fn t1_what_a_server_says_over_http_is_harmless() {
 /// Says hostile things, also as a message's id, and ends.
 fn device(mut stream: TcpStream) {
     let mut lines = BufReader::new(stream.try_clone().expect("a socket")).lines();
-    let ping = lines.by_ref().map_while(Result::ok).find(|line| line.contains("ping")).expect("the bridge asks");
+    let ping = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find(|line| line.contains("ping"))
+        .expect("the bridge asks");
     let ping: Value = serde_json::from_str(&ping).expect("JSON");
     let up = json!({"jsonrpc": "2.0", "id": ping["id"], "result": {word("key"): word("value")}});
     let foreign = json!({"jsonrpc": "2.0", "id": "\u{9b}31m\u{202e}\u{7f}", "result": {}});
-    let text = format!("{}\n{up}\n{foreign}\n{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n", line("boot"), "\u{9b}");
-    stream.write_all(text.as_bytes()).and_then(|()| stream.write_all(b"\x1b[31m\xff\xfe\x9b\n")).expect("the bridge reads");
+    let text = format!(
+        "{}\n{up}\n{foreign}\n{{\"jsonrpc\":\"2.0\",\"method\":\"{}\"}}\n",
+        line("boot"),
+        "\u{9b}"
+    );
+    stream
+        .write_all(text.as_bytes())
+        .and_then(|()| stream.write_all(b"\x1b[31m\xff\xfe\x9b\n"))
+        .expect("the bridge reads");
     // Until the bridge closes.
     lines.for_each(drop);
 }
@@ -344,7 +396,12 @@ fn t1_what_a_device_says_is_harmless_in_the_log() {
         let place = format!("tcp:{}", listener.local_addr().expect("an address"));
         let serving = thread::spawn(move || device(listener.accept().expect("the bridge comes").0));
         let mut command = Command::new(BRIDGE);
-        let pipes = command.args(log).arg(place).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let pipes = command
+            .args(log)
+            .arg(place)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut bridge = pipes.spawn().expect("it starts");
         // What comes out is for the client; the last message says that all has been seen.
         let mut out = BufReader::new(bridge.stdout.take().expect("a pipe"));

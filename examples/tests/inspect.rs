@@ -13,8 +13,18 @@ fn inspect(words: &[&str], typed: &str) -> (String, String, i32) {
 }
 
 fn finish(command: &mut Command, typed: &str) -> (String, String, i32) {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("inspect starts");
-    child.stdin.take().expect("a pipe").write_all(typed.as_bytes()).expect("it is small enough for a pipe");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("inspect starts");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(typed.as_bytes())
+        .expect("it is small enough for a pipe");
     let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
     (text(stdout), text(stderr), status.code().expect("no signal"))
@@ -25,9 +35,15 @@ fn everything_is_listed_in_both_eras() {
     for (era, revision) in [("--modern", "2026-07-28"), ("--legacy", "2025-11-25")] {
         let (out, err, code) = inspect(&[era], "");
         assert_eq!(code, 0, "{err}");
-        for expected in
-            [revision, "tools: 32", "test_simple_text", "resources: 3", "test://template/{id}/data", "prompts: 5", "arg1*, arg2*"]
-        {
+        for expected in [
+            revision,
+            "tools: 32",
+            "test_simple_text",
+            "resources: 3",
+            "test://template/{id}/data",
+            "prompts: 5",
+            "arg1*, arg2*",
+        ] {
             assert!(out.contains(expected), "{expected}: {out}");
         }
     }
@@ -44,7 +60,10 @@ fn a_tool_is_called_with_arguments_of_its_types() {
     let (_, err, code) = inspect(&["call", "slow", "seconds=soon"], "");
     assert!(code == 2 && err.contains("seconds: `soon` is no number"), "{err}");
     let (_, err, code) = inspect(&["call", "no_such_tool"], "");
-    assert!(code == 2 && err.contains("no tool `no_such_tool`") && err.contains("test_simple_text"), "{err}");
+    assert!(
+        code == 2 && err.contains("no tool `no_such_tool`") && err.contains("test_simple_text"),
+        "{err}"
+    );
 }
 
 #[test]
@@ -57,13 +76,17 @@ fn a_tool_that_fails_is_a_failure() {
 fn progress_is_shown_as_a_bar() {
     let (_, err, code) = inspect(&["call", "test_tool_with_progress"], "");
     assert_eq!(code, 0);
-    assert!(err.contains("[###############---------------]  50 %") && err.contains("] 100 %"), "{err}");
+    assert!(
+        err.contains("[###############---------------]  50 %") && err.contains("] 100 %"),
+        "{err}"
+    );
 }
 
 #[test]
 fn a_form_is_filled_in_at_the_terminal_in_both_eras() {
     for era in ["--legacy", "--modern"] {
-        let (out, err, code) = inspect(&["call", "test_elicitation", "message=Who?", era], "ada\nada@example.com\n");
+        let (out, err, code) =
+            inspect(&["call", "test_elicitation", "message=Who?", era], "ada\nada@example.com\n");
         assert!(code == 0 && err.contains("The server asks: Who?"), "{err}");
         assert!(out.contains("accept") && out.contains("ada"), "{out}");
         let (out, _, _) = inspect(&["call", "test_elicitation", "message=Who?", era], "!\n");
@@ -80,8 +103,13 @@ fn the_person_speaks_for_the_model() {
 #[test]
 fn resources_and_prompts_are_read() {
     assert!(inspect(&["read", "test://static-text"], "").0.contains("A text that never changes"));
-    assert!(inspect(&["read", "test://static-binary"], "").0.contains("[test://static-binary, image/png, "));
-    let (out, _, _) = inspect(&["prompt", "test_prompt_with_arguments", "arg1=one", "arg2=two"], "");
+    assert!(
+        inspect(&["read", "test://static-binary"], "")
+            .0
+            .contains("[test://static-binary, image/png, ")
+    );
+    let (out, _, _) =
+        inspect(&["prompt", "test_prompt_with_arguments", "arg1=one", "arg2=two"], "");
     assert!(out.starts_with("user: ") && out.contains("one") && out.contains("two"), "{out}");
     let (_, err, code) = inspect(&["prompt", "test_prompt_with_arguments", "arg1=one"], "");
     assert!(code == 2 && err.contains("missing: arg2"), "{err}");
@@ -91,7 +119,10 @@ fn resources_and_prompts_are_read() {
 fn every_frame_is_traced_on_demand() {
     let (_, err, _) = inspect(&["--trace", "--legacy", "call", "test_simple_text"], "");
     let frames: Vec<_> = err.lines().filter(|line| line.starts_with(['→', '←'])).collect();
-    assert!(frames.first().is_some_and(|frame| frame.contains("\"method\":\"initialize\"")), "{err}");
+    assert!(
+        frames.first().is_some_and(|frame| frame.contains("\"method\":\"initialize\"")),
+        "{err}"
+    );
     assert!(frames.iter().any(|frame| frame.starts_with("← {\"jsonrpc\"")), "{err}");
 }
 
@@ -117,8 +148,14 @@ fn a_server_behind_a_url_is_looked_at_in_both_eras_and_by_its_oldest_transport()
         .spawn()
         .expect("the server starts");
     let mut line = String::new();
-    BufReader::new(server.stderr.take().expect("a pipe")).read_line(&mut line).expect("it says where it listens");
-    let url = line.split_whitespace().find_map(|word| word.strip_suffix("/mcp,")).expect(&line).to_owned();
+    BufReader::new(server.stderr.take().expect("a pipe"))
+        .read_line(&mut line)
+        .expect("it says where it listens");
+    let url = line
+        .split_whitespace()
+        .find_map(|word| word.strip_suffix("/mcp,"))
+        .expect(&line)
+        .to_owned();
     let (mcp, sse) = (format!("{url}/mcp"), format!("{url}/sse"));
     for (words, revision) in [
         (&["--modern", &mcp][..], "2026-07-28"),
@@ -127,8 +164,14 @@ fn a_server_behind_a_url_is_looked_at_in_both_eras_and_by_its_oldest_transport()
         (&[&sse], "2025-11-25"),
     ] {
         let (out, err, code) = finish(Command::new(INSPECT).args(words), "");
-        assert!(code == 0 && out.contains(revision) && out.contains("tools: 32"), "{words:?}: {out}{err}");
-        let (out, err, code) = finish(Command::new(INSPECT).args(words).args(["call", "test_elicitation", "message=Who?"]), "");
+        assert!(
+            code == 0 && out.contains(revision) && out.contains("tools: 32"),
+            "{words:?}: {out}{err}"
+        );
+        let (out, err, code) = finish(
+            Command::new(INSPECT).args(words).args(["call", "test_elicitation", "message=Who?"]),
+            "",
+        );
         assert!(code == 0 && err.contains("Who?") && out == "cancelled\n", "{words:?}: {out}{err}");
     }
     server.kill().expect("it can be ended");

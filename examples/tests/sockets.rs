@@ -15,11 +15,17 @@ struct Server {
 
 impl Server {
     fn start(program: &str, arguments: &[&str]) -> Self {
-        let mut child = Command::new(program).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            Command::new(program).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        let place = line.trim().split_once("listening on ").unwrap_or_else(|| panic!("{line}")).1.to_owned();
+        let place = line
+            .trim()
+            .split_once("listening on ")
+            .unwrap_or_else(|| panic!("{line}"))
+            .1
+            .to_owned();
         Self { child, place, _stderr: stderr }
     }
 
@@ -72,7 +78,11 @@ fn everything_serves_many_clients_over_tcp_as_one_application() {
     // A slow tool of one delays neither.
     one.send(1, "tools/call", json!({"name": "slow", "arguments": {"seconds": 3600}}));
     assert_eq!(text(&one.call(2, "test_simple_text", json!({}))), "This is a simple text");
-    two.send(1, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": ["test://watched-resource"]}}));
+    two.send(
+        1,
+        "subscriptions/listen",
+        json!({"notifications": {"resourceSubscriptions": ["test://watched-resource"]}}),
+    );
     assert_eq!(two.next()["method"], "notifications/subscriptions/acknowledged");
     // What one changes, the other is told, and sees.
     one.call(3, "test_trigger_resource_update", json!({}));
@@ -85,7 +95,8 @@ fn everything_serves_many_clients_over_tcp_as_one_application() {
 #[test]
 fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_server() {
     use std::os::unix::net::UnixStream;
-    let path = std::env::temp_dir().join(format!("mcp-sansio-everything-{}.socket", std::process::id()));
+    let path =
+        std::env::temp_dir().join(format!("mcp-sansio-everything-{}.socket", std::process::id()));
     let path = path.to_str().unwrap();
     for _ in 0..2 {
         // Killed, the first leaves its socket behind.
@@ -105,7 +116,10 @@ fn everything_serves_clients_of_a_unix_socket_and_takes_the_place_of_a_dead_serv
 fn everything_is_served_over_http() {
     let server = Server::start(EVERYTHING, &["--http", "127.0.0.1:0"]);
     let address = server.place.split('/').nth(2).unwrap();
-    assert!(server.place.contains(&format!("http://{address}/mcp")) && server.place.contains(&format!("http://{address}/sse")));
+    assert!(
+        server.place.contains(&format!("http://{address}/mcp"))
+            && server.place.contains(&format!("http://{address}/sse"))
+    );
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test_simple_text", "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})
     .to_string();
@@ -119,7 +133,10 @@ fn everything_is_served_over_http() {
     .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("This is a simple text"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains("This is a simple text"),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -147,7 +164,10 @@ fn the_poll_loop_serves_several_clients_in_one_thread() {
     for round in 1..=10 {
         for (number, client) in clients.iter_mut().enumerate() {
             let arguments = json!({"a": number, "b": round});
-            assert_eq!(text(&client.call(round, "add", arguments)), (number as u32 + round).to_string());
+            assert_eq!(
+                text(&client.call(round, "add", arguments)),
+                (number as u32 + round).to_string()
+            );
         }
     }
     // Half a line holds up nobody.

@@ -1,4 +1,5 @@
-//! The client on a port: each test is a conversation, line by line, with a server that says what the test wants and a clock that moves only while the client waits.
+//! The client on a port: each test is a conversation, line by line, with a server that says what
+//! the test wants and a clock that moves only while the client waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -9,20 +10,21 @@ use std::time::Duration;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{CallToolResult, Implementation};
 use mcp_sansio::{
-    CallOptions, ClientCapability, ClientConfig, ClientEvent, Instant, OpenError, Outcome, RawJson, SendError, Violation,
+    CallOptions, ClientCapability, ClientConfig, ClientEvent, Instant, OpenError, Outcome, RawJson,
+    SendError, Violation,
 };
 use mcp_sansio_adapters::embedded_io::{Client, ClientHandler, ClientSession, Error};
 
-static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
 
-const DISCOVERED: &str =
-    r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#;
-const INITIALIZED: &str =
-    r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+const DISCOVERED: &str = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#;
+const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
 
 type House = Client<'static, Port, Notes, 512, 64>;
 
-/// What the client sends next, in part, and what is answered to it. In the answer `#` is the id of what was sent.
+/// What the client sends next, in part, and what is answered to it. In the answer `#` is the id of
+/// what was sent.
 type Script = Vec<(&'static str, String)>;
 
 struct Line {
@@ -50,8 +52,14 @@ thread_local! {
 
 fn house(chunk: usize, script: Script) -> (House, Port) {
     NOW.set(0);
-    let line =
-        Line { input: VecDeque::new(), output: Vec::new(), script: script.into(), chunk, has_ended: false, is_deaf: false };
+    let line = Line {
+        input: VecDeque::new(),
+        output: Vec::new(),
+        script: script.into(),
+        chunk,
+        has_ended: false,
+        is_deaf: false,
+    };
     let port = Port(Rc::new(RefCell::new(line)));
     (Client::new(port.clone(), &CONFIG, || Instant::from_millis(NOW.get()), Notes::default()), port)
 }
@@ -69,8 +77,11 @@ fn text(said: &str) -> String {
 }
 
 fn open(house: &mut House) -> String {
-    let opened =
-        house.open(|opened| opened.map(|opened| opened.revision.as_str().to_owned()).unwrap_or_else(|error| error.to_string()));
+    let opened = house.open(|opened| {
+        opened
+            .map(|opened| opened.revision.as_str().to_owned())
+            .unwrap_or_else(|error| error.to_string())
+    });
     opened.expect("the line holds").expect("it was asked")
 }
 
@@ -79,7 +90,10 @@ fn said(outcome: Outcome<'_>) -> String {
         Outcome::Result(result) => {
             let result: CallToolResult<'_> = result.to().expect("a result of a tool");
             let json = result.content.as_json().expect("it was read");
-            json.elements().filter_map(|block| block.get("text")?.as_string()).map(|text| text.to_string()).collect()
+            json.elements()
+                .filter_map(|block| block.get("text")?.as_string())
+                .map(|text| text.to_string())
+                .collect()
         }
         Outcome::Error(error) => format!("error {}", error.code()),
         other => format!("{other:?}"),
@@ -108,7 +122,10 @@ fn c7_a_list_whose_cursors_lead_in_a_circle_ends() {
     let page = |n| {
         let cursor = if n % 2 == 0 { "even" } else { "odd" };
         let rest = r#""resultType":"complete","ttlMs":0,"cacheScope":"public""#;
-        (r#""method":"tools/list""#, result(&format!(r#"{{"tools":[],"nextCursor":"{cursor}",{rest}}}"#)))
+        (
+            r#""method":"tools/list""#,
+            result(&format!(r#"{{"tools":[],"nextCursor":"{cursor}",{rest}}}"#)),
+        )
     };
     let (mut house, port) = house(1000, modern((0..10_000).map(page)));
     open(&mut house);
@@ -145,7 +162,10 @@ fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
         |opened| matches!(opened, Err(OpenError::NoCommonRevision(Some(theirs))) if theirs.as_str() == r#"["2099-01-01"]"#),
     );
     assert_eq!(why, Ok(Some(true)));
-    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Send(SendError::NotAllowed)));
+    assert_eq!(
+        house.call_tool("x", &RawJson::EMPTY, said),
+        Err(Error::Send(SendError::NotAllowed))
+    );
 }
 
 #[test]
@@ -169,7 +189,11 @@ fn what_comes_in_between_is_told_or_answered() {
     let (mut house, port) = house(
         33,
         vec![
-            ("server/discover", "{\"jsonrpc\":\"2.0\",\"id\":#,\"error\":{\"code\":-32601,\"message\":\"?\"}}\n".to_owned()),
+            (
+                "server/discover",
+                "{\"jsonrpc\":\"2.0\",\"id\":#,\"error\":{\"code\":-32601,\"message\":\"?\"}}\n"
+                    .to_owned(),
+            ),
             (r#""method":"initialize""#, result(INITIALIZED)),
             ("notifications/initialized", String::new()),
             (r#""progressToken":3"#, between.map(|line| format!("{line}\n")).concat()),
@@ -179,7 +203,10 @@ fn what_comes_in_between_is_told_or_answered() {
     );
     open(&mut house);
     let params = RawJson::from_static(r#"{"name":"x"}"#);
-    assert_eq!(house.call("tools/call", &params, CallOptions::new().progress(), said), Ok("done".to_owned()));
+    assert_eq!(
+        house.call("tools/call", &params, CallOptions::new().progress(), said),
+        Ok("done".to_owned())
+    );
     assert_eq!(house.handler().events, ["progress", "NotJson", "request", "log"]);
     assert!(port.is_through());
 }
@@ -187,7 +214,9 @@ fn what_comes_in_between_is_told_or_answered() {
 #[test]
 fn lists_are_asked_for_page_by_page() {
     let page = |tool: &str, next: &str| {
-        result(&format!(r#"{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next},"resultType":"complete"}}"#))
+        result(&format!(
+            r#"{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next},"resultType":"complete"}}"#
+        ))
     };
     let names = |house: &mut House| {
         let mut names = String::new();
@@ -204,12 +233,21 @@ fn lists_are_asked_for_page_by_page() {
     let too_long = Err(Error::Send(SendError::TooLarge));
     for (next, then, expected) in [
         (String::new(), None, ("a", Ok(None))),
-        (r#","nextCursor":"p\"2""#.to_owned(), Some((r#""cursor":"p\"2""#, page("b", ""))), ("ab", Ok(None))),
+        (
+            r#","nextCursor":"p\"2""#.to_owned(),
+            Some((r#""cursor":"p\"2""#, page("b", ""))),
+            ("ab", Ok(None)),
+        ),
         // The cursor leads nowhere.
-        (r#","nextCursor":"x""#.to_owned(), Some((r#""cursor":"x""#, page("b", r#","nextCursor":"x""#))), ("ab", too_long)),
+        (
+            r#","nextCursor":"x""#.to_owned(),
+            Some((r#""cursor":"x""#, page("b", r#","nextCursor":"x""#))),
+            ("ab", too_long),
+        ),
         (format!(r#","nextCursor":"{long}""#), None, ("a", too_long)),
     ] {
-        let (mut house, port) = house(64, modern([("tools/list", page("a", &next))].into_iter().chain(then)));
+        let (mut house, port) =
+            house(64, modern([("tools/list", page("a", &next))].into_iter().chain(then)));
         open(&mut house);
         let (seen, ended) = names(&mut house);
         assert_eq!((&*seen, ended), expected, "{next}");
@@ -221,7 +259,11 @@ fn lists_are_asked_for_page_by_page() {
 fn an_answer_that_lost_bytes_is_no_answer_and_its_call_is_given_up() {
     let (mut house, port) = house(
         64,
-        modern([("tools/call", String::new()), ("notifications/cancelled", String::new()), ("tools/call", text("again"))]),
+        modern([
+            ("tools/call", String::new()),
+            ("notifications/cancelled", String::new()),
+            ("tools/call", text("again")),
+        ]),
     );
     open(&mut house);
     port.says(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"1"#);
@@ -238,9 +280,11 @@ fn an_answer_that_lost_bytes_is_no_answer_and_its_call_is_given_up() {
 
 #[test]
 fn an_answer_that_is_too_long_ends_its_call() {
-    let (mut house, _) = house(64, modern([("tools/call", text(&"x".repeat(3000))), ("tools/call", text("short"))]));
+    let (mut house, _) =
+        house(64, modern([("tools/call", text(&"x".repeat(3000))), ("tools/call", text("short"))]));
     open(&mut house);
-    let is_too_long = |outcome: Outcome<'_>| matches!(outcome, Outcome::Invalid(Violation::TooLong));
+    let is_too_long =
+        |outcome: Outcome<'_>| matches!(outcome, Outcome::Invalid(Violation::TooLong));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, is_too_long), Ok(true));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("short".to_owned()));
 }
@@ -255,7 +299,10 @@ fn an_end_is_an_error() {
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Closed));
     port.0.borrow_mut().is_deaf = false;
     port.fails(ErrorKind::ConnectionReset);
-    assert_eq!(house.attend(Duration::from_secs(1)), Err(Error::Port(Fault(ErrorKind::ConnectionReset))));
+    assert_eq!(
+        house.attend(Duration::from_secs(1)),
+        Err(Error::Port(Fault(ErrorKind::ConnectionReset)))
+    );
 }
 
 #[test]
@@ -269,7 +316,11 @@ fn changes_are_attended_to() {
 }
 
 impl ClientHandler<Port, 64, 2> for Notes {
-    fn event(&mut self, event: &ClientEvent<'_>, session: &mut ClientSession<'_, Port, 64, 2>) -> Result<(), Error<Fault>> {
+    fn event(
+        &mut self,
+        event: &ClientEvent<'_>,
+        session: &mut ClientSession<'_, Port, 64, 2>,
+    ) -> Result<(), Error<Fault>> {
         self.events.push(match event {
             ClientEvent::Progress { .. } => "progress".to_owned(),
             ClientEvent::Log { .. } => "log".to_owned(),
@@ -277,7 +328,8 @@ impl ClientHandler<Port, 64, 2> for Notes {
             ClientEvent::Violation(violation) => format!("{violation:?}"),
             ClientEvent::Request(request) => {
                 let roots = RawJson::from_static(r#"{"roots":[]}"#);
-                let _ = session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
+                let _ =
+                    session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
                 "request".to_owned()
             }
             other => format!("{other:?}"),
@@ -371,9 +423,12 @@ impl Write for Port {
         while let Some(end) = line.output.iter().position(|byte| *byte == b'\n') {
             let sent: Vec<u8> = line.output.drain(..=end).collect();
             let sent = String::from_utf8(sent).expect("UTF-8");
-            let (expected, answer) = line.script.pop_front().unwrap_or_else(|| panic!("nobody expected {sent}"));
+            let (expected, answer) =
+                line.script.pop_front().unwrap_or_else(|| panic!("nobody expected {sent}"));
             assert!(sent.contains(expected), "{sent} has no {expected}");
-            let id = sent.split_once("\"id\":").map_or("", |(_, rest)| rest.split(',').next().unwrap_or_default());
+            let id = sent
+                .split_once("\"id\":")
+                .map_or("", |(_, rest)| rest.split(',').next().unwrap_or_default());
             line.input.extend(answer.replace('#', id).into_bytes().into_iter().map(Ok));
         }
         Ok(len)

@@ -1,4 +1,5 @@
-//! Chooses the machine by the target. Link arguments come from here, not from a configuration file: `RUSTFLAGS` in somebody's environment would replace those.
+//! Chooses the machine by the target. Link arguments come from here, not from a configuration file:
+//! `RUSTFLAGS` in somebody's environment would replace those.
 
 use std::path::Path;
 use std::{env, fs};
@@ -9,13 +10,16 @@ fn main() {
         Some("thumbv6m") => "microbit",
         Some("thumbv7em") => "mps2",
         Some("riscv32imac") => "virt",
-        _ => panic!("no machine for {target}: there is one for thumbv6m, thumbv7em and riscv32imac"),
+        _ => {
+            panic!("no machine for {target}: there is one for thumbv6m, thumbv7em and riscv32imac")
+        }
     };
     println!("cargo:rustc-check-cfg=cfg(machine, values(\"microbit\", \"mps2\", \"virt\"))");
     println!("cargo:rustc-cfg=machine=\"{machine}\"");
     // Both start-up crates look for a file of this name.
     let out = env::var("OUT_DIR").expect("cargo sets it");
-    fs::copy(format!("memory/{machine}.x"), Path::new(&out).join("memory.x")).expect("the memory of each machine is described");
+    fs::copy(format!("memory/{machine}.x"), Path::new(&out).join("memory.x"))
+        .expect("the memory of each machine is described");
     println!("cargo:rustc-link-search={out}");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bins=--nmagic");

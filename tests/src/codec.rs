@@ -44,11 +44,17 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
         match reader.next_part() {
             Ok(Some(Part::Head(head))) => {
                 let facts = (head.is_http_1_0, head.expects_continue, head.content_length);
-                let fields = head.fields.iter().map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+                let fields = head
+                    .fields
+                    .iter()
+                    .map(|(name, value)| (name.to_owned(), value.to_vec()))
+                    .collect();
                 let line = format!("{} {} {facts:?}", head.method, head.target);
                 read.messages.push(Message { head: line, fields, ..Message::default() });
             }
-            Ok(Some(Part::Body(piece))) => read.messages.last_mut().expect("a head comes first").body.extend(piece),
+            Ok(Some(Part::Body(piece))) => {
+                read.messages.last_mut().expect("a head comes first").body.extend(piece)
+            }
             Ok(Some(Part::End)) => {
                 read.messages.last_mut().expect("a head comes first").complete = true;
                 if !reader.next_request() {
@@ -75,8 +81,14 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
     }
 }
 
-/// Reads the responses to requests with these methods, and whatever else is on the connection, up to its end.
-pub fn responses<S: Storage>(mut reader: ResponseReader<S>, methods: &[&str], bytes: &[u8], sizes: &[usize]) -> Read {
+/// Reads the responses to requests with these methods, and whatever else is on the connection, up
+/// to its end.
+pub fn responses<S: Storage>(
+    mut reader: ResponseReader<S>,
+    methods: &[&str],
+    bytes: &[u8],
+    sizes: &[usize],
+) -> Read {
     let mut read = Read::default();
     let (mut rest, mut sizes, mut methods) = (bytes, sizes.iter().cycle(), methods.iter());
     let mut ended = false;
@@ -86,11 +98,17 @@ pub fn responses<S: Storage>(mut reader: ResponseReader<S>, methods: &[&str], by
     loop {
         match reader.next_part() {
             Ok(Some(Part::Head(head))) => {
-                let fields = head.fields.iter().map(|(name, value)| (name.to_owned(), value.to_vec())).collect();
+                let fields = head
+                    .fields
+                    .iter()
+                    .map(|(name, value)| (name.to_owned(), value.to_vec()))
+                    .collect();
                 let line = format!("{} {:?}", head.status, head.content_length);
                 read.messages.push(Message { head: line, fields, ..Message::default() });
             }
-            Ok(Some(Part::Body(piece))) => read.messages.last_mut().expect("a head comes first").body.extend(piece),
+            Ok(Some(Part::Body(piece))) => {
+                read.messages.last_mut().expect("a head comes first").body.extend(piece)
+            }
             Ok(Some(Part::End)) => {
                 read.messages.last_mut().expect("a head comes first").complete = true;
                 // What the server has sent ahead was not asked for.
@@ -124,22 +142,26 @@ pub fn responses<S: Storage>(mut reader: ResponseReader<S>, methods: &[&str], by
     }
 }
 
-/// Any bytes: nothing panics, and chunking changes nothing. The first byte chooses the sizes of the pieces.
+/// Any bytes: nothing panics, and chunking changes nothing. The first byte chooses the sizes of the
+/// pieces.
 pub fn survives(data: &[u8]) {
     let Some((first, bytes)) = data.split_first() else { return };
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
     let all = [usize::MAX];
     let whole = requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, &all);
     for sizes in [&sizes[..], &[1]] {
-        let pieces = requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, sizes);
+        let pieces =
+            requests(RequestReader::with_limit(Vec::new(), 4096).max_body(10_000), bytes, sizes);
         same(&whole, &pieces);
         let _ = requests(RequestReader::new([0; 64]), bytes, sizes);
     }
     for methods in [&["POST", "GET", "GET"][..], &["HEAD", "POST"]] {
         let whole = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, &all);
         for sizes in [&sizes[..], &[1]] {
-            // Whether a connection can be used again depends on whether more than the response has come already.
-            let pieces = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, sizes);
+            // Whether a connection can be used again depends on whether more than the response has
+            // come already.
+            let pieces =
+                responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, sizes);
             let both = whole.messages.len().min(pieces.messages.len());
             assert_eq!(whole.messages[..both.min(1)], pieces.messages[..both.min(1)]);
             let _ = responses(ResponseReader::new([0; 64]), methods, bytes, sizes);
@@ -153,7 +175,10 @@ pub fn events_survive(data: &[u8]) {
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
     let whole = events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, &[usize::MAX]);
     for sizes in [&sizes[..], &[1]] {
-        assert_eq!(events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, sizes), whole);
+        assert_eq!(
+            events(EventReader::with_limit(Vec::new(), bytes.len() + 64), bytes, sizes),
+            whole
+        );
         let (small, ids) = events(EventReader::new([0; 40]), bytes, sizes);
         assert_eq!(small.len(), whole.0.len());
         assert!(small.iter().zip(&whole.0).all(|(small, whole)| small.is_none() || small == whole));
@@ -179,16 +204,24 @@ fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usi
     (events, reader.last_event_id().map(str::to_owned))
 }
 
-/// What was read before a fault may differ in how much of a broken message was lent, and nothing else may.
+/// What was read before a fault may differ in how much of a broken message was lent, and nothing
+/// else may.
 fn same(whole: &Read, pieces: &Read) {
-    assert_eq!((whole.fault.map(Fault::status), whole.good_end), (pieces.fault.map(Fault::status), pieces.good_end));
+    assert_eq!(
+        (whole.fault.map(Fault::status), whole.good_end),
+        (pieces.fault.map(Fault::status), pieces.good_end)
+    );
     assert_eq!(whole.complete(), pieces.complete());
     if whole.fault.is_none() {
         assert_eq!(whole, pieces);
     }
 }
 
-fn fill<'s>(spare: &mut [u8], rest: &mut &[u8], sizes: &mut impl Iterator<Item = &'s usize>) -> usize {
+fn fill<'s>(
+    spare: &mut [u8],
+    rest: &mut &[u8],
+    sizes: &mut impl Iterator<Item = &'s usize>,
+) -> usize {
     assert!(!spare.is_empty(), "more is wanted, and there is no room for it");
     let n = sizes.next().copied().unwrap_or(1).min(spare.len()).min(rest.len());
     let (now, later) = rest.split_at(n);

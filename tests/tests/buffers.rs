@@ -1,4 +1,5 @@
-//! The buffers as a transport uses them: reads of any size, lines of any length, storage that is fixed, borrowed or grows.
+//! The buffers as a transport uses them: reads of any size, lines of any length, storage that is
+//! fixed, borrowed or grows.
 
 use mcp_sansio::{Frame, RxBuffer, Storage, TxBuffer};
 
@@ -14,7 +15,9 @@ impl From<Frame<'_>> for Line {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match frame {
             Frame::Complete(line) => Self::Complete(text(line)),
-            Frame::Oversized { prefix, tail } => Self::Oversized { prefix: text(prefix), tail: text(tail) },
+            Frame::Oversized { prefix, tail } => {
+                Self::Oversized { prefix: text(prefix), tail: text(tail) }
+            }
         }
     }
 }
@@ -48,7 +51,11 @@ fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: us
 }
 
 /// The same with reads while a frame is lent as well, of as much as there is room for.
-fn frames_and_spare<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: usize) -> Vec<Line> {
+fn frames_and_spare<S: Storage + ?Sized>(
+    rx: &mut RxBuffer<S>,
+    mut input: &[u8],
+    chunk: usize,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     loop {
         while let Some((frame, mut spare)) = rx.next_frame_and_spare() {
@@ -68,7 +75,8 @@ fn frames_and_spare<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8],
     }
 }
 
-/// What the frames should be: lines cut at `\n`, and those of more than `size` bytes, newline included, oversized.
+/// What the frames should be: lines cut at `\n`, and those of more than `size` bytes, newline
+/// included, oversized.
 fn model(input: &str, size: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let whole = input.rfind('\n').map_or("", |end| &input[..end]);
@@ -90,8 +98,14 @@ fn check(lines: &[Line], expected: &[Line], size: usize) {
             (Line::Oversized { prefix, tail }, Line::Oversized { tail: whole, .. }) => {
                 assert_eq!(prefix, &whole[..size / 2], "the first half of the buffer");
                 assert!(whole.ends_with(tail.as_str()), "{tail} is not the end of {whole}");
-                assert!(prefix.len() + tail.len() <= whole.len(), "{prefix} and {tail} overlap in {whole}");
-                assert!(tail.len() >= (size - size / 2) / 2, "a quarter of the buffer at least: {tail} of {whole}");
+                assert!(
+                    prefix.len() + tail.len() <= whole.len(),
+                    "{prefix} and {tail} overlap in {whole}"
+                );
+                assert!(
+                    tail.len() >= (size - size / 2) / 2,
+                    "a quarter of the buffer at least: {tail} of {whole}"
+                );
             }
             (line, expected) => assert_eq!(line, expected),
         }
@@ -103,19 +117,25 @@ const CHUNKS: [usize; 6] = [1, 2, 3, 7, 64, usize::MAX];
 #[test]
 fn chunks_of_any_size_give_the_same_frames() {
     let input = "{\"a\":1}\n{\"b\":2}\r\n\n\r\n \t\r\n{\"c\":\"é\"}\n\n\n{}\n";
-    let expected = [complete("{\"a\":1}"), complete("{\"b\":2}"), complete("{\"c\":\"é\"}"), complete("{}")];
+    let expected =
+        [complete("{\"a\":1}"), complete("{\"b\":2}"), complete("{\"c\":\"é\"}"), complete("{}")];
     for chunk in 1..=input.len() {
         assert_eq!(frames(&mut RxBuffer::new([0; 64]), input.as_bytes(), chunk), expected);
         assert_eq!(frames(&mut RxBuffer::new([0; 16]), input.as_bytes(), chunk), expected);
         assert_eq!(frames(&mut RxBuffer::new(&mut [0; 13][..]), input.as_bytes(), chunk), expected);
-        assert_eq!(frames(&mut RxBuffer::with_limit(Vec::new(), 13), input.as_bytes(), chunk), expected);
+        assert_eq!(
+            frames(&mut RxBuffer::with_limit(Vec::new(), 13), input.as_bytes(), chunk),
+            expected
+        );
     }
 }
 
 #[test]
 fn stdio_10_crlf_blank_lines_long_lines_and_garbage_are_survived() {
     let long = "x".repeat(1000);
-    let input = format!("\r\n{{\"id\":1}}\r\n\n{long}\n\u{0}garbage\u{1}\n\n{long}\r\n  \r\n{{\"id\":2}}\n");
+    let input = format!(
+        "\r\n{{\"id\":1}}\r\n\n{long}\n\u{0}garbage\u{1}\n\n{long}\r\n  \r\n{{\"id\":2}}\n"
+    );
     for chunk in CHUNKS {
         let lines = frames(&mut RxBuffer::new([0; 32]), input.as_bytes(), chunk);
         assert_eq!(lines.len(), 5);
@@ -123,8 +143,12 @@ fn stdio_10_crlf_blank_lines_long_lines_and_garbage_are_survived() {
             (&lines[0], &lines[2], &lines[4]),
             (&complete("{\"id\":1}"), &complete("\u{0}garbage\u{1}"), &complete("{\"id\":2}"))
         );
-        assert!(matches!(&lines[1], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8));
-        assert!(matches!(&lines[3], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.ends_with("xx\r")));
+        assert!(
+            matches!(&lines[1], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.len() >= 8)
+        );
+        assert!(
+            matches!(&lines[3], Line::Oversized { prefix, tail } if prefix.len() == 16 && tail.ends_with("xx\r"))
+        );
     }
 }
 
@@ -139,14 +163,28 @@ fn bytes_that_are_not_utf_8_are_lent_as_they_are() {
 #[test]
 fn stdio_10_the_longest_line_is_what_the_buffer_holds_with_its_newline() {
     for size in 1..=64 {
-        for len in (1..=3 * size).filter(|&len: &usize| size < 20 || len % 5 == 0 || len.abs_diff(size) < 3) {
+        for len in (1..=3 * size)
+            .filter(|&len: &usize| size < 20 || len % 5 == 0 || len.abs_diff(size) < 3)
+        {
             let line: String = ('a'..='z').cycle().take(len).collect();
             let input = format!("{line}\n[]\n{line}\r\n{{}}\n");
             for chunk in CHUNKS {
                 let expected = model(&input, size);
-                check(&frames(&mut RxBuffer::new(&mut vec![0; size][..]), input.as_bytes(), chunk), &expected, size);
-                check(&frames(&mut RxBuffer::with_limit(Vec::new(), size), input.as_bytes(), chunk), &expected, size);
-                check(&frames(&mut RxBuffer::with_limit(vec![0; size], 0), input.as_bytes(), chunk), &expected, size);
+                check(
+                    &frames(&mut RxBuffer::new(&mut vec![0; size][..]), input.as_bytes(), chunk),
+                    &expected,
+                    size,
+                );
+                check(
+                    &frames(&mut RxBuffer::with_limit(Vec::new(), size), input.as_bytes(), chunk),
+                    &expected,
+                    size,
+                );
+                check(
+                    &frames(&mut RxBuffer::with_limit(vec![0; size], 0), input.as_bytes(), chunk),
+                    &expected,
+                    size,
+                );
             }
         }
     }
@@ -158,8 +196,16 @@ fn stdio_10_an_oversized_line_keeps_its_beginning_and_its_end() {
         for len in [size, size + 1, 2 * size - 1, 2 * size, 10 * size + 3] {
             let line: String = ('a'..='z').cycle().take(len).collect();
             for chunk in CHUNKS {
-                let lines = frames(&mut RxBuffer::new(&mut vec![0; size][..]), format!("{line}\n").as_bytes(), chunk);
-                check(&lines, &[Line::Oversized { prefix: String::new(), tail: line.clone() }], size);
+                let lines = frames(
+                    &mut RxBuffer::new(&mut vec![0; size][..]),
+                    format!("{line}\n").as_bytes(),
+                    chunk,
+                );
+                check(
+                    &lines,
+                    &[Line::Oversized { prefix: String::new(), tail: line.clone() }],
+                    size,
+                );
             }
         }
     }
@@ -177,7 +223,10 @@ fn an_oversized_line_is_reported_once_and_at_its_end() {
     assert!((1..=8).contains(&rx.unfinished()));
     endless = b"\nok\n".to_vec();
     let lines = frames(&mut rx, &endless, 1);
-    assert!(matches!(&lines[..], [Line::Oversized { .. }, line] if *line == complete("ok")), "{lines:?}");
+    assert!(
+        matches!(&lines[..], [Line::Oversized { .. }, line] if *line == complete("ok")),
+        "{lines:?}"
+    );
     assert_eq!(rx.unfinished(), 0);
 }
 
@@ -206,11 +255,13 @@ fn random_input(random: &mut Random, size: usize) -> String {
             _ => random.below(2 * size + 2),
         };
         let blank = random.below(5) == 0;
-        input.extend(
-            (0..len).map(|_| {
-                if blank { [' ', '\t', '\r'][random.below(3)] } else { ['a', 'b', '{', '"', ' ', '\r'][random.below(6)] }
-            }),
-        );
+        input.extend((0..len).map(|_| {
+            if blank {
+                [' ', '\t', '\r'][random.below(3)]
+            } else {
+                ['a', 'b', '{', '"', ' ', '\r'][random.below(6)]
+            }
+        }));
         input.push_str(["\n", "\r\n", "\n\n"][random.below(3)]);
     }
     input.extend((0..random.below(3)).map(|_| 'u'));
@@ -236,7 +287,11 @@ fn frames_are_what_a_split_at_newlines_gives() {
                     let further = random.below(5);
                     read(&mut rx, &mut bytes, further);
                     if matches!(line, Line::Complete(_)) {
-                        assert_eq!(rx.next_frame().map(Line::from).as_ref(), Some(&line), "{input:?}");
+                        assert_eq!(
+                            rx.next_frame().map(Line::from).as_ref(),
+                            Some(&line),
+                            "{input:?}"
+                        );
                     }
                 }
                 lines.push(line);
@@ -266,7 +321,11 @@ fn reading_goes_on_behind_a_frame_that_is_lent() {
         let input = random_input(&mut random, size);
         let (initial, limit) = [(size, 0), (0, size), (size / 2, size)][random.below(3)];
         let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
-        check(&frames_and_spare(&mut rx, input.as_bytes(), 1 + random.below(2 * size)), &model(&input, size), size);
+        check(
+            &frames_and_spare(&mut rx, input.as_bytes(), 1 + random.below(2 * size)),
+            &model(&input, size),
+            size,
+        );
     }
     // All that is free is behind the frame, which is at the front.
     let mut rx = RxBuffer::new([0; 16]);
@@ -357,7 +416,8 @@ fn a_full_buffer_gives_its_frames_before_it_takes_more() {
 
 #[test]
 fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
-    // As under back pressure: one frame is taken, then there is a read. If each moved what waits, this would take minutes.
+    // As under back pressure: one frame is taken, then there is a read. If each moved what waits,
+    // this would take minutes.
     let input = "{\"id\": 123456}\r\n".repeat(1 << 18);
     for (initial, limit) in [(2 << 20, 0), (0, 3 << 20)] {
         let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
@@ -380,10 +440,21 @@ fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
 fn unfinished_is_what_an_end_of_input_cuts_off() {
     let mut rx = RxBuffer::new([0; 16]);
     assert_eq!(rx.unfinished(), 0);
-    for (input, lines, unfinished) in
-        [("abc", 0, 3), ("d", 0, 4), ("\nef", 1, 2), ("\r", 0, 3), ("\n", 1, 0), ("\n\r\n", 0, 0), (" ", 0, 1), ("\n", 0, 0)]
-    {
-        assert_eq!((frames(&mut rx, input.as_bytes(), 99).len(), rx.unfinished()), (lines, unfinished), "{input:?}");
+    for (input, lines, unfinished) in [
+        ("abc", 0, 3),
+        ("d", 0, 4),
+        ("\nef", 1, 2),
+        ("\r", 0, 3),
+        ("\n", 1, 0),
+        ("\n\r\n", 0, 0),
+        (" ", 0, 1),
+        ("\n", 0, 0),
+    ] {
+        assert_eq!(
+            (frames(&mut rx, input.as_bytes(), 99).len(), rx.unfinished()),
+            (lines, unfinished),
+            "{input:?}"
+        );
     }
 }
 
@@ -409,7 +480,10 @@ fn storage_grows_to_its_limit_and_no_further() {
     // It grows no sooner than it must.
     let mut rx = RxBuffer::with_limit(Vec::new(), 1 << 20);
     for _ in 0..1000 {
-        assert_eq!(frames(&mut rx, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", 100).len(), 1);
+        assert_eq!(
+            frames(&mut rx, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n", 100).len(),
+            1
+        );
         assert!(rx.spare().len() <= 1024);
     }
 }
@@ -431,7 +505,11 @@ fn storage_that_refuses_to_grow_is_used_as_it_is() {
     }
     let input = format!("ok\n{}\nok\n", "x".repeat(100));
     for chunk in CHUNKS {
-        check(&frames(&mut RxBuffer::with_limit(Stubborn([0; 16]), 1000), input.as_bytes(), chunk), &model(&input, 16), 16);
+        check(
+            &frames(&mut RxBuffer::with_limit(Stubborn([0; 16]), 1000), input.as_bytes(), chunk),
+            &model(&input, 16),
+            16,
+        );
     }
 }
 
@@ -476,7 +554,9 @@ fn long_lines_cost_no_more_than_their_length() {
     let mut line = vec![b'x'; 4 << 20];
     line.push(b'\n');
     let mut rx = RxBuffer::with_limit(Vec::new(), 8 << 20);
-    assert!(matches!(&frames(&mut rx, &line, 64)[..], [Line::Complete(frame)] if frame.len() == 4 << 20));
+    assert!(
+        matches!(&frames(&mut rx, &line, 64)[..], [Line::Complete(frame)] if frame.len() == 4 << 20)
+    );
     let mut rx = RxBuffer::new(vec![0; 1 << 20]);
     assert!(matches!(frames(&mut rx, &line, 64)[..], [Line::Oversized { .. }]));
 }

@@ -1,11 +1,14 @@
-//! Answers that are fed by hand: byte for byte what `respond` would write, through buffers of any size, and nothing in between.
+//! Answers that are fed by hand: byte for byte what `respond` would write, through buffers of any
+//! size, and nothing in between.
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::*;
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("files", "1.0.0"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("files", "1.0.0"), ServerCapability::TOOLS);
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+const CANCEL: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
 const PING: &str = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
 
 #[test]
@@ -27,14 +30,24 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
         let Wire { server, tx, .. } = &mut wire;
         assert!(matches!(server.next_event(NOW, &mut cancel, tx), Ok(None)), "size {size}");
         let mut ping = Messages::new(Frame::Complete(PING.as_bytes()));
-        assert_eq!(server.next_event(NOW, &mut ping, tx).err(), Some(SendError::Full), "size {size}");
+        assert_eq!(
+            server.next_event(NOW, &mut ping, tx).err(),
+            Some(SendError::Full),
+            "size {size}"
+        );
         assert_eq!(wire.send(|server, tx| server.end_answer(request, tx)), Answered::Sent);
 
         let mut whole = Wire::new(4000);
         let request = whole.request();
-        let _ = whole.send(|server, tx| server.respond(request, &TextResult::new("a long one, in pieces"), tx));
+        let _ = whole.send(|server, tx| {
+            server.respond(request, &TextResult::new("a long one, in pieces"), tx)
+        });
         let spaced = String::from_utf8(wire.out).unwrap();
-        assert_eq!(spaced.replace("} ]", "}]"), String::from_utf8(whole.out).unwrap(), "size {size}");
+        assert_eq!(
+            spaced.replace("} ]", "}]"),
+            String::from_utf8(whole.out).unwrap(),
+            "size {size}"
+        );
         assert_eq!(wire.server.in_flight(), 0);
     }
 }
@@ -50,7 +63,10 @@ fn an_answer_whose_source_fails_is_abandoned() {
     let out = String::from_utf8(wire.out).unwrap();
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#);
-    assert_eq!(lines[1], r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The file ended too soon"}}"#);
+    assert_eq!(
+        lines[1],
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The file ended too soon"}}"#
+    );
 }
 
 #[test]
@@ -62,7 +78,10 @@ fn the_calls_come_in_their_order() {
     assert_eq!(server.end_answer(request, tx).err(), Some(SendError::NotAllowed));
     assert_eq!(server.begin_answer(request, tx), Ok(Answered::Sent));
     assert_eq!(server.begin_answer(request, tx).err(), Some(SendError::NotAllowed));
-    assert_eq!(server.respond(request, &TextResult::new("x"), tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(
+        server.respond(request, &TextResult::new("x"), tx).err(),
+        Some(SendError::NotAllowed)
+    );
 }
 
 const NOW: Instant = Instant::from_millis(0);
@@ -75,7 +94,11 @@ struct Wire {
 
 impl Wire {
     fn new(size: usize) -> Self {
-        Self { server: Server::with_capacity(&CONFIG), tx: TxBuffer::new(vec![0; size]), out: Vec::new() }
+        Self {
+            server: Server::with_capacity(&CONFIG),
+            tx: TxBuffer::new(vec![0; size]),
+            out: Vec::new(),
+        }
     }
 
     fn request(&mut self) -> RequestHandle {
@@ -90,7 +113,10 @@ impl Wire {
         assert_eq!(self.send(|server, tx| server.begin_answer(request, tx)), Answered::Sent);
     }
 
-    fn send<R>(&mut self, mut call: impl FnMut(&mut Server<'static, 4, 4>, &mut Tx<'_>) -> Result<R, SendError>) -> R {
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Server<'static, 4, 4>, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> R {
         loop {
             let result = call(&mut self.server, &mut self.tx);
             self.out.extend_from_slice(self.tx.pending());

@@ -1,4 +1,5 @@
-//! Scripts of chaos from a seed. `CHAOS_ROUNDS=100000` for more of them, `CHAOS_SEED=7` for others, `CHAOS_DATA=<hex>` for one that failed.
+//! Scripts of chaos from a seed. `CHAOS_ROUNDS=100000` for more of them, `CHAOS_SEED=7` for others,
+//! `CHAOS_DATA=<hex>` for one that failed.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -43,7 +44,9 @@ fn survives(play: fn(&[u8]) -> u64) -> u64 {
             Err(panic) => {
                 let data = shortest(play, data);
                 let hex: String = data.iter().map(|byte| format!("{byte:02x}")).collect();
-                eprintln!("\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}");
+                eprintln!(
+                    "\nCHAOS_SEED={seed}, round {round}; to replay what is left of it:\nCHAOS_DATA={hex}"
+                );
                 resume_unwind(panic);
             }
         }
@@ -69,7 +72,8 @@ fn shortest(play: fn(&[u8]) -> u64, mut data: Vec<u8>) -> Vec<u8> {
 
 /// Between 1 and 1,000 bytes, the same for the same numbers.
 fn random(seed: u64, round: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
+    let mut state =
+        seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
     let mut next = || {
         state ^= state << 13;
         state ^= state >> 7;

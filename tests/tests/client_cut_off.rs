@@ -2,13 +2,14 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome, RawJson, SendError,
-    Tx, TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
+    Messages, Outcome, RawJson, SendError, Tx, TxBuffer,
 };
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
-static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+static CONFIG: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
 fn open() -> Client<'static, 2> {
@@ -18,11 +19,16 @@ fn open() -> Client<'static, 2> {
     client
 }
 
-fn send(client: &mut Client<'_, 2>, params: &(impl Serialize + ?Sized), tx: &mut Tx<'_>) -> Result<mcp_sansio::Call, SendError> {
+fn send(
+    client: &mut Client<'_, 2>,
+    params: &(impl Serialize + ?Sized),
+    tx: &mut Tx<'_>,
+) -> Result<mcp_sansio::Call, SendError> {
     client.request(NOW, "own/method", params, CallOptions::new(), tx)
 }
 
-/// All that was written, when the line that was begun is cut off by `cut` and another request is sent.
+/// All that was written, when the line that was begun is cut off by `cut` and another request is
+/// sent.
 fn cut_off(
     first: &impl Serialize,
     cut: impl FnOnce(&mut Client<'_, 2>, &mut TxBuffer<[u8; 64]>),
@@ -44,7 +50,11 @@ fn cut_off(
     (client, call, String::from_utf8(sent).unwrap())
 }
 
-fn the_line_is_broken_and_its_id_is_nobodys(mut client: Client<'static, 2>, call: mcp_sansio::Call, sent: &str) {
+fn the_line_is_broken_and_its_id_is_nobodys(
+    mut client: Client<'static, 2>,
+    call: mcp_sansio::Call,
+    sent: &str,
+) {
     let lines: Vec<_> = sent.lines().collect();
     assert_eq!(lines.len(), 2);
     assert!(RawJson::parse(lines[0]).is_err() && lines[0].contains("\"id\":1,"), "{}", lines[0]);
@@ -55,18 +65,25 @@ fn the_line_is_broken_and_its_id_is_nobodys(mut client: Client<'static, 2>, call
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         client.next_event(NOW, &mut messages, &mut tx).unwrap()
     };
-    assert!(take(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"noise"}}"#).is_none());
+    assert!(
+        take(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32700,"message":"noise"}}"#).is_none()
+    );
     let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
-    assert!(matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::Result(_) }) if ended == call), "{event:?}");
+    assert!(
+        matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::Result(_) }) if ended == call),
+        "{event:?}"
+    );
 }
 
 #[test]
 fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
-    let (client, call, sent) =
-        cut_off(&[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(), |client, tx| {
+    let (client, call, sent) = cut_off(
+        &[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
+        |client, tx| {
             assert_eq!(client.abandon(tx), Ok(true));
             assert_eq!(client.abandon(tx), Ok(false));
-        });
+        },
+    );
     the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
 }
 
@@ -74,7 +91,8 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
 fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     let (mut client, mut tx) = (open(), TxBuffer::new([0; 64]));
     assert_eq!(client.abandon(&mut tx), Ok(false));
-    let long = [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+    let long =
+        [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
     assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::More));
     assert_eq!(client.abandon(&mut tx), Err(SendError::Full));
     tx.advance(1);
@@ -88,7 +106,11 @@ struct Failing(std::cell::Cell<u32>);
 impl Serialize for Failing {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.set(self.0.get() + 1);
-        if self.0.get() > 2 { Err(S::Error::custom("gone")) } else { serializer.collect_map([("long", "x".repeat(200))]) }
+        if self.0.get() > 2 {
+            Err(S::Error::custom("gone"))
+        } else {
+            serializer.collect_map([("long", "x".repeat(200))])
+        }
     }
 }
 

@@ -12,7 +12,10 @@ fn rpc_01_rpc_02_stdio_01_stdio_03_every_line_of_a_client_is_one_message() {
     for (revision, line, message) in lines() {
         assert!(message.is_object() && message["jsonrpc"] == "2.0", "{revision}: {line}");
         assert!(!line.contains(['\n', '\r']), "{revision}: {line}");
-        let kinds = ["method", "result", "error"].iter().filter(|kind| message.get(**kind).is_some()).count();
+        let kinds = ["method", "result", "error"]
+            .iter()
+            .filter(|kind| message.get(**kind).is_some())
+            .count();
         assert_eq!(kinds, 1, "{revision}: {line}");
     }
     assert!(lines().count() > 500, "{}", lines().count());
@@ -41,12 +44,16 @@ fn rpc_05_rpc_06_prog_01_prog_02_no_id_of_a_client_comes_twice() {
         let (mut last, mut tokens) = (0, BTreeSet::new());
         for (_, line) in lines {
             let message = value(line);
-            let (Some(id), true) = (message["id"].as_u64(), message.get("method").is_some()) else { continue };
+            let (Some(id), true) = (message["id"].as_u64(), message.get("method").is_some()) else {
+                continue;
+            };
             assert!(id > last, "{name}: {line}");
             last = id;
             // The token is the id, an integer, and so it is unique, too.
             match message["params"]["_meta"].get("progressToken") {
-                Some(token) => assert!(token.as_u64() == Some(id) && tokens.insert(id), "{name}: {line}"),
+                Some(token) => {
+                    assert!(token.as_u64() == Some(id) && tokens.insert(id), "{name}: {line}")
+                }
                 None => assert!(!line.contains("progressToken"), "{name}: {line}"),
             }
         }
@@ -57,7 +64,11 @@ fn rpc_05_rpc_06_prog_01_prog_02_no_id_of_a_client_comes_twice() {
 fn rpc_08_rpc_09_rpc_10_every_answer_of_a_client_has_one_of_result_and_error() {
     let mut seen = 0;
     for (revision, line, message) in answers() {
-        assert_ne!(message.get("result").is_some(), message.get("error").is_some(), "{revision}: {line}");
+        assert_ne!(
+            message.get("result").is_some(),
+            message.get("error").is_some(),
+            "{revision}: {line}"
+        );
         assert!(message.get("result").is_none_or(Value::is_object), "{revision}: {line}");
         seen += 1;
     }
@@ -66,21 +77,30 @@ fn rpc_08_rpc_09_rpc_10_every_answer_of_a_client_has_one_of_result_and_error() {
 
 #[test]
 fn rpc_11_rpc_12_rpc_16_every_error_of_a_client_has_a_code_and_one_short_sentence() {
-    for (revision, line, message) in answers().filter(|(_, _, message)| message.get("error").is_some()) {
+    for (revision, line, message) in
+        answers().filter(|(_, _, message)| message.get("error").is_some())
+    {
         let error = &message["error"];
         assert!(error["code"].is_i64(), "{revision}: {line}");
-        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120), "{revision}: {line}");
+        assert!(
+            error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120),
+            "{revision}: {line}"
+        );
     }
 }
 
 #[test]
 fn rpc_13_rpc_07_an_answer_of_a_client_has_the_id_of_a_request() {
     for (name, text) in transcript::client_texts() {
-        let asked: BTreeSet<String> = text.lines().filter(|line| line.starts_with('<')).flat_map(ids_in).collect();
-        for (_, line) in &played().iter().find(|(played, _)| *played == name).expect("it was played").1 {
+        let asked: BTreeSet<String> =
+            text.lines().filter(|line| line.starts_with('<')).flat_map(ids_in).collect();
+        for (_, line) in
+            &played().iter().find(|(played, _)| *played == name).expect("it was played").1
+        {
             let message = value(line);
             if message.get("method").is_none() {
-                let id = line.split_once(r#""id":"#).and_then(|(_, rest)| id_at(rest)).expect("an id");
+                let id =
+                    line.split_once(r#""id":"#).and_then(|(_, rest)| id_at(rest)).expect("an id");
                 assert!(asked.contains(&id), "{name}: {line}");
             }
         }
@@ -92,7 +112,10 @@ fn rpc_18_prog_10_a_client_answers_nothing_and_reports_nothing_under_2026_07_28(
     let mut seen = 0;
     for (_, line, message) in lines().filter(|(revision, ..)| revision.is_modern()) {
         let method = message["method"].as_str().unwrap_or_else(|| panic!("an answer: {line}"));
-        assert!(!method.starts_with("notifications/") || method == "notifications/cancelled", "{line}");
+        assert!(
+            !method.starts_with("notifications/") || method == "notifications/cancelled",
+            "{line}"
+        );
         seen += 1;
     }
     assert!(seen > 100, "{seen}");
@@ -108,13 +131,26 @@ fn meta_08_meta_09_meta_10_cust_02_every_modern_request_has_what_it_must_have() 
             let message = value(line);
             let meta = &message["params"]["_meta"];
             if !revision.is_modern() || message.get("id").is_none() {
-                assert!(!line.contains("io.modelcontextprotocol/protocolVersion"), "{name}: {line}");
+                assert!(
+                    !line.contains("io.modelcontextprotocol/protocolVersion"),
+                    "{name}: {line}"
+                );
                 continue;
             }
-            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "{name}: {line}");
-            assert!(meta["io.modelcontextprotocol/clientCapabilities"].is_object(), "{name}: {line}");
+            assert_eq!(
+                meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28",
+                "{name}: {line}"
+            );
+            assert!(
+                meta["io.modelcontextprotocol/clientCapabilities"].is_object(),
+                "{name}: {line}"
+            );
             let info = &meta["io.modelcontextprotocol/clientInfo"];
-            assert_eq!((info.is_null(), info["name"] == "c"), (nameless, !nameless), "{name}: {line}");
+            assert_eq!(
+                (info.is_null(), info["name"] == "c"),
+                (nameless, !nameless),
+                "{name}: {line}"
+            );
             seen += 1;
         }
     }
@@ -131,8 +167,16 @@ fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
             match (message["method"].as_str(), message.get("id")) {
                 (Some("initialize"), Some(_)) => {
                     let params = &message["params"];
-                    assert!(params["protocolVersion"] == revision.as_str() && params["capabilities"].is_object(), "{line}");
-                    assert!(params["clientInfo"]["name"] == "c" && params["clientInfo"]["version"] == "1", "{line}");
+                    assert!(
+                        params["protocolVersion"] == revision.as_str()
+                            && params["capabilities"].is_object(),
+                        "{line}"
+                    );
+                    assert!(
+                        params["clientInfo"]["name"] == "c"
+                            && params["clientInfo"]["version"] == "1",
+                        "{line}"
+                    );
                     (initialized, seen) = (false, seen + 1);
                 }
                 (Some("notifications/initialized"), None) => initialized = true,
@@ -156,7 +200,9 @@ fn canc_01_canc_02_canc_11_canc_15_canc_19_what_a_client_cancels_is_a_request_of
                 (Some("initialize" | "server/discover"), _) => {}
                 (Some(_), Some(id)) => assert!(open.insert(id)),
                 (Some("notifications/cancelled"), None) => {
-                    let id = message["params"]["requestId"].as_u64().unwrap_or_else(|| panic!("{name}: {line}"));
+                    let id = message["params"]["requestId"]
+                        .as_u64()
+                        .unwrap_or_else(|| panic!("{name}: {line}"));
                     assert!(open.remove(&id), "{name}: cancelled, though it was not open: {line}");
                     seen += 1;
                 }
@@ -170,14 +216,19 @@ fn canc_01_canc_02_canc_11_canc_15_canc_19_what_a_client_cancels_is_a_request_of
 #[test]
 fn meta_15_meta_16_who_the_server_says_it_is_changes_nothing() {
     let usual = r#"{"name":"s","version":"1"}"#;
-    let names =
-        [r#"{"name":"s","version":"2"}"#, r#"{"name":"admin \"root\" 🦀","version":"","icons":[{"src":"data:,"}]}"#, "{}"];
+    let names = [
+        r#"{"name":"s","version":"2"}"#,
+        r#"{"name":"admin \"root\" 🦀","version":"","icons":[{"src":"data:,"}]}"#,
+        "{}",
+    ];
     let mut compared = 0;
     for (name, text) in transcript::client_texts().iter().filter(|(_, text)| text.contains(usual)) {
         for server_info in names {
-            let other = Transcript::parse(name, &text.replace(usual, server_info)).and_then(|t| transcript::play_once(&t));
+            let other = Transcript::parse(name, &text.replace(usual, server_info))
+                .and_then(|t| transcript::play_once(&t));
             let other = other.unwrap_or_else(|fault| panic!("{fault}"));
-            let usual = &played().iter().find(|(played, _)| played == name).expect("it was played").1;
+            let usual =
+                &played().iter().find(|(played, _)| played == name).expect("it was played").1;
             assert_eq!(&other, usual, "{name} with {server_info}");
             compared += other.len();
         }
@@ -192,7 +243,8 @@ fn played() -> &'static Played {
     static PLAYED: OnceLock<Played> = OnceLock::new();
     PLAYED.get_or_init(|| {
         let play = |(name, text): (String, String)| {
-            let sent = Transcript::parse(&name, &text).and_then(|transcript| transcript::play_once(&transcript));
+            let sent = Transcript::parse(&name, &text)
+                .and_then(|transcript| transcript::play_once(&transcript));
             (name, sent.unwrap_or_else(|fault| panic!("{fault}")))
         };
         transcript::client_texts().into_iter().map(play).collect()
@@ -200,7 +252,10 @@ fn played() -> &'static Played {
 }
 
 fn lines() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    played().iter().flat_map(|(_, lines)| lines).map(|(revision, line)| (*revision, line.as_str(), value(line)))
+    played()
+        .iter()
+        .flat_map(|(_, lines)| lines)
+        .map(|(revision, line)| (*revision, line.as_str(), value(line)))
 }
 
 fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {
@@ -214,7 +269,8 @@ fn ids_in(line: &str) -> Vec<String> {
 
 /// The id that a text begins with.
 fn id_at(text: &str) -> Option<String> {
-    let mut id = serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
+    let mut id =
+        serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();
     id.next()?.ok().map(|id| id.get().to_owned())
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages,
-    RequestHandle, Revision, Revisions, SendError, Tx, TxBuffer,
+    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame,
+    Instant, Messages, RequestHandle, Revision, Revisions, SendError, Tx, TxBuffer,
 };
 
 #[test]
@@ -25,7 +25,10 @@ fn an_older_revision_is_offered_than_the_one_that_was_refused() {
     let mut peer = Peer::new(&CONFIG);
     peer.client.assume(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
-    assert_eq!(peer.hears(&refused(1, r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#)), [""; 0]);
+    assert_eq!(
+        peer.hears(&refused(1, r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#)),
+        [""; 0]
+    );
     assert!(peer.sent().contains(r#""protocolVersion":"2025-06-18""#));
 }
 
@@ -55,7 +58,8 @@ fn a_client_of_legacy_revisions_alone_offers_one_whatever_is_assumed() {
 
 #[test]
 fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
-    let nonsense = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"neither":"result nor error"}}"#);
+    let nonsense =
+        |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"neither":"result nor error"}}"#);
     let mut peer = Peer::new(&CONFIG);
     assert_eq!(peer.open(), "server/discover");
     assert_eq!(peer.hears(&nonsense(1)), [""; 0]);
@@ -66,7 +70,8 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
 
     // An answer that does not fit may be a good one: the client does not take the server for a
     // legacy one.
-    let too_long = Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
+    let too_long =
+        Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
     let mut peer = Peer::new(&CONFIG);
     peer.open();
     assert_eq!(peer.takes(too_long), ["OpenFailed"]);
@@ -130,9 +135,14 @@ fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
         assert_eq!(peer.open(), method);
         let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
         let mut messages = Messages::new(Frame::Complete(ping));
-        assert!(matches!(peer.client.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::More)));
+        assert!(matches!(
+            peer.client.next_event(peer.now, &mut messages, &mut peer.tx),
+            Err(SendError::More)
+        ));
         assert_eq!(peer.at(20), Ok(String::new()), "nothing is due");
-        let rest = peer.finish(|client, tx| client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none()));
+        let rest = peer.finish(|client, tx| {
+            client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())
+        });
         assert_eq!(rest, Ok(true));
         assert!(peer.sent().ends_with("\"result\":{}}\n"));
     }
@@ -148,7 +158,13 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
         for round in 0..3 {
             for _ in 0..N {
                 let call = client
-                    .request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), &mut tx)
+                    .request(
+                        now,
+                        "tools/call",
+                        &CallToolParams::new("t"),
+                        CallOptions::new(),
+                        &mut tx,
+                    )
                     .expect("there is room");
                 tx.advance(usize::MAX);
                 assert_eq!(client.cancel(call, None, &mut tx), Ok(true));
@@ -158,7 +174,8 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
                 let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
                 for late in [true, false] {
                     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
-                    let event = client.next_event(now, &mut messages, &mut tx).expect("there is room");
+                    let event =
+                        client.next_event(now, &mut messages, &mut tx).expect("there is room");
                     assert_eq!(event.is_none(), late, "{id} of {N}: {event:?}");
                 }
             }
@@ -172,7 +189,9 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
 
 #[test]
 fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
-    let discovery = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#);
+    let discovery = |id: u32| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#)
+    };
     for (era, events) in [(Era::Legacy, &["LateDiscovery"][..]), (Era::Modern, &[])] {
         let mut peer = Peer::new(&CONFIG);
         peer.client.assume(Some(era));
@@ -199,19 +218,30 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
     }
     // Found by search: where words are hashed at once, the hashes of these are equal.
     let mut peer = Peer::opened();
-    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#), ["Request"]);
-    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
+    assert_eq!(
+        peer.hears(r#"{"jsonrpc":"2.0","id":"abcdefgh","method":"roots/list"}"#),
+        ["Request"]
+    );
+    let cancel =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#;
     assert_eq!(peer.hears(cancel), [""; 0]);
     let call = peer.call(1000);
     assert_eq!(peer.client.id(call), Some(2));
-    assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#), ["Violation(UnexpectedResponse)"]);
+    assert_eq!(
+        peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#),
+        ["Violation(UnexpectedResponse)"]
+    );
     assert!(peer.client.is_waiting(call));
 }
 
 #[test]
 fn a_resource_without_a_name_has_not_changed() {
     let mut peer = Peer::opened();
-    let updated = |params| format!(r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#);
+    let updated = |params| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{params}}}"#
+        )
+    };
     assert_eq!(peer.hears(&updated(r#"{"uri":"file:///a"}"#)), ["Changed"]);
     for params in ["{}", r#"{"uri":5}"#] {
         assert_eq!(peer.hears(&updated(params)), ["Notification"]);
@@ -224,17 +254,21 @@ fn what_a_server_says_of_its_use_is_handed_over() {
     let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
     client.assume(Some(Era::Legacy));
     client.open(now, &mut tx).expect("it opens");
-    let answer = handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
+    let answer =
+        handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
     match client.next_event(now, &mut messages, &mut tx) {
-        Ok(Some(ClientEvent::Opened(opened))) => assert!(opened.instructions().is_some_and(|text| text == "Read.")),
+        Ok(Some(ClientEvent::Opened(opened))) => {
+            assert!(opened.instructions().is_some_and(|text| text == "Read."))
+        }
         other => panic!("{other:?}"),
     };
 }
 
-static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
-    .name_in_requests(false)
-    .request_timeout(Duration::from_millis(100));
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+        .name_in_requests(false)
+        .request_timeout(Duration::from_millis(100));
 
 /// A client whose output buffer holds less than any frame.
 struct Peer {
@@ -248,7 +282,13 @@ struct Peer {
 impl Peer {
     fn new(config: &'static ClientConfig<'static>) -> Self {
         let now = Instant::from_millis(0);
-        Self { client: Client::new(config), tx: TxBuffer::new([0; 24]), out: Vec::new(), now, request: None }
+        Self {
+            client: Client::new(config),
+            tx: TxBuffer::new([0; 24]),
+            out: Vec::new(),
+            now,
+            request: None,
+        }
     }
 
     /// Opens; returns the method that does.
@@ -274,7 +314,9 @@ impl Peer {
         let options = CallOptions::new().timeout(Duration::from_millis(ms));
         let now = self.now;
         let call = self
-            .finish(|client, tx| client.request(now, "tools/call", &CallToolParams::new("t"), options, tx))
+            .finish(|client, tx| {
+                client.request(now, "tools/call", &CallToolParams::new("t"), options, tx)
+            })
             .expect("it is sent");
         self.sent();
         call
@@ -359,7 +401,9 @@ fn name(event: &ClientEvent<'_>) -> String {
 }
 
 fn refused(id: u32, data: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{data}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no","data":{data}}}}}"#
+    )
 }
 
 fn handshake(id: u32) -> String {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome,
-    RequestHandle, Revision, SendError, Tx, TxBuffer,
+    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame,
+    Instant, Messages, Outcome, RequestHandle, Revision, SendError, Tx, TxBuffer,
 };
 
 #[test]
@@ -13,14 +13,21 @@ fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::open(revision);
         let (call, answer) = peer.call();
-        let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
+        let cancel =
+            |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
         assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::More));
         assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
         assert!(peer.client.is_waiting(call), "until its cancellation is out");
         assert_eq!(peer.finish(cancel), Ok(true));
-        assert!(peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_waiting(call));
+        assert!(
+            peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_waiting(call)
+        );
         assert!(peer.hears(&answer).is_empty(), "as late as the first");
-        assert_eq!(peer.hears(&answer), ["Violation(UnexpectedResponse)"], "nobody answers three times");
+        assert_eq!(
+            peer.hears(&answer),
+            ["Violation(UnexpectedResponse)"],
+            "nobody answers three times"
+        );
     }
 }
 
@@ -52,7 +59,11 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
     let now = peer.now;
     assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::More)));
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
-    assert_eq!(peer.hears(discovered), ["LateDiscovery"], "what has begun is finished, and the application is told");
+    assert_eq!(
+        peer.hears(discovered),
+        ["LateDiscovery"],
+        "what has begun is finished, and the application is told"
+    );
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
     assert_eq!(peer.client.era(), Some(Era::Legacy));
@@ -63,10 +74,12 @@ fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_canc
     let mut peer = Peer::open(Revision::V2025_11_25);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let request = peer.request.expect("a request");
-    let roots = [Root::new("file:///a-path-that-is-longer-than-the-buffer"), Root::new("file:///another")];
+    let roots =
+        [Root::new("file:///a-path-that-is-longer-than-the-buffer"), Root::new("file:///another")];
     let result = ListRootsResult::new(&roots);
     assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
-    let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
+    let cancelled =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
     assert!(peer.hears(cancelled).is_empty());
     assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Answered::Sent));
     assert!(peer.sent().ends_with("file:///another\"}]}}\n"));
@@ -84,12 +97,16 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
             for step in order {
                 match step {
                     Step::Cancel => {
-                        ends += usize::from(peer.finish(|client, tx| client.cancel(call, None, tx)).expect("no other error"));
+                        ends += usize::from(
+                            peer.finish(|client, tx| client.cancel(call, None, tx))
+                                .expect("no other error"),
+                        );
                     }
-                    Step::Answer => ends += peer.hears(&answer).iter().filter(|event| *event == "Ended").count(),
+                    Step::Answer => {
+                        ends += peer.hears(&answer).iter().filter(|event| *event == "Ended").count()
+                    }
                     Step::Progress => {
-                        let report =
-                            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
+                        let report = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
                         assert!(peer.hears(report).is_empty(), "it was not asked for");
                     }
                     Step::ServerCancels => {
@@ -99,7 +116,9 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                     Step::Time => {
                         peer.now = Instant::from_millis(peer.now.as_millis() + 60_000);
                         let now = peer.now;
-                        let timed_out = peer.finish(|client, tx| client.handle_timeout(now, tx).map(|event| event.is_some()));
+                        let timed_out = peer.finish(|client, tx| {
+                            client.handle_timeout(now, tx).map(|event| event.is_some())
+                        });
                         ends += usize::from(timed_out.expect("no other error"));
                     }
                 }
@@ -107,7 +126,9 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                 assert_eq!(peer.client.is_waiting(call), ends == 0, "{revision}: {order:?}");
             }
             assert_eq!((ends, peer.client.calls_in_flight()), (1, 0), "{revision}: {order:?}");
-            let answered_first = order.iter().position(|step| matches!(step, Step::Answer | Step::Cancel | Step::Time));
+            let answered_first = order
+                .iter()
+                .position(|step| matches!(step, Step::Answer | Step::Cancel | Step::Time));
             let answered_first = answered_first.is_some_and(|at| matches!(order[at], Step::Answer));
             assert_eq!(told, usize::from(!answered_first), "{revision}: {order:?}");
             orders += 1;
@@ -122,10 +143,17 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
     peer.client.assume(Some(Era::Legacy));
     for id in [1, 2] {
         peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
-        assert_eq!(peer.client.open(Instant::from_millis(0), &mut peer.tx), Err(SendError::NotAllowed), "it is opening");
+        assert_eq!(
+            peer.client.open(Instant::from_millis(0), &mut peer.tx),
+            Err(SendError::NotAllowed),
+            "it is opening"
+        );
         assert!(peer.sent().contains(r#""method":"initialize""#));
         // A response that is not as it must be.
-        assert_eq!(peer.hears(&format!(r#"{{"jsonrpc":"1.0","id":{id},"result":{{}}}}"#)), ["OpenFailed"]);
+        assert_eq!(
+            peer.hears(&format!(r#"{{"jsonrpc":"1.0","id":{id},"result":{{}}}}"#)),
+            ["OpenFailed"]
+        );
         assert_eq!(peer.hears(&handshake(id)), ["Violation(UnexpectedResponse)"]);
     }
     peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
@@ -139,7 +167,11 @@ fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
     let mut peer = Peer::open(Revision::V2026_07_28);
     let (call, _) = peer.call();
     assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));
-    let id = peer.sent().lines().last().and_then(|line| line.split("requestId\":").nth(1).map(|rest| rest[..1].to_owned()));
+    let id = peer
+        .sent()
+        .lines()
+        .last()
+        .and_then(|line| line.split("requestId\":").nth(1).map(|rest| rest[..1].to_owned()));
     let discovered = format!(
         r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#,
         id.expect("the number of the call")
@@ -156,8 +188,15 @@ enum Step {
     Time,
 }
 
-const STEPS: [Step; 7] =
-    [Step::Cancel, Step::Cancel, Step::Answer, Step::Answer, Step::Progress, Step::ServerCancels, Step::Time];
+const STEPS: [Step; 7] = [
+    Step::Cancel,
+    Step::Cancel,
+    Step::Answer,
+    Step::Answer,
+    Step::Progress,
+    Step::ServerCancels,
+    Step::Time,
+];
 
 fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut dyn FnMut(&[Step])) {
     if from == steps.len() {
@@ -170,9 +209,10 @@ fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut dyn FnMut(&[Step
     }
 }
 
-static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
-    .name_in_requests(false)
-    .call_timeout(Duration::from_secs(60));
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+        .name_in_requests(false)
+        .call_timeout(Duration::from_secs(60));
 
 /// A client whose output buffer holds less than any frame.
 struct Peer {
@@ -186,7 +226,13 @@ struct Peer {
 impl Peer {
     fn closed() -> Self {
         let now = Instant::from_millis(0);
-        Self { client: Client::new(&CONFIG), tx: TxBuffer::new([0; 24]), out: Vec::new(), now, request: None }
+        Self {
+            client: Client::new(&CONFIG),
+            tx: TxBuffer::new([0; 24]),
+            out: Vec::new(),
+            now,
+            request: None,
+        }
     }
 
     fn open(revision: Revision) -> Self {
@@ -204,7 +250,9 @@ impl Peer {
     fn call(&mut self) -> (Call, String) {
         let now = self.now;
         let call = self
-            .finish(|client, tx| client.request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx))
+            .finish(|client, tx| {
+                client.request(now, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
+            })
             .expect("it is sent");
         self.sent();
         let id = self.client.id(call).expect("it waits");
@@ -239,7 +287,11 @@ impl Peer {
                     }
                     let name = format!("{event:?}");
                     let whole = matches!(event, ClientEvent::Violation(_));
-                    let end = if whole { name.len() } else { name.find(['(', ' ']).unwrap_or(name.len()) };
+                    let end = if whole {
+                        name.len()
+                    } else {
+                        name.find(['(', ' ']).unwrap_or(name.len())
+                    };
                     events.push(name[..end].to_owned());
                 }
                 Err(error) if error.is_full() => self.drain(),

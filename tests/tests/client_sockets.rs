@@ -9,8 +9,9 @@ use std::thread;
 
 use mcp_sansio::types::{CallToolParams, Implementation, SubscriptionFilter, Text, TextResult};
 use mcp_sansio::{
-    CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, Instant, Messages, Outcome, Revision, Revisions,
-    RxBuffer, SendError, ServerCapability, ServerConfig, ServerEvent, Tx, TxBuffer,
+    CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, Instant, Messages,
+    Outcome, Revision, Revisions, RxBuffer, SendError, ServerCapability, ServerConfig, ServerEvent,
+    Tx, TxBuffer,
 };
 use mcp_sansio_adapters::stdio::{self, Error, Polled, Session};
 
@@ -19,14 +20,23 @@ fn cust_04_cust_05_a_client_speaks_to_a_modern_server_over_sockets() {
     let (sent, events) = everywhere(Revision::LATEST);
     let methods = ["server/discover", "subscriptions/listen", "tools/call"];
     assert_eq!(methods_of(&sent), methods, "requests and notifications go to the server");
-    assert_eq!(events, ["opened", "listening", "changed by a listen", "answer"], "answers and notifications come back");
+    assert_eq!(
+        events,
+        ["opened", "listening", "changed by a listen", "answer"],
+        "answers and notifications come back"
+    );
 }
 
 #[test]
 fn cust_01_cust_05_a_client_speaks_to_a_legacy_server_over_sockets() {
-    for revision in [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25] {
+    for revision in
+        [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25]
+    {
         let (sent, events) = everywhere(revision);
-        assert_eq!(methods_of(&sent), ["server/discover", "initialize", "notifications/initialized", "tools/call"]);
+        assert_eq!(
+            methods_of(&sent),
+            ["server/discover", "initialize", "notifications/initialized", "tools/call"]
+        );
         assert_eq!(events, ["opened", "changed", "answer"], "{revision}");
     }
 }
@@ -34,14 +44,20 @@ fn cust_01_cust_05_a_client_speaks_to_a_legacy_server_over_sockets() {
 /// The methods of messages that are framed as on standard input: one a line, and nothing else.
 fn methods_of(sent: &str) -> Vec<String> {
     assert!(sent.ends_with('\n') && !sent.contains('\r'), "{sent}");
-    let line = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let line = |line: &str| {
+        serde_json::from_str::<serde_json::Value>(line)
+            .unwrap_or_else(|error| panic!("{error}: {line}"))
+    };
     sent.lines().map(|text| line(text)["method"].as_str().unwrap_or("answer").to_owned()).collect()
 }
 
-static CLIENT: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
-static SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
+static CLIENT: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+static SERVER: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
 
-/// What a client sends and learns over a Unix socket and over TCP, bytes arriving at once and one at a time: the same everywhere.
+/// What a client sends and learns over a Unix socket and over TCP, bytes arriving at once and one
+/// at a time: the same everywhere.
 fn everywhere(theirs: Revision) -> (String, Vec<&'static str>) {
     let mut seen = Vec::new();
     for piece in [4096, 1] {
@@ -50,7 +66,8 @@ fn everywhere(theirs: Revision) -> (String, Vec<&'static str>) {
         seen.push(converse(theirs, piece, client, server, output));
 
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let client =
+            TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
         let server = listener.accept().expect("a connection").0;
         let output = server.try_clone().expect("a second handle");
         seen.push(converse(theirs, piece, client, server, output));
@@ -71,7 +88,8 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
         let config: &'static _ = Box::leak(Box::new(SERVER.revisions(Revisions::only(theirs))));
         stdio::serve_on::<64, 64>(config, Polled(server), output, handle)
     });
-    let (mut client, mut rx, mut tx) = (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
+    let (mut client, mut rx, mut tx) =
+        (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
     let (mut sent, mut events, now) = (String::new(), Vec::new(), Instant::from_millis(0));
     send(&mut line, &mut sent, &mut tx, |tx| client.open(now, tx)).expect("it opens");
     while events.last() != Some(&"answer") {
@@ -83,7 +101,8 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
             while let Some(event) =
-                send(&mut line, &mut sent, &mut tx, |tx| client.next_event(now, &mut messages, tx)).expect("an event")
+                send(&mut line, &mut sent, &mut tx, |tx| client.next_event(now, &mut messages, tx))
+                    .expect("an event")
             {
                 events.push(match event {
                     ClientEvent::Opened(_) => "opened",
@@ -93,14 +112,20 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
                     ClientEvent::Ended { outcome: Outcome::Result(_), .. } => "answer",
                     other => panic!("{other:?}"),
                 });
-                let (options, listens) = (CallOptions::new(), client.revision().is_some_and(Revision::is_modern));
+                let (options, listens) =
+                    (CallOptions::new(), client.revision().is_some_and(Revision::is_modern));
                 if listens && matches!(event, ClientEvent::Opened(_)) {
                     let filter = SubscriptionFilter::new().tools_list_changed(true);
-                    send(&mut line, &mut sent, &mut tx, |tx| client.listen(now, &filter, options, tx)).expect("a listen");
+                    send(&mut line, &mut sent, &mut tx, |tx| {
+                        client.listen(now, &filter, options, tx)
+                    })
+                    .expect("a listen");
                 } else if matches!(event, ClientEvent::Opened(_) | ClientEvent::Listening { .. }) {
                     let params = CallToolParams::new("publish");
-                    send(&mut line, &mut sent, &mut tx, |tx| client.request(now, "tools/call", &params, options, tx))
-                        .expect("a request");
+                    send(&mut line, &mut sent, &mut tx, |tx| {
+                        client.request(now, "tools/call", &params, options, tx)
+                    })
+                    .expect("a request");
                 }
             }
         }

@@ -8,9 +8,13 @@ fn cust_03_each_transport_documents_its_binding() {
     ];
     for (role, adapter) in adapters {
         for section in ["# Connection", "# Framing", "# Cancellation", "# End"] {
-            let text =
-                adapter.split_once(&format!("//! {section}\n//!\n")).map(|(_, text)| text.lines().next().unwrap_or_default());
-            assert!(text.is_some_and(|text| text.len() > 40), "the documentation of the stdio {role} has no section {section}");
+            let text = adapter
+                .split_once(&format!("//! {section}\n//!\n"))
+                .map(|(_, text)| text.lines().next().unwrap_or_default());
+            assert!(
+                text.is_some_and(|text| text.len() > 40),
+                "the documentation of the stdio {role} has no section {section}"
+            );
         }
     }
 }

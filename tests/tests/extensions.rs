@@ -3,20 +3,28 @@
 
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{
-    Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, MAX_EXTENSIONS, Messages, OwnedJson, OwnedRequest,
-    RawJson, Request, Revision, Revisions, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, MAX_EXTENSIONS, Messages,
+    OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerCapability,
+    ServerConfig, ServerEvent, TxBuffer,
 };
 
 const UI: &str = "io.modelcontextprotocol/ui";
 const MAPS: &str = "org.example/maps";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 const NOW: Instant = Instant::from_millis(0);
-static SERVER: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
-    .extensions(RawJson::from_static(r#"{"org.example/a":{"n":1},"io.modelcontextprotocol/tasks":{},"org.example/b":{}}"#))
-    .client_extensions(&[MAPS, UI, TASKS]);
+static SERVER: ServerConfig =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+        .extensions(RawJson::from_static(
+            r#"{"org.example/a":{"n":1},"io.modelcontextprotocol/tasks":{},"org.example/b":{}}"#,
+        ))
+        .client_extensions(&[MAPS, UI, TASKS]);
 
 /// Takes one message in, and looks at the event.
-fn hear<R>(server: &mut Server<'_>, text: &str, look: impl FnOnce(ServerEvent<'_>) -> R) -> (R, String) {
+fn hear<R>(
+    server: &mut Server<'_>,
+    text: &str,
+    look: impl FnOnce(ServerEvent<'_>) -> R,
+) -> (R, String) {
     let mut tx = TxBuffer::new(vec![0; 4096]);
     let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
     let result = look(server.next_event(NOW, &mut messages, &mut tx).unwrap().expect("an event"));
@@ -47,23 +55,33 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 fn x1_a_session_remembers_which_extensions_the_client_declared() {
     for revision in ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] {
         let mut server = Server::new(&SERVER);
-        let declared =
-            format!(r#"{{"{UI}":{{"mimeTypes":["text/html"]}},"org.example/unknown":{{}},"{TASKS}":{{}},"{MAPS}":5}}"#);
-        let ((), answer) = hear(&mut server, &initialize(revision, &declared), |event| match event {
-            ServerEvent::Initialize { params, .. } => {
-                let params: InitializeParams<'_> = params.to().unwrap();
-                let settings = params.capabilities.extension(UI).unwrap();
-                assert_eq!(settings.as_str(), r#"{"mimeTypes":["text/html"]}"#);
-            }
-            other => panic!("{other:?}"),
-        });
+        let declared = format!(
+            r#"{{"{UI}":{{"mimeTypes":["text/html"]}},"org.example/unknown":{{}},"{TASKS}":{{}},"{MAPS}":5}}"#
+        );
+        let ((), answer) =
+            hear(&mut server, &initialize(revision, &declared), |event| match event {
+                ServerEvent::Initialize { params, .. } => {
+                    let params: InitializeParams<'_> = params.to().unwrap();
+                    let settings = params.capabilities.extension(UI).unwrap();
+                    assert_eq!(settings.as_str(), r#"{"mimeTypes":["text/html"]}"#);
+                }
+                other => panic!("{other:?}"),
+            });
         let ours = r#""extensions":{"org.example/a":{"n":1},"org.example/b":{}}"#;
         assert_eq!(answer.contains(ours), revision >= "2025-06-18", "{revision}: {answer}");
-        assert!(!answer.contains(TASKS) && (revision >= "2025-06-18" || !answer.contains("extensions")), "{revision}: {answer}");
+        assert!(
+            !answer.contains(TASKS) && (revision >= "2025-06-18" || !answer.contains("extensions")),
+            "{revision}: {answer}"
+        );
         request(&mut server, CALL, |request| {
             assert!(request.has_extension(UI), "{revision}");
             // Not declared as an object; not asked about; an extension that only 2026-07-28 has.
-            assert!(![MAPS, "org.example/unknown", TASKS, ""].iter().any(|id| request.has_extension(id)), "{revision}");
+            assert!(
+                ![MAPS, "org.example/unknown", TASKS, ""]
+                    .iter()
+                    .any(|id| request.has_extension(id)),
+                "{revision}"
+            );
             // The settings are not kept.
             assert!(request.extension(UI).is_none());
         });
@@ -81,19 +99,24 @@ fn x1_a_modern_request_declares_its_own_extensions() {
         assert_eq!(request.extension(UI).unwrap().as_str(), r#"{"n":1}"#);
         assert!([UI, TASKS, "org.example/x"].iter().all(|id| request.has_extension(id)));
         // What the session declared is not this request's.
-        assert!(![MAPS, "org.example/no", "org.example/y"].iter().any(|id| request.has_extension(id)));
+        assert!(
+            ![MAPS, "org.example/no", "org.example/y"].iter().any(|id| request.has_extension(id))
+        );
     });
-    request(&mut server, CALL, |request| assert!(request.has_extension(MAPS) && !request.has_extension(UI)));
+    request(&mut server, CALL, |request| {
+        assert!(request.has_extension(MAPS) && !request.has_extension(UI))
+    });
 }
 
 #[test]
 fn x1_a_server_asks_about_sixteen_extensions_at_most() {
     const IDS: [&str; MAX_EXTENSIONS + 1] = [
-        "a.b/0", "a.b/1", "a.b/2", "a.b/3", "a.b/4", "a.b/5", "a.b/6", "a.b/7", "a.b/8", "a.b/9", "a.b/10", "a.b/11", "a.b/12",
-        "a.b/13", "a.b/14", "a.b/15", "a.b/16",
+        "a.b/0", "a.b/1", "a.b/2", "a.b/3", "a.b/4", "a.b/5", "a.b/6", "a.b/7", "a.b/8", "a.b/9",
+        "a.b/10", "a.b/11", "a.b/12", "a.b/13", "a.b/14", "a.b/15", "a.b/16",
     ];
     const INFO: Implementation<'_> = Implementation::new("s", "1");
-    const CONFIG: ServerConfig<'_> = ServerConfig::new(INFO, ServerCapability::TOOLS).client_extensions(&IDS);
+    const CONFIG: ServerConfig<'_> =
+        ServerConfig::new(INFO, ServerCapability::TOOLS).client_extensions(&IDS);
     assert!(CONFIG.check().is_err() && SERVER.check().is_ok());
     assert!(SERVER.client_extensions(&["no-prefix"]).check().is_err());
     let all = IDS.map(|id| format!(r#""{id}":{{}}"#)).join(",");
@@ -108,13 +131,19 @@ fn x1_a_server_asks_about_sixteen_extensions_at_most() {
 #[test]
 fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers() {
     let config = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE)
-        .extensions(RawJson::from_static(r#"{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"io.modelcontextprotocol/tasks":{}}"#))
+        .extensions(RawJson::from_static(
+            r#"{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"io.modelcontextprotocol/tasks":{}}"#,
+        ))
         .revisions(Revisions::LEGACY);
     let mut client: Client<'_> = Client::new(&config);
     let mut tx = TxBuffer::new(vec![0; 4096]);
     client.open(NOW, &mut tx).unwrap();
     let sent = String::from_utf8(tx.pending().to_vec()).unwrap();
-    assert!(sent.contains(r#""extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}"#) && !sent.contains(TASKS), "{sent}");
+    assert!(
+        sent.contains(r#""extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}"#)
+            && !sent.contains(TASKS),
+        "{sent}"
+    );
     tx.advance(usize::MAX);
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"extensions":{{"{MAPS}":{{"zoom":3}},"{TASKS}":{{}},"{UI}":1}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}"#
@@ -136,7 +165,11 @@ fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
     let client = ClientCapabilities::new(ClientCapability::NONE).with_extensions(only);
     for revision in Revision::ALL {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
-            assert_eq!(written.unwrap().as_raw().get("extensions").is_some(), revision.is_modern(), "{revision}");
+            assert_eq!(
+                written.unwrap().as_raw().get("extensions").is_some(),
+                revision.is_modern(),
+                "{revision}"
+            );
         }
     }
 }

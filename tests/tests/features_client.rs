@@ -1,4 +1,5 @@
-//! What a client makes of what servers offer and ask, where a transcript cannot show it: typed results, pages, caches, forms, schemas.
+//! What a client makes of what servers offer and ask, where a transcript cannot show it: typed
+//! results, pages, caches, forms, schemas.
 
 #[path = "features_client/support.rs"]
 mod support;

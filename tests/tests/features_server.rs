@@ -1,4 +1,5 @@
-//! What a server offers and asks for, where a transcript cannot show it: typed results, catalogs, schemas, handlers that ask.
+//! What a server offers and asks for, where a transcript cannot show it: typed results, catalogs,
+//! schemas, handlers that ask.
 
 #[path = "features_server/support.rs"]
 mod support;

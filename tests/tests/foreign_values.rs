@@ -15,11 +15,19 @@ struct Number(&'static str);
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        private_struct(serializer, "$serde_json::private::Number", &[("$serde_json::private::Number", self.0)])
+        private_struct(
+            serializer,
+            "$serde_json::private::Number",
+            &[("$serde_json::private::Number", self.0)],
+        )
     }
 }
 
-fn private_struct<S: Serializer>(to: S, name: &'static str, fields: &[(&'static str, &str)]) -> Result<S::Ok, S::Error> {
+fn private_struct<S: Serializer>(
+    to: S,
+    name: &'static str,
+    fields: &[(&'static str, &str)],
+) -> Result<S::Ok, S::Error> {
     let mut object = to.serialize_struct(name, fields.len())?;
     for (key, value) in fields {
         object.serialize_field(key, value)?;
@@ -52,7 +60,8 @@ fn raw(json: &str) -> Box<RawValue> {
 /// What is written, by all ways there are: in one piece, after a first try that only counts, and
 /// into a slice.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, SendError> {
-    let owned = OwnedJson::new(value, Revision::LATEST).map(|json| json.as_raw().as_str().to_owned());
+    let owned =
+        OwnedJson::new(value, Revision::LATEST).map(|json| json.as_raw().as_str().to_owned());
     let mut out = vec![0; 4096];
     let slice = to_slice(value, Revision::LATEST, &mut out).map(|json| json.as_str().to_owned());
     assert_eq!(owned, slice);
@@ -101,17 +110,25 @@ fn b4_what_is_no_json_text_is_refused() {
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
     assert_eq!(written(&raw(&deep)), Err(SendError::Value));
     // A struct of that name with no field, with two, with another.
-    for fields in [&[][..], &[(RAW, "1"), (RAW, "2")], &[("a", "1")], &[("type", "x"), (RAW, "1")], &[(RAW, "1"), ("type", "x")]]
-    {
+    for fields in [
+        &[][..],
+        &[(RAW, "1"), (RAW, "2")],
+        &[("a", "1")],
+        &[("type", "x"), (RAW, "1")],
+        &[(RAW, "1"), ("type", "x")],
+    ] {
         assert_eq!(written(&Struct(RAW, fields)), Err(SendError::Value), "{fields:?}");
     }
 }
 
 #[test]
 fn b4_other_private_names_are_refused_and_plain_ones_written() {
-    for name in
-        ["$__toml_private_datetime", "$__toml_private_Datetime", "$__serde_spanned_private_Spanned", "$serde_yaml::private::Tag"]
-    {
+    for name in [
+        "$__toml_private_datetime",
+        "$__toml_private_Datetime",
+        "$__serde_spanned_private_Spanned",
+        "$serde_yaml::private::Tag",
+    ] {
         assert_eq!(written(&Struct(name, &[("a", "1")])), Err(SendError::Value), "{name}");
         assert_eq!(written(&[Struct(name, &[("a", "1")])]), Err(SendError::Value), "{name}");
     }
@@ -120,7 +137,10 @@ fn b4_other_private_names_are_refused_and_plain_ones_written() {
     // meant to be seen.
     assert_eq!(written(&Newtype("$__private__bson_RawDocument")).unwrap(), r#""inside""#);
     assert_eq!(written(&Struct("$oid", &[("$oid", "5f")])).unwrap(), r#"{"$oid":"5f"}"#);
-    assert_eq!(written(&Struct("Schema", &[("$schema", "x"), ("$ref", "y")])).unwrap(), r#"{"$schema":"x","$ref":"y"}"#);
+    assert_eq!(
+        written(&Struct("Schema", &[("$schema", "x"), ("$ref", "y")])).unwrap(),
+        r#"{"$schema":"x","$ref":"y"}"#
+    );
 }
 
 #[test]
@@ -150,12 +170,21 @@ fn b4_a_flattened_or_tagged_private_struct_is_refused() {
 
 #[test]
 fn b4_a_result_of_json_text_is_completed_like_any_other() {
-    static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let answer = |size: usize, value: &dyn Fn(&mut Server<'_>, RequestHandle, &mut Tx<'_>) -> Result<Answered, SendError>| {
-        let (mut server, mut tx, mut out) = (Server::new(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
+    let answer = |size: usize,
+                  value: &dyn Fn(
+        &mut Server<'_>,
+        RequestHandle,
+        &mut Tx<'_>,
+    ) -> Result<Answered, SendError>| {
+        let (mut server, mut tx, mut out) =
+            (Server::new(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
         let mut messages = Messages::new(Frame::Complete(CALL.as_bytes()));
-        let Ok(Some(ServerEvent::Request(request))) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx) else {
+        let Ok(Some(ServerEvent::Request(request))) =
+            server.next_event(Instant::from_millis(0), &mut messages, &mut tx)
+        else {
             panic!("no request")
         };
         loop {
@@ -171,11 +200,20 @@ fn b4_a_result_of_json_text_is_completed_like_any_other() {
     let result = raw(r#"{"content":[],"structuredContent":{"n":1.10},"_meta":{"own":1}}"#);
     let ours = RawJson::parse(result.get()).unwrap();
     for size in [7, 64, 4096] {
-        let foreign = answer(size, &|server, request, tx| server.respond(request, &Json(&result), tx)).unwrap();
-        assert_eq!(foreign, answer(size, &|server, request, tx| server.respond(request, &ours, tx)).unwrap(), "{size}");
+        let foreign =
+            answer(size, &|server, request, tx| server.respond(request, &Json(&result), tx))
+                .unwrap();
+        assert_eq!(
+            foreign,
+            answer(size, &|server, request, tx| server.respond(request, &ours, tx)).unwrap(),
+            "{size}"
+        );
         assert!(foreign.contains("serverInfo") && foreign.contains("1.10"), "{foreign}");
     }
-    assert_eq!(answer(4096, &|server, request, tx| server.respond(request, &Json(raw("[1]")), tx)), Err(SendError::Value));
+    assert_eq!(
+        answer(4096, &|server, request, tx| server.respond(request, &Json(raw("[1]")), tx)),
+        Err(SendError::Value)
+    );
 }
 
 #[test]

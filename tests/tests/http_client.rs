@@ -1,15 +1,17 @@
-//! The client over HTTP with nothing but the core: buffers of a fixed size, bytes in pieces of any size, and no allocation that the core would need.
+//! The client over HTTP with nothing but the core: buffers of a fixed size, bytes in pieces of any
+//! size, and no allocation that the core would need.
 
 use mcp_sansio::http::client::{After, Exchange, Failure, Post, Reply, Session};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome, Revision,
-    SendError, TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
+    Messages, Outcome, Revision, SendError, TxBuffer,
 };
 
-static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+static CONFIG: ClientConfig<'_> =
+    ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
 /// A device: one client, one session, one connection.
@@ -37,13 +39,16 @@ impl Device {
         let exchange = self.session.begin(&post);
         let mut out = [0; 512];
         let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "server");
-        self.session.post_fields(&post, None, &mut |name, value| head.push(name, value)).expect("nothing is repeated");
+        self.session
+            .post_fields(&post, None, &mut |name, value| head.push(name, value))
+            .expect("nothing is repeated");
         let len = head.finish(BodyLength::Known(body.len() as u64)).expect("it fits");
         self.tx.advance(usize::MAX);
         (exchange, String::from_utf8(out[..len].to_vec()).expect("ASCII"))
     }
 
-    /// Reads a response that comes in pieces of this size, and ends with the connection or without it. What follows then.
+    /// Reads a response that comes in pieces of this size, and ends with the connection or without
+    /// it. What follows then.
     fn read(&mut self, exchange: &mut Exchange, response: &str, chunk: usize) -> Option<After> {
         let mut reader = ResponseReader::new([0; 256]);
         let mut events = EventReader::new([0; 512]);
@@ -53,7 +58,9 @@ impl Device {
         assert!(reader.expect("POST"));
         loop {
             match reader.next_part() {
-                Ok(Some(Part::Head(head))) => reply = Some(self.session.reply(exchange, &head.as_head())),
+                Ok(Some(Part::Head(head))) => {
+                    reply = Some(self.session.reply(exchange, &head.as_head()))
+                }
                 Ok(Some(Part::Body(mut piece))) => match reply {
                     Some(Reply::Events) => {
                         while !piece.is_empty() {
@@ -65,7 +72,12 @@ impl Device {
                             while let Some(event) = events.next_event() {
                                 if event.kind == EventKind::Message {
                                     self.session.received(exchange, event.data);
-                                    take(&mut self.client, &mut self.answers, &mut self.said, event.data);
+                                    take(
+                                        &mut self.client,
+                                        &mut self.answers,
+                                        &mut self.said,
+                                        event.data,
+                                    );
                                 }
                             }
                         }
@@ -97,9 +109,15 @@ impl Device {
                 take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(body));
             }
             Reply::Refused(status) | Reply::Unauthorized(status) => {
-                let failure = self.session.refused(body).map_or(Failure::Status(status), Failure::Error);
+                let failure =
+                    self.session.refused(body).map_or(Failure::Status(status), Failure::Error);
                 let answer = failure.answer(exchange.id().expect("a request")).to_string();
-                take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(answer.as_bytes()));
+                take(
+                    &mut self.client,
+                    &mut self.answers,
+                    &mut self.said,
+                    Frame::Complete(answer.as_bytes()),
+                );
                 return None;
             }
             _ => {}
@@ -108,14 +126,23 @@ impl Device {
     }
 }
 
-fn take(client: &mut Client<'static, 2>, answers: &mut TxBuffer<[u8; 256]>, said: &mut Vec<String>, frame: Frame<'_>) {
+fn take(
+    client: &mut Client<'static, 2>,
+    answers: &mut TxBuffer<[u8; 256]>,
+    said: &mut Vec<String>,
+    frame: Frame<'_>,
+) {
     let mut messages = Messages::new(frame);
     while let Some(event) = client.next_event(NOW, &mut messages, answers).expect("there is room") {
         said.push(match event {
             ClientEvent::Opened(opened) => format!("opened {}", opened.revision.as_str()),
             ClientEvent::OpenFailed(error) => format!("not opened: {error}"),
-            ClientEvent::Ended { outcome: Outcome::Result(result), .. } => format!("result {}", result.as_str()),
-            ClientEvent::Ended { outcome: Outcome::Error(error), .. } => format!("error {}", error.code()),
+            ClientEvent::Ended { outcome: Outcome::Result(result), .. } => {
+                format!("result {}", result.as_str())
+            }
+            ClientEvent::Ended { outcome: Outcome::Error(error), .. } => {
+                format!("error {}", error.code())
+            }
             other => format!("{other:?}"),
         });
     }
@@ -130,14 +157,28 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
         let mut device = Device::new();
         device.client.open(NOW, &mut device.tx).unwrap();
         let (mut exchange, head) = device.post();
-        assert!(head.contains("\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n"), "{head}");
+        assert!(
+            head.contains(
+                "\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n"
+            ),
+            "{head}"
+        );
         let response = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{discovered}",
             discovered.len()
         );
         assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over));
 
-        device.client.request(NOW, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut device.tx).unwrap();
+        device
+            .client
+            .request(
+                NOW,
+                "tools/call",
+                &CallToolParams::new("greet"),
+                CallOptions::new(),
+                &mut device.tx,
+            )
+            .unwrap();
         let (mut exchange, head) = device.post();
         assert!(head.contains("\r\nmcp-method: tools/call\r\nmcp-name: greet\r\n"), "{head}");
         let response = format!(
@@ -145,7 +186,11 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
             stream.len()
         );
         assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over), "{chunk}");
-        assert_eq!(device.said, ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#], "{chunk}");
+        assert_eq!(
+            device.said,
+            ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#],
+            "{chunk}"
+        );
     }
 }
 
@@ -164,14 +209,25 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
             device.client.assume(Some(era));
             device.client.open(NOW, &mut device.tx).unwrap();
             if era == Era::Modern {
-                device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+                device
+                    .client
+                    .request(
+                        NOW,
+                        "tools/call",
+                        &CallToolParams::new("a"),
+                        CallOptions::new(),
+                        &mut device.tx,
+                    )
+                    .unwrap();
             }
             let (mut exchange, _) = device.post();
             let after = device.read(&mut exchange, &response[..cut], 64);
             let expected = match era {
                 _ if cut < response.find("\r\n\r\n").unwrap() + 4 => None,
                 _ if cut >= answered => Some(After::Over),
-                Era::Legacy if cut >= primed => Some(After::Resume(core::time::Duration::from_millis(170))),
+                Era::Legacy if cut >= primed => {
+                    Some(After::Resume(core::time::Duration::from_millis(170)))
+                }
                 _ => Some(After::Lost),
             };
             assert_eq!(after, expected, "{era:?} {cut}");
@@ -188,18 +244,29 @@ fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
     let (mut exchange, head) = device.post();
     assert!(!head.contains("mcp-"), "{head}");
     let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
-    let response = format!("HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n");
+    let response = format!(
+        "HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n"
+    );
     assert_eq!(device.read(&mut exchange, &response, 10), Some(After::Over));
-    assert_eq!((device.session.id(), device.session.revision()), (Some("s-1"), Some(Revision::V2025_11_25)));
+    assert_eq!(
+        (device.session.id(), device.session.revision()),
+        (Some("s-1"), Some(Revision::V2025_11_25))
+    );
     assert_eq!(device.said, ["opened 2025-11-25"]);
     // What the client has said while it read is the body of another request.
     let post = Post::read(device.answers.pending()).unwrap();
     assert!(post.is("notifications/initialized") && post.id().is_none() && post.opens());
     let mut fields = Vec::new();
-    device.session.post_fields(&post, None, &mut |name, value| fields.push(format!("{name}: {value}"))).unwrap();
+    device
+        .session
+        .post_fields(&post, None, &mut |name, value| fields.push(format!("{name}: {value}")))
+        .unwrap();
     assert_eq!(fields[2..], ["mcp-protocol-version: 2025-11-25", "mcp-session-id: s-1"]);
     let mut exchange = device.session.begin(&post);
-    assert_eq!(device.read(&mut exchange, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 7), Some(After::Over));
+    assert_eq!(
+        device.read(&mut exchange, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 7),
+        Some(After::Over)
+    );
 }
 
 #[test]
@@ -215,7 +282,16 @@ fn what_http_refuses_is_the_answer_to_the_request() {
             let mut device = Device::new();
             device.client.assume(Some(Era::Modern));
             device.client.open(NOW, &mut device.tx).unwrap();
-            device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+            device
+                .client
+                .request(
+                    NOW,
+                    "tools/call",
+                    &CallToolParams::new("a"),
+                    CallOptions::new(),
+                    &mut device.tx,
+                )
+                .unwrap();
             let (mut exchange, _) = device.post();
             assert_eq!(device.read(&mut exchange, response, chunk), None);
             assert_eq!(device.said, [said]);
@@ -228,17 +304,28 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     let mut device = Device::new();
     device.client.assume(Some(Era::Modern));
     device.client.open(NOW, &mut device.tx).unwrap();
-    let call = device.client.request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx).unwrap();
+    let call = device
+        .client
+        .request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx)
+        .unwrap();
     let (exchange, _) = device.post();
     assert!(device.client.cancel(call, None, &mut device.tx).unwrap());
     let post = Post::read(device.tx.pending()).unwrap();
     assert_eq!(post.cancels(), exchange.id());
     assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");
-    assert_eq!(device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])), Err(SendError::Value));
+    assert_eq!(
+        device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])),
+        Err(SendError::Value)
+    );
 }
 
 /// A stream that has ended as often as this without a message, at the same event.
-fn ended_in_vain(exchange: &mut Exchange, session: &mut Session, retry: u64, times: usize) -> Vec<After> {
+fn ended_in_vain(
+    exchange: &mut Exchange,
+    session: &mut Session,
+    retry: u64,
+    times: usize,
+) -> Vec<After> {
     let retry = core::time::Duration::from_millis(retry);
     let ended = (0..times).map(|_| {
         let mut reader = ResponseReader::new([0; 256]);
@@ -265,6 +352,9 @@ fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_
     assert_eq!(ended[..8], [least; 8]);
     assert_eq!(ended[8..], [After::Lost; 2]);
     // A message shows that the server goes on.
-    device.session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#));
+    device.session.received(
+        &mut exchange,
+        Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
+    );
     assert_eq!(ended_in_vain(&mut exchange, &mut device.session, 0, 1), [least]);
 }

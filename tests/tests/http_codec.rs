@@ -1,8 +1,10 @@
-//! The HTTP/1.1 codec: every split point, every cut, and every shape that two parsers could read differently.
+//! The HTTP/1.1 codec: every split point, every cut, and every shape that two parsers could read
+//! differently.
 
 use mcp_sansio::SendError;
 use mcp_sansio::http::codec::{
-    BodyLength, Chunk, HeadWriter, LAST_CHUNK, MAX_AROUND_CHUNKS, MAX_EMPTY_LINES, RequestReader, ResponseReader,
+    BodyLength, Chunk, HeadWriter, LAST_CHUNK, MAX_AROUND_CHUNKS, MAX_EMPTY_LINES, RequestReader,
+    ResponseReader,
 };
 use mcp_sansio_tests::codec::{Read, requests, responses, survives};
 
@@ -20,8 +22,14 @@ fn read_responses(methods: &[&str], bytes: &str, sizes: &[usize]) -> Read {
 const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
     ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", &[("GET / (false, false, None)", "")]),
     ("GET /a?b=c HTTP/1.0\r\n\r\n", &[("GET /a?b=c (true, false, None)", "")]),
-    ("POST /mcp HTTP/1.1\r\nHost: a:80\r\nContent-Length: 5\r\n\r\nhello", &[("POST /mcp (false, false, Some(5))", "hello")]),
-    ("POST / HTTP/1.1\r\nhost:\r\ncontent-length:   0  \r\n\r\n", &[("POST / (false, false, Some(0))", "")]),
+    (
+        "POST /mcp HTTP/1.1\r\nHost: a:80\r\nContent-Length: 5\r\n\r\nhello",
+        &[("POST /mcp (false, false, Some(5))", "hello")],
+    ),
+    (
+        "POST / HTTP/1.1\r\nhost:\r\ncontent-length:   0  \r\n\r\n",
+        &[("POST / (false, false, Some(0))", "")],
+    ),
     (
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\n6;x=\"y\"\r\n world\r\n0\r\n\r\n",
         &[("POST / (false, false, None)", "hello world")],
@@ -37,7 +45,11 @@ const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
     // Sent ahead.
     (
         "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n",
-        &[("POST /1 (false, false, Some(1))", "1"), ("POST /2 (false, false, None)", "2"), ("GET /3 (false, false, None)", "")],
+        &[
+            ("POST /1 (false, false, Some(1))", "1"),
+            ("POST /2 (false, false, None)", "2"),
+            ("GET /3 (false, false, None)", ""),
+        ],
     ),
     // What stands behind the last request is none.
     (
@@ -49,17 +61,28 @@ const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
         "GET /1 HTTP/1.0\r\nConnection: x, Keep-Alive\r\n\r\nHEAD /2 HTTP/1.0\r\n\r\n",
         &[("GET /1 (true, false, None)", ""), ("HEAD /2 (true, false, None)", "")],
     ),
-    ("\r\n\r\nDELETE * HTTP/1.1\r\nHost: [::1]:8080\r\nX: caf\u{e9}\t\r\n\r\n", &[("DELETE * (false, false, None)", "")]),
+    (
+        "\r\n\r\nDELETE * HTTP/1.1\r\nHost: [::1]:8080\r\nX: caf\u{e9}\t\r\n\r\n",
+        &[("DELETE * (false, false, None)", "")],
+    ),
 ];
 
 #[test]
 fn requests_mean_the_same_at_every_split_point() {
     for (bytes, expected) in REQUESTS {
         let whole = read_requests(bytes, ALL);
-        let seen: Vec<_> =
-            whole.messages.iter().map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap())).collect();
+        let seen: Vec<_> = whole
+            .messages
+            .iter()
+            .map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap()))
+            .collect();
         assert_eq!(seen, expected, "{bytes:?}");
-        assert!(whole.good_end && whole.fault.is_none() && whole.messages.iter().all(|message| message.complete), "{bytes:?}");
+        assert!(
+            whole.good_end
+                && whole.fault.is_none()
+                && whole.messages.iter().all(|message| message.complete),
+            "{bytes:?}"
+        );
         for split in 1..bytes.len() {
             assert_eq!(read_requests(bytes, &[split, usize::MAX]), whole, "{bytes:?} {split}");
             assert_eq!(read_requests(bytes, &[split]), whole, "{bytes:?} {split}");
@@ -87,7 +110,10 @@ fn a_request_that_is_cut_off_anywhere_is_none() {
             let read = read_requests(&bytes[..cut], ALL);
             assert_eq!(read.fault, None, "{bytes:?} {cut}");
             let complete = read.complete();
-            assert!(complete.iter().zip(&whole.messages).all(|(read, whole)| *read == whole), "{bytes:?} {cut}");
+            assert!(
+                complete.iter().zip(&whole.messages).all(|(read, whole)| *read == whole),
+                "{bytes:?} {cut}"
+            );
             // It is either nothing at all that is missing, or the end is seen not to be a good one.
             if read.good_end {
                 assert_eq!(complete.len(), read.messages.len(), "{bytes:?} {cut}");
@@ -99,8 +125,14 @@ fn a_request_that_is_cut_off_anywhere_is_none() {
 /// What is refused, and how.
 const REFUSED: [(&str, u16); 62] = [
     // Two ways to say how long it is.
-    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", 400),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+    ),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+        400,
+    ),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\ncontent-length: 5\r\n\r\nhello", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nhello", 400),
@@ -121,8 +153,14 @@ const REFUSED: [(&str, u16); 62] = [
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n", 501),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \x0bchunked\r\n\r\n", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding:\r\n\r\n", 501),
-    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n", 400),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        400,
+    ),
+    (
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+        400,
+    ),
     ("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     // Lines.
     ("GET / HTTP/1.1\nHost: a\n\n", 400),
@@ -174,14 +212,16 @@ const REFUSED: [(&str, u16); 62] = [
 fn what_two_parsers_could_read_differently_is_refused() {
     for (bytes, status) in REFUSED {
         let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n";
-        let bytes = if bytes.starts_with("\r\n") { format!("{chunked}{bytes}") } else { bytes.to_owned() };
+        let bytes =
+            if bytes.starts_with("\r\n") { format!("{chunked}{bytes}") } else { bytes.to_owned() };
         for sizes in [ALL, &[1], &[3]] {
             let read = read_requests(&bytes, sizes);
             assert_eq!(read.fault.map(|fault| fault.status()), Some(status), "{bytes:?} {read:?}");
             assert!(read.complete().is_empty(), "{bytes:?}");
         }
     }
-    // Sizes that would wrap, a line feed as extension, NUL, and what stands in the place of a field.
+    // Sizes that would wrap, a line feed as extension, NUL, and what stands in the place of a
+    // field.
     for chunks in [
         "fffffffffffffffff\r\n",
         "g\r\n",
@@ -193,7 +233,8 @@ fn what_two_parsers_could_read_differently_is_refused() {
         "0\r\nno field\r\n\r\n",
         "0\r\n: x\r\n\r\n",
     ] {
-        let bytes = format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
+        let bytes =
+            format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
         let fault = read_requests(&bytes, &[1]).fault;
         assert_eq!(fault.map(|fault| fault.status()), Some(400), "{chunks:?}");
     }
@@ -203,19 +244,44 @@ fn what_two_parsers_could_read_differently_is_refused() {
 fn limits_are_kept() {
     let status = |read: Read| read.fault.map(|fault| fault.status());
     let long = "x".repeat(5000);
-    assert_eq!(status(read_requests(&format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), &[100])), Some(414));
-    assert_eq!(status(read_requests(&format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"), &[100])), Some(431));
+    assert_eq!(
+        status(read_requests(&format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"), &[100])),
+        Some(414)
+    );
+    assert_eq!(
+        status(read_requests(&format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n"), &[100])),
+        Some(431)
+    );
     let many: String = (0..65).map(|n| format!("X-{n}: y\r\n")).collect();
     assert_eq!(status(read_requests(&format!("GET / HTTP/1.1\r\n{many}\r\n"), ALL)), Some(431));
     let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
-    assert_eq!(status(read_requests(&format!("{chunked}5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(300)), &[7])), Some(400));
-    assert_eq!(status(read_requests(&format!("{chunked}0\r\n{}", "X: yyyyyyyyyyyyyyyyyy\r\n".repeat(300)), &[7])), Some(431));
+    assert_eq!(
+        status(read_requests(
+            &format!("{chunked}5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(300)),
+            &[7]
+        )),
+        Some(400)
+    );
+    assert_eq!(
+        status(read_requests(
+            &format!("{chunked}0\r\n{}", "X: yyyyyyyyyyyyyyyyyy\r\n".repeat(300)),
+            &[7]
+        )),
+        Some(431)
+    );
     let limited = || RequestReader::with_limit(Vec::new(), 4096).max_body(8);
-    let sized = |n: usize| format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {n}\r\n\r\n{}", "x".repeat(n));
+    let sized = |n: usize| {
+        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {n}\r\n\r\n{}", "x".repeat(n))
+    };
     assert_eq!(status(requests(limited(), sized(8).as_bytes(), &[3])), None);
     assert_eq!(status(requests(limited(), sized(9).as_bytes(), &[3])), Some(413));
-    for (chunks, expected) in [("8\r\n12345678\r\n0\r\n\r\n", None), ("4\r\n1234\r\n5\r\n12345\r\n0\r\n\r\n", Some(413))] {
-        assert_eq!(status(requests(limited(), format!("{chunked}{chunks}").as_bytes(), &[3])), expected);
+    for (chunks, expected) in
+        [("8\r\n12345678\r\n0\r\n\r\n", None), ("4\r\n1234\r\n5\r\n12345\r\n0\r\n\r\n", Some(413))]
+    {
+        assert_eq!(
+            status(requests(limited(), format!("{chunked}{chunks}").as_bytes(), &[3])),
+            expected
+        );
     }
     let interim = "HTTP/1.1 100 Continue\r\n\r\n";
     let with = |n: usize| format!("{}HTTP/1.1 204 No Content\r\n\r\n", interim.repeat(n));
@@ -256,7 +322,10 @@ fn s2_what_stands_around_chunks_counts() {
     for (chunk, around) in [("1\r\nx\r\n", 5), (&extended, 246)] {
         let times = (room - 5) / around;
         let good = read(chunk, times);
-        assert_eq!((good.fault, good.complete().len(), good.messages[0].body.len()), (None, 1, times));
+        assert_eq!(
+            (good.fault, good.complete().len(), good.messages[0].body.len()),
+            (None, 1, times)
+        );
         assert_eq!(read(chunk, times + 1).fault.map(|fault| fault.status()), Some(413));
     }
 }
@@ -282,7 +351,11 @@ fn s4_a_head_request_is_known_even_where_it_is_refused() {
 type Responses = (&'static [&'static str], &'static str, &'static [(&'static str, &'static str)]);
 const RESPONSES: [Responses; 11] = [
     (&["GET"], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", &[("200 Some(2)", "ok")]),
-    (&["GET"], "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", &[("200 None", "ok")]),
+    (
+        &["GET"],
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        &[("200 None", "ok")],
+    ),
     (&["GET"], "HTTP/1.1 200 OK\r\n\r\nuntil the end", &[("200 None", "until the end")]),
     (&["GET"], "HTTP/1.1 200 OK\r\n\r\n", &[("200 None", "")]),
     (&["GET"], "HTTP/1.0 200\r\nContent-Length: 1\r\n\r\n1", &[("200 Some(1)", "1")]),
@@ -302,12 +375,22 @@ const RESPONSES: [Responses; 11] = [
 fn responses_mean_the_same_at_every_split_point() {
     for (methods, bytes, expected) in RESPONSES {
         let whole = read_responses(methods, bytes, ALL);
-        let seen: Vec<_> =
-            whole.messages.iter().map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap())).collect();
+        let seen: Vec<_> = whole
+            .messages
+            .iter()
+            .map(|message| (message.head.as_str(), std::str::from_utf8(&message.body).unwrap()))
+            .collect();
         assert_eq!(seen, expected, "{bytes:?}");
-        assert!(whole.good_end && whole.messages.iter().all(|message| message.complete), "{bytes:?} {whole:?}");
+        assert!(
+            whole.good_end && whole.messages.iter().all(|message| message.complete),
+            "{bytes:?} {whole:?}"
+        );
         for split in 1..bytes.len() {
-            assert_eq!(read_responses(methods, bytes, &[split, usize::MAX]), whole, "{bytes:?} {split}");
+            assert_eq!(
+                read_responses(methods, bytes, &[split, usize::MAX]),
+                whole,
+                "{bytes:?} {split}"
+            );
             assert_eq!(read_responses(methods, bytes, &[split]), whole, "{bytes:?} {split}");
         }
     }
@@ -371,9 +454,10 @@ fn a_connection_is_used_again_only_when_nothing_unasked_came() {
         assert_eq!(parts, 3);
     }
     assert!(reader.is_reusable());
-    for last in
-        ["HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"]
-    {
+    for last in [
+        "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+    ] {
         let mut reader = ResponseReader::new([0; 256]);
         assert!(reader.expect("GET"));
         reader.spare()[..last.len()].copy_from_slice(last.as_bytes());
@@ -386,7 +470,9 @@ fn a_connection_is_used_again_only_when_nothing_unasked_came() {
 #[test]
 fn what_is_written_is_read() {
     let mut out = [0; 512];
-    let head = HeadWriter::request(&mut out, "POST", "/mcp?x=y").field("host", "localhost:80").parts("x", &[b"a", b"b"]);
+    let head = HeadWriter::request(&mut out, "POST", "/mcp?x=y")
+        .field("host", "localhost:80")
+        .parts("x", &[b"a", b"b"]);
     let n = head.finish(BodyLength::Chunked).unwrap();
     let mut bytes = out[..n].to_vec();
     let body: Vec<u8> = (0..1000u32).map(|n| n as u8).collect();
@@ -404,12 +490,16 @@ fn what_is_written_is_read() {
         assert_eq!(read.messages[0].body, body);
     }
     assert_eq!(
-        [1, 15, 16, 255, 65_536].map(|n| String::from_utf8(Chunk::new(n).as_bytes().to_vec()).unwrap()),
+        [1, 15, 16, 255, 65_536]
+            .map(|n| String::from_utf8(Chunk::new(n).as_bytes().to_vec()).unwrap()),
         ["1\r\n", "f\r\n", "10\r\n", "ff\r\n", "10000\r\n"]
     );
     assert_eq!(Chunk::new(usize::MAX).as_bytes(), format!("{:x}\r\n", usize::MAX).as_bytes());
     for status in 200..600 {
-        let n = HeadWriter::response(&mut out, status).field("x", "").finish(BodyLength::Known(0)).unwrap();
+        let n = HeadWriter::response(&mut out, status)
+            .field("x", "")
+            .finish(BodyLength::Known(0))
+            .unwrap();
         let read = responses(ResponseReader::new([0; 512]), &["GET"], &out[..n], &[5]);
         assert_eq!(read.messages.len(), 1, "{status} {read:?}");
     }
@@ -417,20 +507,39 @@ fn what_is_written_is_read() {
 
 #[test]
 fn what_would_break_a_head_is_not_written() {
-    let head = |name: &str, value: &str| HeadWriter::response(&mut [0; 256], 200).field(name, value).finish(BodyLength::Absent);
-    for (name, value) in
-        [("x", "a\r\nb: c"), ("x", "a\nb"), ("x", "\0"), ("x", "\r"), ("x y", ""), ("", ""), ("x:", ""), ("x\r\n", "")]
-    {
+    let head = |name: &str, value: &str| {
+        HeadWriter::response(&mut [0; 256], 200).field(name, value).finish(BodyLength::Absent)
+    };
+    for (name, value) in [
+        ("x", "a\r\nb: c"),
+        ("x", "a\nb"),
+        ("x", "\0"),
+        ("x", "\r"),
+        ("x y", ""),
+        ("", ""),
+        ("x:", ""),
+        ("x\r\n", ""),
+    ] {
         assert_eq!(head(name, value), Err(SendError::Value), "{name:?} {value:?}");
     }
-    for (method, target) in [("GET", "/a b"), ("GET", "/\r\nX: y"), ("GET", ""), ("G T", "/"), ("GET", "/\u{e9}")] {
+    for (method, target) in
+        [("GET", "/a b"), ("GET", "/\r\nX: y"), ("GET", ""), ("G T", "/"), ("GET", "/\u{e9}")]
+    {
         let head = HeadWriter::request(&mut [0; 256], method, target).finish(BodyLength::Absent);
         assert_eq!(head, Err(SendError::Value), "{method:?} {target:?}");
     }
-    assert_eq!(HeadWriter::response(&mut [0; 256], 99).finish(BodyLength::Absent), Err(SendError::Value));
-    let whole = HeadWriter::response(&mut [0; 256], 200).field("a", "b").finish(BodyLength::Known(10)).unwrap();
+    assert_eq!(
+        HeadWriter::response(&mut [0; 256], 99).finish(BodyLength::Absent),
+        Err(SendError::Value)
+    );
+    let whole = HeadWriter::response(&mut [0; 256], 200)
+        .field("a", "b")
+        .finish(BodyLength::Known(10))
+        .unwrap();
     for room in 0..whole {
-        let head = HeadWriter::response(&mut [0; 256][..room], 200).field("a", "b").finish(BodyLength::Known(10));
+        let head = HeadWriter::response(&mut [0; 256][..room], 200)
+            .field("a", "b")
+            .finish(BodyLength::Known(10));
         assert_eq!(head, Err(SendError::TooLarge), "{room}");
     }
 }

@@ -1,7 +1,9 @@
 //! The HTTP/1.1 codec at its edges: the last byte that fits, the first that does not, and what is
 //! written to the letter.
 
-use mcp_sansio::http::codec::{BodyLength, HeadWriter, MAX_AROUND_CHUNKS, MAX_TRAILERS, Part, RequestReader, ResponseReader};
+use mcp_sansio::http::codec::{
+    BodyLength, HeadWriter, MAX_AROUND_CHUNKS, MAX_TRAILERS, Part, RequestReader, ResponseReader,
+};
 use mcp_sansio::http::{RequestHead, ResponseHead};
 use mcp_sansio::{SendError, Storage};
 use mcp_sansio_tests::codec::{Read, requests, responses};
@@ -54,7 +56,11 @@ fn the_line_of_a_response_has_its_reason() {
         assert_eq!(&out[..len], format!("HTTP/1.1 {status} {reason}\r\n\r\n").as_bytes());
     }
     for status in [0, 99, 1000, u16::MAX] {
-        assert_eq!(HeadWriter::response(&mut [0; 64], status).finish(BodyLength::Absent), Err(SendError::Value), "{status}");
+        assert_eq!(
+            HeadWriter::response(&mut [0; 64], status).finish(BodyLength::Absent),
+            Err(SendError::Value),
+            "{status}"
+        );
     }
 }
 
@@ -92,10 +98,15 @@ fn a_field_that_is_pushed_keeps_the_same_rules() {
         let mut head = HeadWriter::response(&mut out, 202);
         head.push(name, &value);
         let pushed = head.finish(BodyLength::Absent);
-        let field = HeadWriter::response(&mut [0; 128], 202).field(name, value).finish(BodyLength::Absent);
+        let field =
+            HeadWriter::response(&mut [0; 128], 202).field(name, value).finish(BodyLength::Absent);
         assert_eq!(pushed, field, "{name:?} {value:?}");
         let expected = format!("HTTP/1.1 202 Accepted\r\n{name}: {value}\r\n\r\n");
-        assert_eq!(pushed, if is_good { Ok(expected.len()) } else { Err(SendError::Value) }, "{name:?} {value:?}");
+        assert_eq!(
+            pushed,
+            if is_good { Ok(expected.len()) } else { Err(SendError::Value) },
+            "{name:?} {value:?}"
+        );
         assert!(!is_good || out.starts_with(expected.as_bytes()));
     }
 }
@@ -118,7 +129,10 @@ fn what_is_shown_of_a_head_has_no_values() {
     assert_eq!(format!("{:?}", head.fields), r#"["Host", "Authorization"]"#);
     let shown = format!("{:?}", RequestHead::new("GET", "/x", &head.fields));
     assert_eq!(shown, r#"RequestHead { method: "GET", target: "/x", .. }"#);
-    assert_eq!(format!("{:?}", ResponseHead::new(200, &head.fields)), "ResponseHead { status: 200, .. }");
+    assert_eq!(
+        format!("{:?}", ResponseHead::new(200, &head.fields)),
+        "ResponseHead { status: 200, .. }"
+    );
 }
 
 #[test]
@@ -136,9 +150,14 @@ fn faults_say_what_is_wrong() {
 
 #[test]
 fn sizes_of_chunks_have_sixteen_digits_at_most() {
-    for (size, len) in [("0000000000000005", 5), ("aF", 0xaf), ("Fa", 0xfa), ("09", 9), ("10", 16)] {
+    for (size, len) in [("0000000000000005", 5), ("aF", 0xaf), ("Fa", 0xfa), ("09", 9), ("10", 16)]
+    {
         let read = read(&format!("{CHUNKED}{size}\r\n{}\r\n0\r\n\r\n", "x".repeat(len)), &[100]);
-        assert_eq!((status(&read), read.complete().len(), read.messages[0].body.len()), (None, 1, len), "{size}");
+        assert_eq!(
+            (status(&read), read.complete().len(), read.messages[0].body.len()),
+            (None, 1, len),
+            "{size}"
+        );
     }
     // Two bytes are enough to see that a chunk does not end where it should.
     assert_eq!(status(&read(&format!("{CHUNKED}5\r\nhello!!"), &[1])), Some(400));
@@ -161,15 +180,26 @@ fn fields_behind_a_body_have_names_and_values_and_a_limit() {
         ("X:\u{1}", Some(400)),
         ("X: a\u{1}", Some(400)),
     ] {
-        assert_eq!(status(&read(&format!("{CHUNKED}0\r\n{field}\r\n\r\n"), &[3])), expected, "{field:?}");
+        assert_eq!(
+            status(&read(&format!("{CHUNKED}0\r\n{field}\r\n\r\n"), &[3])),
+            expected,
+            "{field:?}"
+        );
     }
     // The empty line behind them counts.
-    let trailers = |len: usize| format!("{}Y:{}\r\n", "X: 4567\r\n".repeat(400), "y".repeat(len - 3604));
-    for (len, expected) in [(MAX_TRAILERS - 2, None), (MAX_TRAILERS - 1, Some(431)), (MAX_TRAILERS, Some(431))] {
+    let trailers =
+        |len: usize| format!("{}Y:{}\r\n", "X: 4567\r\n".repeat(400), "y".repeat(len - 3604));
+    for (len, expected) in
+        [(MAX_TRAILERS - 2, None), (MAX_TRAILERS - 1, Some(431)), (MAX_TRAILERS, Some(431))]
+    {
         assert_eq!(trailers(len).len(), len);
         for sizes in [&[1][..], &[usize::MAX]] {
             let read = read(&format!("{CHUNKED}0\r\n{}\r\n", trailers(len)), sizes);
-            assert_eq!((status(&read), read.complete().len()), (expected, usize::from(expected.is_none())), "{len}");
+            assert_eq!(
+                (status(&read), read.complete().len()),
+                (expected, usize::from(expected.is_none())),
+                "{len}"
+            );
         }
     }
 }
@@ -177,7 +207,8 @@ fn fields_behind_a_body_have_names_and_values_and_a_limit() {
 #[test]
 fn each_request_may_be_as_long_as_the_limits_say() {
     let limited = || RequestReader::with_limit(Vec::new(), 8192).max_body(100);
-    let sized = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100));
+    let sized =
+        format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100));
     // As much around the chunks as there may be: 158 + 6 around each of 100, 5 of the last, and 79.
     let around = |more: usize| {
         let chunk = format!("1;{}\r\nx\r\n", "e".repeat(158));
@@ -196,17 +227,33 @@ fn each_request_may_be_as_long_as_the_limits_say() {
         }
     }
     // Where the head says that it is too long, nothing of the body is waited for.
-    let read = requests(limited(), b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n", &[usize::MAX]);
+    let read = requests(
+        limited(),
+        b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n",
+        &[usize::MAX],
+    );
     assert_eq!((status(&read), read.messages.len()), (Some(413), 0));
 }
 
 #[test]
 fn only_a_body_that_is_to_come_in_http_1_1_is_waited_for() {
     for (bytes, expected) in [
-        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1", "POST / (false, true, Some(1))"),
-        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n", "POST / (false, false, Some(0))"),
-        ("POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n", "POST / (false, false, None)"),
-        ("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1", "POST / (true, false, Some(1))"),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1",
+            "POST / (false, true, Some(1))",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n",
+            "POST / (false, false, Some(0))",
+        ),
+        (
+            "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n",
+            "POST / (false, false, None)",
+        ),
+        (
+            "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n1",
+            "POST / (true, false, Some(1))",
+        ),
     ] {
         assert_eq!(read(bytes, &[usize::MAX]).messages[0].head, expected, "{bytes:?}");
     }
@@ -227,9 +274,13 @@ fn a_reader_has_the_room_that_it_was_given() {
     // Without room every head is too long.
     assert_eq!(RequestReader::new([0; 0]).next_part().map_err(|fault| fault.status()), Err(414));
     // Up to its limit, and not a byte further.
-    for (len, limit, filled, room) in
-        [(64, 65, 64, 1), (64, 64, 64, 0), (64, 100, 64, 36), (0, 5000, 0, 1024), (1024, 5000, 1024, 1024)]
-    {
+    for (len, limit, filled, room) in [
+        (64, 65, 64, 1),
+        (64, 64, 64, 0),
+        (64, 100, 64, 36),
+        (0, 5000, 0, 1024),
+        (1024, 5000, 1024, 1024),
+    ] {
         let mut reader = RequestReader::with_limit(vec![0; len], limit);
         put(&mut reader, &vec![b'x'; filled]);
         assert_eq!(reader.spare().len(), room, "{len} {limit} {filled}");
@@ -252,7 +303,10 @@ fn room(taken: usize, read: usize) -> usize {
     const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut reader = RequestReader::new([0; 64]);
     let target = format!("GET /{}", &"x".repeat(64)[..taken - HEAD.len()]);
-    put(&mut reader, &[HEAD.replace("GET /", &target).as_bytes(), &b"y".repeat(read - taken)].concat());
+    put(
+        &mut reader,
+        &[HEAD.replace("GET /", &target).as_bytes(), &b"y".repeat(read - taken)].concat(),
+    );
     assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
     reader.spare().len()
 }

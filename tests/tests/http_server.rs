@@ -1,4 +1,5 @@
-//! The rules of the server over HTTP, as traces: bytes of requests in, status, fields and body out. Nothing but the core is at work here.
+//! The rules of the server over HTTP, as traces: bytes of requests in, status, fields and body out.
+//! Nothing but the core is at work here.
 
 #[path = "http_server/access.rs"]
 mod access;

@@ -10,17 +10,27 @@ use mcp_sansio::{Frame, Messages, Revision, Revisions, SendError, Storage, TxBuf
 #[test]
 fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_one() {
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    let usual = [("host", "localhost"), ("accept", "application/json, text/event-stream"), ("content-type", "application/json")];
+    let usual = [
+        ("host", "localhost"),
+        ("accept", "application/json, text/event-stream"),
+        ("content-type", "application/json"),
+    ];
     let version = [("mcp-protocol-version", "1999-01-01")];
     let session = [("mcp-session-id", "s")];
     for (endpoint, fields, refused) in [
         (Endpoint::new(Revisions::ALL), [&usual[..], &version].concat(), None),
         (Endpoint::new(Revisions::ALL), [&usual[..], &version, &session].concat(), Some(400)),
-        (Endpoint::new(Revisions::ALL).without_sessions(), [&usual[..], &version, &session].concat(), None),
+        (
+            Endpoint::new(Revisions::ALL).without_sessions(),
+            [&usual[..], &version, &session].concat(),
+            None,
+        ),
     ] {
         let fields = &fields[..];
         let fields: &dyn mcp_sansio::http::Fields = &fields;
-        match endpoint.route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body))) {
+        match endpoint
+            .route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body)))
+        {
             Route::Alone => assert_eq!(refused, None),
             Route::Refused(error) => assert_eq!(Some(error.status()), refused),
             other => panic!("{other:?}"),

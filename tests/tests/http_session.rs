@@ -8,9 +8,11 @@ use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{After, Exchange, Post, Reply, Session};
 use mcp_sansio::{Frame, RawJson, Revision};
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
+const INITIALIZE: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}"#;
 const LEGACY: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
-const NOTIFICATION: &str = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+const NOTIFICATION: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
 const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -24,7 +26,12 @@ fn modern(id: u32, method: &str, more: &str) -> String {
     )
 }
 
-fn reply(session: &mut Session, exchange: &mut Exchange, status: u16, fields: &[(&str, &str)]) -> Reply {
+fn reply(
+    session: &mut Session,
+    exchange: &mut Exchange,
+    status: u16,
+    fields: &[(&str, &str)],
+) -> Reply {
     session.reply(exchange, &ResponseHead::new(status, &fields))
 }
 
@@ -35,7 +42,8 @@ fn initialized(id: Option<&str>, revision: &str) -> Session {
     let fields = [JSON, ("mcp-session-id", id.unwrap_or_default())];
     let fields = if id.is_some() { &fields[..] } else { &fields[..1] };
     assert_eq!(reply(&mut session, &mut exchange, 200, fields), Reply::Message);
-    let result = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}"}}}}"#);
+    let result =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}"}}}}"#);
     session.received(&mut exchange, Frame::Complete(result.as_bytes()));
     assert!(exchange.is_answered());
     session
@@ -51,7 +59,10 @@ fn told(tell: impl FnOnce(&mut dyn FnMut(&str, &dyn Display))) -> Vec<String> {
 fn posted(session: &Session, message: &str, schema: Option<&str>) -> Vec<String> {
     let schema = schema.map(|schema| RawJson::parse(schema).unwrap());
     let mut fields = told(|put| session.post_fields(&post(message), schema, put).unwrap());
-    assert_eq!(fields[..2], ["accept: application/json, text/event-stream", "content-type: application/json"]);
+    assert_eq!(
+        fields[..2],
+        ["accept: application/json, text/event-stream", "content-type: application/json"]
+    );
     fields.split_off(2)
 }
 
@@ -67,8 +78,14 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
     }
     // What another exchange is told of a version or an id is not the session's.
     let mut exchange = session.begin(&post(LEGACY));
-    assert_eq!(reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]), Reply::Message);
-    session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#));
+    assert_eq!(
+        reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]),
+        Reply::Message
+    );
+    session.received(
+        &mut exchange,
+        Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#),
+    );
     assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
     assert_eq!(format!("{session:?}"), "Session { has_id: true, revision: Some(V2025_06_18), .. }");
 
@@ -79,7 +96,10 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
     assert_eq!(format!("{session:?}"), "Session { has_id: false, revision: None, .. }");
     for id in ["", "a b", "\u{e9}", &"x".repeat(513)] {
         let fields = [JSON, ("mcp-session-id", id)];
-        assert!(matches!(reply(&mut session, &mut exchange, 200, &fields), Reply::Unusable(_)), "{id}");
+        assert!(
+            matches!(reply(&mut session, &mut exchange, 200, &fields), Reply::Unusable(_)),
+            "{id}"
+        );
     }
     assert_eq!(initialized(Some(&"x".repeat(512)), "2025-11-25").id(), Some(&*"x".repeat(512)));
 }
@@ -90,7 +110,10 @@ fn what_has_no_version_is_as_modern_as_the_last_request() {
     let is_modern = |session: &mut Session, message: &str| {
         let exchange = session.begin(&post(message));
         let answer = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
-        assert_eq!(!posted(session, answer, None).is_empty(), session.begin(&post(answer)).is_modern());
+        assert_eq!(
+            !posted(session, answer, None).is_empty(),
+            session.begin(&post(answer)).is_modern()
+        );
         exchange.is_modern()
     };
     assert!(!is_modern(&mut session, NOTIFICATION));
@@ -99,7 +122,10 @@ fn what_has_no_version_is_as_modern_as_the_last_request() {
     assert!(!is_modern(&mut session, NOTIFICATION));
     assert!(is_modern(&mut session, &modern(2, "tools/list", "")));
     assert!(is_modern(&mut session, NOTIFICATION) && is_modern(&mut session, NOTIFICATION));
-    assert_eq!(posted(&session, NOTIFICATION, None), ["mcp-protocol-version: 2026-07-28", "mcp-method: notifications/cancelled"]);
+    assert_eq!(
+        posted(&session, NOTIFICATION, None),
+        ["mcp-protocol-version: 2026-07-28", "mcp-method: notifications/cancelled"]
+    );
     assert!(!is_modern(&mut session, LEGACY) && !is_modern(&mut session, NOTIFICATION));
     // A modern request is in no session, even where there is one.
     let mut session = initialized(Some("a"), "2025-11-25");
@@ -121,7 +147,10 @@ fn requests_of_a_session_have_its_fields() {
         assert_eq!(told(|put| session.delete_fields(put)), expected);
         let get = [&["accept: text/event-stream"], expected].concat();
         assert_eq!(told(|put| session.get_fields(None, put)), get);
-        assert_eq!(told(|put| session.get_fields(Some("7-1"), put)), [&get[..], &["last-event-id: 7-1"]].concat());
+        assert_eq!(
+            told(|put| session.get_fields(Some("7-1"), put)),
+            [&get[..], &["last-event-id: 7-1"]].concat()
+        );
     }
 }
 
@@ -137,15 +166,23 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
         ("tasks/cancel", r#""name":"a","uri":"u","taskId":"t","#, Some("t")),
         ("tools/list", r#""name":"a","uri":"u","taskId":"t","#, None),
     ] {
-        let mut expected = vec!["mcp-protocol-version: 2026-07-28".to_owned(), format!("mcp-method: {method}")];
+        let mut expected =
+            vec!["mcp-protocol-version: 2026-07-28".to_owned(), format!("mcp-method: {method}")];
         expected.extend(name.map(|name| format!("mcp-name: {name}")));
         assert_eq!(posted(&session, &modern(1, method, params), None), expected);
     }
     let schema = r#"{"type":"object","properties":{
         "region":{"type":"string","x-mcp-header":"Region"},"dry":{"type":"boolean","x-mcp-header":"Dry"},
         "none":{"type":"string","x-mcp-header":"None"},"other":{"type":"string"}}}"#;
-    let call = modern(1, "tools/call", r#""name":"a","arguments":{"region":"us \u00e9","dry":true,"none":null,"other":"x"},"#);
-    assert_eq!(posted(&session, &call, Some(schema))[3..], ["Mcp-Param-Region: =?base64?dXMgw6k=?=", "Mcp-Param-Dry: true"]);
+    let call = modern(
+        1,
+        "tools/call",
+        r#""name":"a","arguments":{"region":"us \u00e9","dry":true,"none":null,"other":"x"},"#,
+    );
+    assert_eq!(
+        posted(&session, &call, Some(schema))[3..],
+        ["Mcp-Param-Region: =?base64?dXMgw6k=?=", "Mcp-Param-Dry: true"]
+    );
     let list = modern(1, "tools/list", r#""arguments":{"region":"us"},"#);
     assert_eq!(posted(&session, &list, Some(schema)).len(), 2);
     let call = modern(1, "tools/call", r#""name":"a","arguments":{"region":[]},"#);
@@ -243,7 +280,11 @@ fn a_server_that_refuses_initialize_may_be_an_older_one() {
         let exchange = session.begin(&post(&message));
         let error = code.map(error);
         let error = error.as_deref().map(|error| RawJson::parse(error).unwrap());
-        assert_eq!(session.may_be_older(&exchange, status, error), expected, "{message} {status} {code:?}");
+        assert_eq!(
+            session.may_be_older(&exchange, status, error),
+            expected,
+            "{message} {status} {code:?}"
+        );
     }
 }
 
@@ -257,7 +298,14 @@ fn what_follows_the_end_of_a_body() {
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
     assert_eq!(exchange.ended(None, None), After::Lost, "no id to go on from");
     let waits: Vec<_> = (0..9).map(|_| exchange.ended(Some("7"), None)).collect();
-    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 32, 32].map(seconds).into_iter().chain([After::Lost]).collect::<Vec<_>>());
+    assert_eq!(
+        waits,
+        [1, 2, 4, 8, 16, 32, 32, 32]
+            .map(seconds)
+            .into_iter()
+            .chain([After::Lost])
+            .collect::<Vec<_>>()
+    );
     assert_eq!(exchange.ended(Some("8"), None), seconds(1), "another event");
     assert_eq!(exchange.ended(Some("8"), Some(Duration::from_secs(90))), seconds(90));
     // A response that is no stream is not resumed, whatever came before it.

@@ -1,4 +1,5 @@
-//! Event streams, in any chunking, against a model that reads them as the standard is written: character by character, with as much memory as it likes.
+//! Event streams, in any chunking, against a model that reads them as the standard is written:
+//! character by character, with as much memory as it likes.
 
 use mcp_sansio::Frame;
 use mcp_sansio::http::sse::{EventKind, EventReader, MAX_EVENT_ID};
@@ -18,7 +19,11 @@ struct Told {
     retry: Option<u128>,
 }
 
-fn read(reader: &mut EventReader<impl mcp_sansio::Storage>, stream: &[u8], chunks: &[usize]) -> Told {
+fn read(
+    reader: &mut EventReader<impl mcp_sansio::Storage>,
+    stream: &[u8],
+    chunks: &[usize],
+) -> Told {
     let mut told = Told::default();
     let (mut rest, mut sizes) = (stream, chunks.iter().cycle());
     while !rest.is_empty() {
@@ -30,7 +35,9 @@ fn read(reader: &mut EventReader<impl mcp_sansio::Storage>, stream: &[u8], chunk
         rest = &rest[n..];
         while let Some(event) = reader.next_event() {
             told.events.push(match event.data {
-                Frame::Complete(data) => Seen::Whole(event.kind, String::from_utf8(data.to_vec()).unwrap()),
+                Frame::Complete(data) => {
+                    Seen::Whole(event.kind, String::from_utf8(data.to_vec()).unwrap())
+                }
                 Frame::Oversized { .. } => Seen::Oversized,
             });
         }
@@ -41,7 +48,8 @@ fn read(reader: &mut EventReader<impl mcp_sansio::Storage>, stream: &[u8], chunk
 }
 
 fn model(stream: &str) -> Told {
-    let text = stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
+    let text =
+        stream.strip_prefix('\u{feff}').unwrap_or(stream).replace("\r\n", "\n").replace('\r', "\n");
     let mut told = Told::default();
     let (mut data, mut kind, mut id): (Vec<&str>, _, _) = (Vec::new(), EventKind::Message, None);
     let Some(complete) = text.rfind('\n') else { return told };
@@ -100,16 +108,32 @@ fn sse_11_http_36_sse_10_streams_mean_the_same_in_any_chunking() {
     for stream in STREAMS {
         let expected = model(stream);
         for chunk in 1..=stream.len() {
-            assert_eq!(read(&mut EventReader::new([0; 256]), stream.as_bytes(), &[chunk]), expected, "{stream:?} {chunk}");
-            assert_eq!(read(&mut EventReader::with_limit(Vec::new(), 4096), stream.as_bytes(), &[chunk]), expected);
+            assert_eq!(
+                read(&mut EventReader::new([0; 256]), stream.as_bytes(), &[chunk]),
+                expected,
+                "{stream:?} {chunk}"
+            );
+            assert_eq!(
+                read(&mut EventReader::with_limit(Vec::new(), 4096), stream.as_bytes(), &[chunk]),
+                expected
+            );
             let two = [chunk, usize::MAX];
-            assert_eq!(read(&mut EventReader::new([0; 256]), stream.as_bytes(), &two), expected, "{stream:?} {chunk}");
+            assert_eq!(
+                read(&mut EventReader::new([0; 256]), stream.as_bytes(), &two),
+                expected,
+                "{stream:?} {chunk}"
+            );
         }
     }
-    // All of them in one stream. A mark is one at the start only; elsewhere it makes the line another one.
+    // All of them in one stream. A mark is one at the start only; elsewhere it makes the line
+    // another one.
     let all = STREAMS.concat();
     for chunk in [1, 2, 3, 7, 64, 4096] {
-        assert_eq!(read(&mut EventReader::new([0; 512]), all.as_bytes(), &[chunk]), model(&all), "{chunk}");
+        assert_eq!(
+            read(&mut EventReader::new([0; 512]), all.as_bytes(), &[chunk]),
+            model(&all),
+            "{chunk}"
+        );
     }
 }
 
@@ -117,7 +141,8 @@ fn sse_11_http_36_sse_10_streams_mean_the_same_in_any_chunking() {
 fn sse_11_the_beginning_of_an_event_is_no_event() {
     for stream in STREAMS {
         for cut in (0..stream.len()).filter(|cut| stream.is_char_boundary(*cut)) {
-            let told = read(&mut EventReader::new([0; 256]), &stream.as_bytes()[..cut], &[usize::MAX]);
+            let told =
+                read(&mut EventReader::new([0; 256]), &stream.as_bytes()[..cut], &[usize::MAX]);
             let (expected, whole) = (model(&stream[..cut]), model(stream));
             assert_eq!(told, expected, "{stream:?} {cut}");
             assert!(whole.events.starts_with(&told.events), "{stream:?} {cut}");
@@ -145,7 +170,11 @@ fn sse_11_what_does_not_fit_is_reported_and_nothing_behind_it_is_lost() {
         let stream = format!(": {long}\ndata: a\nunknown: {long}\nid: {long}\ndata: b\n\n");
         for chunk in [1, 2, 5, 64, 10_000] {
             let told = read(&mut EventReader::new([0; 128]), stream.as_bytes(), &[chunk]);
-            assert_eq!(told.events, [Seen::Whole(EventKind::Message, "a\nb".into())], "{chunk} {len}");
+            assert_eq!(
+                told.events,
+                [Seen::Whole(EventKind::Message, "a\nb".into())],
+                "{chunk} {len}"
+            );
             assert_eq!(told.id, None);
         }
     }
@@ -164,7 +193,10 @@ fn sse_11_the_ends_of_what_does_not_fit_are_kept() {
         rest = &rest[n..];
         if let Some(event) = reader.next_event() {
             let Frame::Oversized { prefix, tail } = event.data else { panic!("{event:?}") };
-            assert!(prefix.starts_with(b"{\"id\":1,") && tail.ends_with(b"x\",\"id\":2}"), "{event:?}");
+            assert!(
+                prefix.starts_with(b"{\"id\":1,") && tail.ends_with(b"x\",\"id\":2}"),
+                "{event:?}"
+            );
             return;
         }
     }
@@ -174,7 +206,8 @@ fn sse_11_the_ends_of_what_does_not_fit_are_kept() {
 #[test]
 fn sse_03_ids_and_times_outlive_a_stream_and_half_an_event_does_not() {
     let mut reader = EventReader::new([0; 256]);
-    let first = read(&mut reader, b"id: 1\nretry: 300\ndata: a\n\nid: 2\ndata: half", &[usize::MAX]);
+    let first =
+        read(&mut reader, b"id: 1\nretry: 300\ndata: a\n\nid: 2\ndata: half", &[usize::MAX]);
     assert_eq!((first.id.as_deref(), first.retry, first.events.len()), (Some("1"), Some(300), 1));
     reader.restart();
     let second = read(&mut reader, b" an event\n\ndata: b\n\n", &[usize::MAX]);
@@ -209,7 +242,11 @@ fn sse_11_noise_never_panics_and_means_the_same_in_any_chunking() {
         let stream: String = (0..next() % 40).map(|_| PARTS[next() % PARTS.len()]).collect();
         let expected = model(&stream);
         let sizes: Vec<usize> = (0..5).map(|_| 1 + next() % 20).collect();
-        assert_eq!(read(&mut EventReader::new([0; 1024]), stream.as_bytes(), &sizes), expected, "{stream:?} {sizes:?}");
+        assert_eq!(
+            read(&mut EventReader::new([0; 1024]), stream.as_bytes(), &sizes),
+            expected,
+            "{stream:?} {sizes:?}"
+        );
         mcp_sansio_tests::codec::events_survive(&[&[next() as u8], stream.as_bytes()].concat());
     }
 }
@@ -219,8 +256,13 @@ fn sse_11_what_grows_to_its_limit_still_has_room() {
     for (limit, len) in [(1024, 5000), (10_000, 50_000), (3000, 3000)] {
         for chunk in [1, 100, 4096] {
             let stream = format!("data: {}\n\ndata: next\n\n", "x".repeat(len));
-            let told = read(&mut EventReader::with_limit(Vec::new(), limit), stream.as_bytes(), &[chunk]);
-            assert_eq!(told.events, [Seen::Oversized, Seen::Whole(EventKind::Message, "next".into())], "{limit} {chunk}");
+            let told =
+                read(&mut EventReader::with_limit(Vec::new(), limit), stream.as_bytes(), &[chunk]);
+            assert_eq!(
+                told.events,
+                [Seen::Oversized, Seen::Whole(EventKind::Message, "next".into())],
+                "{limit} {chunk}"
+            );
         }
     }
 }

@@ -40,7 +40,9 @@ const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 #[test]
 fn a_buffer_of_any_size_keeps_the_ends_of_data() {
     for cap in 32..130 {
-        for (first, chunk) in (0..LETTERS.len()).flat_map(|first| [(first, 1), (first, 3), (first, 1000)]) {
+        for (first, chunk) in
+            (0..LETTERS.len()).flat_map(|first| [(first, 1), (first, 3), (first, 1000)])
+        {
             let (first, second) = (&LETTERS[..first], &LETTERS[..first / 2]);
             let stream = format!("data: {first}\nid: 5\ndata: {second}!\n\ndata: next\n\n");
             let whole = format!("{first}\n{second}!");
@@ -50,8 +52,14 @@ fn a_buffer_of_any_size_keeps_the_ends_of_data() {
             match &lent[0] {
                 Lent::Whole(data) => assert_eq!(*data, whole),
                 Lent::Ends(prefix, tail) => {
-                    assert!(whole.starts_with(prefix.as_str()) && whole.ends_with(tail.as_str()), "{cap} {first} {lent:?}");
-                    assert!(prefix.len() == cap / 2 && tail.len() + prefix.len() <= whole.len(), "{cap} {first} {lent:?}");
+                    assert!(
+                        whole.starts_with(prefix.as_str()) && whole.ends_with(tail.as_str()),
+                        "{cap} {first} {lent:?}"
+                    );
+                    assert!(
+                        prefix.len() == cap / 2 && tail.len() + prefix.len() <= whole.len(),
+                        "{cap} {first} {lent:?}"
+                    );
                 }
             }
         }
@@ -79,9 +87,15 @@ fn data_that_fills_three_quarters_of_a_full_buffer_does_not_fit() {
         let stream = format!("data: {data}\n:{}\n\n", "x".repeat(70));
         let expected = match len {
             ..48 => Lent::Whole(data.to_owned()),
-            _ => Lent::Ends(data[..32].to_owned(), data[len.saturating_sub(16).max(32)..].to_owned()),
+            _ => {
+                Lent::Ends(data[..32].to_owned(), data[len.saturating_sub(16).max(32)..].to_owned())
+            }
         };
-        assert_eq!(read(&mut EventReader::new([0; 64]), stream.as_bytes(), usize::MAX), [expected], "{len}");
+        assert_eq!(
+            read(&mut EventReader::new([0; 64]), stream.as_bytes(), usize::MAX),
+            [expected],
+            "{len}"
+        );
     }
 }
 
@@ -101,7 +115,13 @@ fn half_of_the_buffer_is_kept_of_the_beginning_of_data_and_a_quarter_of_its_end(
     put(&mut reader, b"\n\n");
     let event = reader.next_event().unwrap();
     let taken = data.len() - rest.len();
-    assert_eq!(event.data, Frame::Oversized { prefix: &data.as_bytes()[..32], tail: &data.as_bytes()[taken - 16..taken] });
+    assert_eq!(
+        event.data,
+        Frame::Oversized {
+            prefix: &data.as_bytes()[..32],
+            tail: &data.as_bytes()[taken - 16..taken]
+        }
+    );
 }
 
 #[test]
@@ -172,9 +192,14 @@ fn storage_grows_when_a_quarter_is_left_and_up_to_its_limit() {
         reader.spare().len()
     };
     assert!(EventReader::new(Vec::new()).spare().is_empty());
-    for (len, limit, filled, expected) in
-        [(0, 5000, 0, 1024), (64, 256, 47, 17), (64, 256, 48, 208), (64, 256, 64, 192), (64, 65, 64, 1), (64, 64, 63, 1)]
-    {
+    for (len, limit, filled, expected) in [
+        (0, 5000, 0, 1024),
+        (64, 256, 47, 17),
+        (64, 256, 48, 208),
+        (64, 256, 64, 192),
+        (64, 65, 64, 1),
+        (64, 64, 63, 1),
+    ] {
         assert_eq!(growing(len, limit, filled), expected, "{len} {limit} {filled}");
     }
     // What waits needs no more room, until there is none.
@@ -201,7 +226,11 @@ fn nothing_of_a_stream_is_left_in_the_next() {
             let _ = read(&mut reader, half.as_bytes(), 64);
             reader.restart();
             assert_eq!(reader.spare().len(), 64);
-            assert_eq!(read(&mut reader, stream.as_bytes(), 64), [Lent::Whole("a".to_owned())], "{half:?} {stream:?}");
+            assert_eq!(
+                read(&mut reader, stream.as_bytes(), 64),
+                [Lent::Whole("a".to_owned())],
+                "{half:?} {stream:?}"
+            );
             assert_eq!(reader.last_event_id(), None);
         }
     }

@@ -1,4 +1,5 @@
-//! The requirement ledger, `tests/ledger.tsv`: a row for each requirement of the specification, and what became of it.
+//! The requirement ledger, `tests/ledger.tsv`: a row for each requirement of the specification, and
+//! what became of it.
 //!
 //! The last column, `state`, is one of
 //!
@@ -9,9 +10,10 @@
 //! | `application: WHY` | a duty that no library can fulfil |
 //! | `later: LIST` | belongs to a part that does not exist yet |
 //!
-//! where `LIST` is one or more of `client`, `http`, `tasks`, `auth`, separated by `, `. A test's name carries, in lower
-//! case, the id of each row that it proves: `rpc_07_rpc_25_ids_are_echoed_by_spelling`. A transcript is a test too; its
-//! name is its file's stem, with `_` for `-`.
+//! where `LIST` is one or more of `client`, `http`, `tasks`, `auth`, separated by `, `. A test's
+//! name carries, in lower case, the id of each row that it proves:
+//! `rpc_07_rpc_25_ids_are_echoed_by_spelling`. A transcript is a test too; its name is its file's
+//! stem, with `_` for `-`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -31,16 +33,25 @@ fn ledger_is_well_formed() {
 
 #[test]
 fn ledger_names_tests_that_exist_and_carry_the_id() {
-    report("tests/ledger.tsv names wrong tests", &wrong_proofs(&read(LEDGER).rows, &Tests::find(&root())));
+    report(
+        "tests/ledger.tsv names wrong tests",
+        &wrong_proofs(&read(LEDGER).rows, &Tests::find(&root())),
+    );
 }
 
 #[test]
 fn ledger_equals_the_requirements() {
     let path = root().join("../shared/spec/requirements.tsv");
     match fs::read_to_string(&path) {
-        Ok(text) => report("tests/ledger.tsv differs from the requirements", &differences(&read(LEDGER).rows, &text)),
+        Ok(text) => report(
+            "tests/ledger.tsv differs from the requirements",
+            &differences(&read(LEDGER).rows, &text),
+        ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            say(&format!("SKIPPED: the ledger was NOT compared with the requirements: no {}", path.display()));
+            say(&format!(
+                "SKIPPED: the ledger was NOT compared with the requirements: no {}",
+                path.display()
+            ));
         }
         Err(error) => panic!("{}: {error}", path.display()),
     }
@@ -50,7 +61,10 @@ fn ledger_equals_the_requirements() {
 fn ledger_has_no_row_left_to_do() {
     let ledger = read(LEDGER);
     say(&summary(&ledger.rows));
-    report("tests/ledger.tsv has rows that no test proves yet", &left_to_do(&ledger.rows, &Tests::find(&root())));
+    report(
+        "tests/ledger.tsv has rows that no test proves yet",
+        &left_to_do(&ledger.rows, &Tests::find(&root())),
+    );
 }
 
 /// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by
@@ -58,7 +72,10 @@ fn ledger_has_no_row_left_to_do() {
 /// case.
 #[test]
 fn every_defect_has_tests_that_carry_its_id() {
-    report("tests/defects.tsv has defects that no test proves mended", &unproven_defects(DEFECTS, &Tests::find(&root())));
+    report(
+        "tests/defects.tsv has defects that no test proves mended",
+        &unproven_defects(DEFECTS, &Tests::find(&root())),
+    );
 }
 
 struct Ledger<'l> {
@@ -110,7 +127,8 @@ fn read(text: &str) -> Ledger<'_> {
         }
         match parse_state(state) {
             Ok(state) => rows.push(Row { fields, state }),
-            Err(fault) => faults.push(format!("line {number}: {id} has a malformed state: {fault}: {state:?}")),
+            Err(fault) => faults
+                .push(format!("line {number}: {id} has a malformed state: {fault}: {state:?}")),
         }
     }
     Ledger { rows, faults }
@@ -145,7 +163,11 @@ fn parse_state(text: &str) -> Result<State<'_>, String> {
         parts(list).map(State::Later)
     } else {
         let (body, later) = split_later(text, " + later: ")?;
-        let hint = if body == "todo" { Some("") } else { body.strip_prefix("todo: ").filter(|hint| !hint.is_empty()) };
+        let hint = if body == "todo" {
+            Some("")
+        } else {
+            body.strip_prefix("todo: ").filter(|hint| !hint.is_empty())
+        };
         let hint = hint.ok_or("none of todo, tests: NAMES, application: WHY, later: PARTS")?;
         Ok(State::Todo { hint, later })
     }
@@ -198,7 +220,8 @@ impl Tests {
         tests
     }
 
-    /// Line by line, as rustfmt lays them out: `#[test]`, perhaps other attributes and comments, then `fn name`.
+    /// Line by line, as rustfmt lays them out: `#[test]`, perhaps other attributes and comments,
+    /// then `fn name`.
     fn add_functions(&mut self, source: &str) {
         let (mut test, mut runs, mut comment) = (false, true, false);
         for line in source.lines() {
@@ -211,12 +234,15 @@ impl Tests {
                 continue;
             }
             while line.starts_with("#[") {
-                let (attribute, rest) = line.split_at(line.find(']').map_or(line.len(), |end| end + 1));
+                let (attribute, rest) =
+                    line.split_at(line.find(']').map_or(line.len(), |end| end + 1));
                 test |= attribute == "#[test]" || attribute == "#[tokio::test]";
                 runs &= !attribute.starts_with("#[ignore");
                 line = rest.trim_start();
             }
-            let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub") || *word == "async");
+            let mut words = line
+                .split_whitespace()
+                .skip_while(|word| word.starts_with("pub") || *word == "async");
             if words.next() == Some("fn") {
                 if let (true, Some(word)) = (test, words.next()) {
                     let name = word.split(['(', '<']).next().unwrap_or_default();
@@ -241,10 +267,16 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
         };
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());
-            let skipped = name == "target" || name == "node_modules" || name.to_string_lossy().starts_with('.');
+            let skipped = name == "target"
+                || name == "node_modules"
+                || name.to_string_lossy().starts_with('.');
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !skipped => open.push(path),
-                Ok(kind) if kind.is_file() && path.extension().is_some_and(|it| it == extension) => found.push(path),
+                Ok(kind)
+                    if kind.is_file() && path.extension().is_some_and(|it| it == extension) =>
+                {
+                    found.push(path)
+                }
                 _ => {}
             }
         }
@@ -260,14 +292,20 @@ fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
             match tests.0.get(name) {
                 None => {
                     let near = tests.0.keys().find(|other| other.eq_ignore_ascii_case(name));
-                    let near = near.map_or(String::new(), |other| format!(" (case counts: there is {other})"));
+                    let near = near
+                        .map_or(String::new(), |other| format!(" (case counts: there is {other})"));
                     faults.push(format!("{}: there is no test {name}{near}", row.id()));
                 }
-                Some(false) => faults.push(format!("{}: {name} is ignored, so it proves nothing", row.id())),
+                Some(false) => {
+                    faults.push(format!("{}: {name} is ignored, so it proves nothing", row.id()))
+                }
                 Some(true) => {}
             }
             if !carries(name, row.id()) {
-                faults.push(format!("{}: the name of {name} does not carry the id, in lower case", row.id()));
+                faults.push(format!(
+                    "{}: the name of {name} does not carry the id, in lower case",
+                    row.id()
+                ));
             }
         }
     }
@@ -296,8 +334,13 @@ fn left_to_do(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     let mut left = Vec::new();
     for row in rows {
         let State::Todo { hint, .. } = &row.state else { continue };
-        let already: Vec<&str> = tests.0.keys().filter(|name| carries(name, row.id())).map(String::as_str).collect();
-        let already = if already.is_empty() { String::new() } else { format!(" [exists: {}]", already.join(", ")) };
+        let already: Vec<&str> =
+            tests.0.keys().filter(|name| carries(name, row.id())).map(String::as_str).collect();
+        let already = if already.is_empty() {
+            String::new()
+        } else {
+            format!(" [exists: {}]", already.join(", "))
+        };
         left.push(format!("{}: {hint}{already}", row.id()));
     }
     left
@@ -310,13 +353,19 @@ fn differences(rows: &[Row<'_>], requirements: &str) -> Vec<String> {
     for line in requirements.lines().skip(1).filter(|line| !line.is_empty()) {
         let wanted: Vec<&str> = line.split('\t').take(COMPARED.len()).collect();
         let Some(row) = unseen.remove(wanted[0]) else {
-            faults.push(format!("{}: is missing in the ledger, or stands twice in the requirements", wanted[0]));
+            faults.push(format!(
+                "{}: is missing in the ledger, or stands twice in the requirements",
+                wanted[0]
+            ));
             continue;
         };
         for (index, column) in COMPARED.iter().enumerate() {
             let (here, there) = (row.fields[index], wanted.get(index).copied().unwrap_or_default());
             if here != there {
-                faults.push(format!("{}: {column} is {here:?}, in the requirements {there:?}", row.id()));
+                faults.push(format!(
+                    "{}: {column} is {here:?}, in the requirements {there:?}",
+                    row.id()
+                ));
             }
         }
     }
@@ -338,7 +387,8 @@ fn summary(rows: &[Row<'_>]) -> String {
             *counts.entry(format!("(partly later: {part})")).or_default() += 1;
         }
     }
-    let counts: Vec<String> = counts.iter().map(|(state, count)| format!("  {count:4} {state}")).collect();
+    let counts: Vec<String> =
+        counts.iter().map(|(state, count)| format!("  {count:4} {state}")).collect();
     format!("requirement ledger: {} rows\n{}", rows.len(), counts.join("\n"))
 }
 
@@ -435,28 +485,44 @@ mod the_checks_themselves {
         let mut tests = Tests::default();
         tests.add_functions("#[test]\nfn one() {}\nfn helper() {}\n    #[test] // why\n    #[should_panic]\n    fn two() {\n");
         tests.add_functions("#[test] fn three() {}\n#[ignore = \"slow\"]\n#[test]\nfn four() {}\n// #[test]\nfn five() {}\n");
-        tests.add_functions("/* #[test]\nfn six() {}\n*/\n#[test]\n// fn {other}\npub fn seven<T>() {}\n#[test]\n");
-        let found: Vec<(&str, bool)> = tests.0.iter().map(|(name, runs)| (name.as_str(), *runs)).collect();
-        assert_eq!(found, [("four", false), ("one", true), ("seven", true), ("three", true), ("two", true)]);
+        tests.add_functions(
+            "/* #[test]\nfn six() {}\n*/\n#[test]\n// fn {other}\npub fn seven<T>() {}\n#[test]\n",
+        );
+        let found: Vec<(&str, bool)> =
+            tests.0.iter().map(|(name, runs)| (name.as_str(), *runs)).collect();
+        assert_eq!(
+            found,
+            [("four", false), ("one", true), ("seven", true), ("three", true), ("two", true)]
+        );
     }
 
     #[test]
     fn names_are_checked() {
-        let source = "#[test]\nfn rpc_07_rpc_25_ids() {}\n#[test]\n#[ignore]\nfn rpc_08_slow() {}\n";
+        let source =
+            "#[test]\nfn rpc_07_rpc_25_ids() {}\n#[test]\n#[ignore]\nfn rpc_08_slow() {}\n";
         assert_eq!(proofs("RPC-07", "tests: rpc_07_rpc_25_ids", source), "");
         assert_eq!(proofs("RPC-25", "tests: rpc_07_rpc_25_ids; later: client", source), "");
         assert!(proofs("RPC-02", "tests: rpc_07_rpc_25_ids", source).contains("does not carry"));
         assert!(proofs("RPC-07", "tests: rpc_07_other", source).contains("no test rpc_07_other"));
-        assert!(proofs("RPC-07", "tests: RPC_07_rpc_25_ids", source).contains("there is rpc_07_rpc_25_ids"));
+        assert!(
+            proofs("RPC-07", "tests: RPC_07_rpc_25_ids", source)
+                .contains("there is rpc_07_rpc_25_ids")
+        );
         assert!(proofs("RPC-08", "tests: rpc_08_slow", source).contains("ignored"));
         assert!(carries("rpc_07", "RPC-07") && carries("a_rpc_07_b", "RPC-07"));
-        assert!(!carries("rpc_070_x", "RPC-07") && !carries("xrpc_07_x", "RPC-07") && !carries("RPC_07_x", "RPC-07"));
+        assert!(
+            !carries("rpc_070_x", "RPC-07")
+                && !carries("xrpc_07_x", "RPC-07")
+                && !carries("RPC_07_x", "RPC-07")
+        );
     }
 
     #[test]
     fn defects_without_a_test_are_found() {
         let mut tests = Tests::default();
-        tests.add_functions("#[test]\nfn s1_x() {}\n#[test]\n#[ignore]\nfn s2_x() {}\n#[test]\nfn s33_x() {}\n");
+        tests.add_functions(
+            "#[test]\nfn s1_x() {}\n#[test]\n#[ignore]\nfn s2_x() {}\n#[test]\nfn s33_x() {}\n",
+        );
         let of = |rows: &str| unproven_defects(&format!("id\tdefect\n{rows}"), &tests).join("; ");
         assert_eq!(of("S1\twhat\n"), "");
         assert!(of("S2\twhat\n").contains("S2: no test that runs has a name that begins with s2_"));
@@ -471,15 +537,21 @@ mod the_checks_themselves {
         let rows = read(&text).rows;
         let same = "id\nRPC-01\tMUST\tA-E\tCS\ttext\tother\nRPC-02\tMUST\tA-E\tCS\ttext\tother\n";
         assert!(differences(&rows, same).is_empty());
-        let found = differences(&rows, "id\nRPC-01\tMAY\tA-E\tCS\ttext\ts\nRPC-03\tMUST\tA-E\tCS\ttext\ts\n").join("; ");
-        for part in ["RPC-01: level is \"MUST\"", "RPC-03: is missing", "RPC-02: is no requirement"] {
+        let found = differences(
+            &rows,
+            "id\nRPC-01\tMAY\tA-E\tCS\ttext\ts\nRPC-03\tMUST\tA-E\tCS\ttext\ts\n",
+        )
+        .join("; ");
+        for part in ["RPC-01: level is \"MUST\"", "RPC-03: is missing", "RPC-02: is no requirement"]
+        {
             assert!(found.contains(part), "{part} in {found}");
         }
     }
 
     #[test]
     fn rows_left_are_listed_and_counted() {
-        let text = ledger(&[&row("RPC-01", "todo: hint + later: client"), &row("RPC-02", "later: http")]);
+        let text =
+            ledger(&[&row("RPC-01", "todo: hint + later: client"), &row("RPC-02", "later: http")]);
         let rows = read(&text).rows;
         let mut tests = Tests::default();
         tests.add_functions("#[test]\nfn rpc_01_x() {}\n");

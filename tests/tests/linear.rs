@@ -27,12 +27,16 @@ fn w1_every_collection_of_a_peer_costs_linear_work() {
 
 #[test]
 fn w1_a_schema_and_what_is_checked_against_it_cost_linear_work() {
-    costs_linear_work("w1_a_schema_and_what_is_checked_against_it_cost_linear_work", |name| name.starts_with("schema"));
+    costs_linear_work("w1_a_schema_and_what_is_checked_against_it_cost_linear_work", |name| {
+        name.starts_with("schema")
+    });
 }
 
 #[test]
 fn s4b_what_is_recorded_to_be_replayed_costs_linear_work() {
-    costs_linear_work("s4b_what_is_recorded_to_be_replayed_costs_linear_work", |name| name.starts_with("replay"));
+    costs_linear_work("s4b_what_is_recorded_to_be_replayed_costs_linear_work", |name| {
+        name.starts_with("replay")
+    });
 }
 
 /// `test` is the name of the test that calls it, and alone in the run that is counted.
@@ -52,7 +56,10 @@ fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
     let Some(counts) = counts else {
         // As in the ledger's test: past the harness, which would swallow it.
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "SKIPPED: the work of the core was NOT counted: no valgrind");
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED: the work of the core was NOT counted: no valgrind"
+        );
         return;
     };
     let mut failed = Vec::new();
@@ -65,7 +72,10 @@ fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
             failed.push(format!("{} ({ratio:.2})", case.name));
         }
     }
-    assert!(failed.is_empty(), "four times as much costs more than {LIMIT} times as many instructions: {failed:#?}");
+    assert!(
+        failed.is_empty(),
+        "four times as much costs more than {LIMIT} times as many instructions: {failed:#?}"
+    );
 }
 
 /// The instructions of each piece of work, in their order.
@@ -86,7 +96,9 @@ fn count(test: &str, folder: &Path) -> Option<Vec<u64>> {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let mut counts = Vec::new();
     while let Ok(text) = fs::read_to_string(format!("{}.{}", out.display(), counts.len() + 1)) {
-        let total = text.lines().find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
+        let total = text
+            .lines()
+            .find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
         counts.push(total.and_then(|total| total.trim().parse().ok()).expect("a count"));
     }
     // What the end of the program leaves is no work.

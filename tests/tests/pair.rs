@@ -1,19 +1,24 @@
-//! Our client against our server: every set of revisions against every other, and every feature where they understand each other.
+//! Our client against our server: every set of revisions against every other, and every feature
+//! where they understand each other.
 
 use std::time::Duration;
 
 use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, Server, ServerConfig};
 use mcp_sansio_tests::pair::{CLIENT, SERVER, ServerSide, Stage, script};
 
-/// What becomes of it when a client that speaks the column's revisions meets a server that speaks the row's. A to E are the revisions, oldest first.
+/// What becomes of it when a client that speaks the column's revisions meets a server that speaks
+/// the row's. A to E are the revisions, oldest first.
 ///
 /// - `p E`: the probe (`server/discover`) is answered, the client is open.
 /// - `i D`: `initialize` is answered, in this revision.
-/// - `pi D`: the probe is refused with the revisions that the server speaks, `initialize` offers the newest common one.
-/// - `i!D`: `initialize` is answered with a revision that the client does not speak. There may be a common one all the same (row A+C, column A+D): a client
-///   names its newest, a server that lacks it names its own newest, and legacy revisions know no third step.
+/// - `pi D`: the probe is refused with the revisions that the server speaks, `initialize` offers
+///   the newest common one.
+/// - `i!D`: `initialize` is answered with a revision that the client does not speak. There may be a
+///   common one all the same (row A+C, column A+D): a client names its newest, a server that lacks
+///   it names its own newest, and legacy revisions know no third step.
 /// - `i!E`: `initialize` is refused: there are no sessions here.
-/// - `p!`: the probe is refused with the revisions that the server speaks, of which the client speaks none.
+/// - `p!`: the probe is refused with the revisions that the server speaks, of which the client
+///   speaks none.
 const TABLE: &str = "
         A     B     C     D     E     A-D   A-E   C+E   A+D   A+E
 A       i A   i!A   i!A   i!A   p!    i A   pi A  p!    i A   pi A
@@ -36,8 +41,15 @@ fn every_set_of_revisions_meets_every_other_as_the_table_says() {
         let mut stage = Stage::new(&server, &client, 1 << 16, usize::MAX);
         stage.open();
         let (frames, event) = meaning(expected, theirs, ours);
-        assert_eq!(stage.frames, frames, "the frames when a server of {theirs} meets a client of {ours}");
-        assert_eq!(stage.client.app.log, [event], "what a client of {ours} says of a server of {theirs}");
+        assert_eq!(
+            stage.frames, frames,
+            "the frames when a server of {theirs} meets a client of {ours}"
+        );
+        assert_eq!(
+            stage.client.app.log,
+            [event],
+            "what a client of {ours} says of a server of {theirs}"
+        );
         let opened = expected.split_once(' ').map(|(_, letter)| revision(letter));
         assert_eq!(stage.client.client.revision(), opened);
         assert_eq!(stage.client.client.era(), opened.map(Revision::era));
@@ -51,7 +63,8 @@ fn every_set_of_revisions_meets_every_other_as_the_table_says() {
 fn what_was_found_out_is_remembered_for_the_next_connection() {
     for (theirs, ours, expected) in cells_of(TABLE) {
         let Some((_, letter)) = expected.split_once(' ') else { continue };
-        let (server, client) = (SERVER.revisions(revisions(theirs)), CLIENT.revisions(revisions(ours)));
+        let (server, client) =
+            (SERVER.revisions(revisions(theirs)), CLIENT.revisions(revisions(ours)));
         let mut stage = Stage::new(&server, &client, 64, 7);
         stage.open();
         stage.reconnect();
@@ -72,26 +85,38 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     stage.reconnect();
     stage.server.server = Server::with_capacity(&modern);
     stage.open();
-    assert_eq!(stage.frames, ["> initialize 2025-11-25", "< error -32602", "> server/discover", "< result"]);
+    assert_eq!(
+        stage.frames,
+        ["> initialize 2025-11-25", "< error -32602", "> server/discover", "< result"]
+    );
     assert_eq!(stage.client.client.era(), Some(Era::Modern));
     stage.reconnect();
     // The other way round only the application can tell: it is not asked, and every request fails.
     stage.server.server = Server::with_capacity(&legacy);
     stage.open();
     let now = stage.instant();
-    stage.client.request(now, "list", "tools/list", "{}", CallOptions::new()).expect("open at once");
+    stage
+        .client
+        .request(now, "list", "tools/list", "{}", CallOptions::new())
+        .expect("open at once");
     stage.run();
     assert_eq!(stage.frames, ["> tools/list", "< error -32022"]);
     stage.reconnect();
     stage.client.client.assume(None);
     stage.open();
-    let frames =
-        ["> server/discover", "< error -32022", "> initialize 2025-11-25", "< result 2025-11-25", "> notifications/initialized"];
+    let frames = [
+        "> server/discover",
+        "< error -32022",
+        "> initialize 2025-11-25",
+        "< result 2025-11-25",
+        "> notifications/initialized",
+    ];
     assert_eq!(stage.frames, frames);
 }
 
 #[test]
-fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers_nothing_given_up() {
+fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers_nothing_given_up()
+{
     let mut stage = Stage::new(&SERVER, &CLIENT, 64, 7);
     let now = stage.instant();
     stage.client.line.send(|tx| stage.client.client.open(now, tx)).expect("a beginning");
@@ -110,8 +135,14 @@ fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers
 
 #[test]
 fn each_side_finds_out_whether_the_other_is_alive() {
-    let server = SERVER.revisions(D).ping_interval(Duration::from_secs(7)).ping_timeout(Duration::from_secs(2));
-    let client = CLIENT.revisions(D).ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
+    let server = SERVER
+        .revisions(D)
+        .ping_interval(Duration::from_secs(7))
+        .ping_timeout(Duration::from_secs(2));
+    let client = CLIENT
+        .revisions(D)
+        .ping_interval(Duration::from_secs(5))
+        .ping_timeout(Duration::from_secs(2));
     let mut stage = Stage::new(&server, &client, 64, 7);
     stage.open();
     stage.frames.clear();
@@ -127,7 +158,12 @@ fn each_side_finds_out_whether_the_other_is_alive() {
     for (seconds, said, log) in [(5, 5, 0), (1, 5, 0), (1, 7, 1)] {
         stage.now += seconds * 1000;
         stage.client_alone();
-        assert_eq!((stage.frames.len(), stage.client.app.log.len()), (said, log), "{:?}", stage.client.app.log);
+        assert_eq!(
+            (stage.frames.len(), stage.client.app.log.len()),
+            (said, log),
+            "{:?}",
+            stage.client.app.log
+        );
     }
     assert_eq!(stage.client.app.log, ["Unresponsive"]);
     assert_eq!(stage.frames[4..], ["> ping", "> notifications/cancelled", "> ping"]);
@@ -167,7 +203,9 @@ fn every_feature_works_in_every_cell_of_the_table_that_opens() {
     let mut turn = 0;
     for (theirs, ours, expected) in cells_of(TABLE) {
         let Some((_, letter)) = expected.split_once(' ') else { continue };
-        for (at, (chunk, room)) in CHUNKS.into_iter().flat_map(|chunk| ROOMS.map(|room| (chunk, room))).enumerate() {
+        for (at, (chunk, room)) in
+            CHUNKS.into_iter().flat_map(|chunk| ROOMS.map(|room| (chunk, room))).enumerate()
+        {
             // All sixteen take too long without optimization: then another one in each cell.
             if !cfg!(debug_assertions) || at == turn % 16 {
                 plays(revisions(theirs), revisions(ours), revision(letter), room, chunk);
@@ -196,37 +234,59 @@ fn plays(theirs: Revisions, ours: Revisions, revision: Revision, room: usize, ch
 }
 
 /// Rows, columns and what stands there.
-fn cells_of(table: &'static str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+fn cells_of(
+    table: &'static str,
+) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let mut lines = table.lines().filter(|line| !line.is_empty());
     let head = lines.next().expect("a head");
     let columns: Vec<(usize, &str)> = head
         .split_whitespace()
-        .map(|name| (head.find(&format!(" {name} ")).map_or(head.rfind(name).unwrap(), |at| at + 1), name))
+        .map(|name| {
+            (head.find(&format!(" {name} ")).map_or(head.rfind(name).unwrap(), |at| at + 1), name)
+        })
         .collect();
     let cells = lines.flat_map(move |line| {
         let columns = columns.clone();
-        columns.into_iter().map(move |(at, column)| (line[..8].trim(), column, line[at..].get(..6).unwrap_or(&line[at..]).trim()))
+        columns.into_iter().map(move |(at, column)| {
+            (line[..8].trim(), column, line[at..].get(..6).unwrap_or(&line[at..]).trim())
+        })
     });
     cells.collect::<Vec<_>>().into_iter()
 }
 
 /// The frames and the client's event that a cell stands for.
 fn meaning(cell: &str, theirs: &str, ours: &str) -> (Vec<String>, String) {
-    let (probe, offer) = ("> server/discover".to_owned(), |letter| format!("> initialize {}", revision(letter)));
-    let opened = |letter| format!("opened {} Some({:?})", revision(letter), r#"{"name":"s","version":"1"}"#);
-    let (result, done) = (|letter| format!("< result {}", revision(letter)), "> notifications/initialized".to_owned());
-    let listed = || format!("[{}]", revisions(theirs).iter().map(|r| format!("\"{r}\"")).collect::<Vec<_>>().join(","));
-    let first = || format!("> initialize {}", revisions(ours).newest_legacy().expect("a legacy client"));
+    let (probe, offer) =
+        ("> server/discover".to_owned(), |letter| format!("> initialize {}", revision(letter)));
+    let opened =
+        |letter| format!("opened {} Some({:?})", revision(letter), r#"{"name":"s","version":"1"}"#);
+    let (result, done) = (
+        |letter| format!("< result {}", revision(letter)),
+        "> notifications/initialized".to_owned(),
+    );
+    let listed = || {
+        format!(
+            "[{}]",
+            revisions(theirs).iter().map(|r| format!("\"{r}\"")).collect::<Vec<_>>().join(",")
+        )
+    };
+    let first =
+        || format!("> initialize {}", revisions(ours).newest_legacy().expect("a legacy client"));
     let none = |theirs| format!("open failed: no common revision {theirs}");
     match cell.split_at(cell.len().min(2)) {
         ("p ", letter) => (vec![probe, "< result".into()], opened(letter)),
         ("i ", letter) => (vec![first(), result(letter), done], opened(letter)),
         ("pi", letter) => {
             let letter = letter.trim();
-            (vec![probe, "< error -32022".into(), offer(letter), result(letter), done], opened(letter))
+            (
+                vec![probe, "< error -32022".into(), offer(letter), result(letter), done],
+                opened(letter),
+            )
         }
         ("i!", "E") => (vec![first(), "< error -32602".into()], none(listed())),
-        ("i!", letter) => (vec![first(), result(letter)], none(format!("\"{}\"", revision(letter)))),
+        ("i!", letter) => {
+            (vec![first(), result(letter)], none(format!("\"{}\"", revision(letter))))
+        }
         ("p!", "") => (vec![probe, "< error -32022".into()], none(listed())),
         _ => panic!("no meaning: {cell:?}"),
     }
@@ -242,6 +302,9 @@ fn revisions(set: &str) -> Revisions {
     if set.contains('+') {
         return Revisions::only(first).and(Revisions::only(last));
     }
-    let all = Revision::ALL.into_iter().filter(|revision| (first..=last).contains(revision)).map(Revisions::only);
+    let all = Revision::ALL
+        .into_iter()
+        .filter(|revision| (first..=last).contains(revision))
+        .map(Revisions::only);
     all.reduce(Revisions::and).expect("at least one")
 }

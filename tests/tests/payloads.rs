@@ -1,4 +1,5 @@
-//! The payload types: what they read they write again, each revision gets the fields that it knows, and their checks hold.
+//! The payload types: what they read they write again, each revision gets the fields that it knows,
+//! and their checks hold.
 
 #[path = "payloads/support.rs"]
 mod support;

@@ -3,8 +3,8 @@
 use mcp_sansio::http::mirror::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
-    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
-    TxBuffer,
+    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability,
+    ServerConfig, ServerEvent, TxBuffer,
 };
 
 fn join(count: usize, one: impl Fn(usize) -> String) -> String {
@@ -18,7 +18,9 @@ fn owned(text: &str) -> OwnedJson {
 #[test]
 fn c4_a_tool_has_at_most_64_annotations() {
     let schema = |count: usize, name: &dyn Fn(usize) -> String| {
-        let properties = join(count, |at| format!(r#""p{at}":{{"type":"string","x-mcp-header":"{}"}}"#, name(at)));
+        let properties = join(count, |at| {
+            format!(r#""p{at}":{{"type":"string","x-mcp-header":"{}"}}"#, name(at))
+        });
         owned(&format!(r#"{{"type":"object","properties":{{{properties}}}}}"#))
     };
     assert_eq!(check_schema(schema(MAX_PARAMS, &|at| format!("H{at}")).as_raw()), Ok(()));
@@ -34,14 +36,22 @@ fn c4_a_tool_has_at_most_64_annotations() {
 fn c5_a_form_has_at_most_100_fields() {
     let form = |fields: usize, required: &[usize]| {
         let properties = join(fields, |at| format!(r#""f{at}":{{"type":"boolean"}}"#));
-        let required = join(required.len(), |at| format!(r#""f\u0{}{}""#, "03", required[at]).replace("f\\u003", "\\u0066"));
-        owned(&format!(r#"{{"type":"object","properties":{{{properties}}},"required":[{required}]}}"#))
+        let required = join(required.len(), |at| {
+            format!(r#""f\u0{}{}""#, "03", required[at]).replace("f\\u003", "\\u0066")
+        });
+        owned(&format!(
+            r#"{{"type":"object","properties":{{{properties}}},"required":[{required}]}}"#
+        ))
     };
     let json = form(MAX_FORM_FIELDS, &[0, 7, MAX_FORM_FIELDS - 1, 1000]);
     let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
     assert!(schema.check().is_ok());
-    let required: Vec<_> =
-        schema.fields().enumerate().filter(|(_, field)| field.as_ref().unwrap().required).map(|(at, _)| at).collect();
+    let required: Vec<_> = schema
+        .fields()
+        .enumerate()
+        .filter(|(_, field)| field.as_ref().unwrap().required)
+        .map(|(at, _)| at)
+        .collect();
     assert_eq!(required, [0, 7, MAX_FORM_FIELDS - 1]);
     assert_eq!(schema.validate(RawJson::EMPTY).unwrap_err().fault, FormFault::Missing);
 
@@ -57,7 +67,10 @@ fn c5_a_form_has_at_most_100_fields() {
     );
 
     let json = form(1, &(0..=MAX_FORM_FIELDS).collect::<Vec<_>>());
-    assert_eq!(RequestedSchema::from_json(json.as_raw()).unwrap().check().unwrap_err().fault, FormFault::TooMany);
+    assert_eq!(
+        RequestedSchema::from_json(json.as_raw()).unwrap().check().unwrap_err().fault,
+        FormFault::TooMany
+    );
 }
 
 #[test]
@@ -72,7 +85,9 @@ fn b8_a_schema_with_a_key_twice_is_found() {
     assert_eq!(check(r#"{"type":"object","a":[{"x":{"y":[],"z":"\"y\":","y":1}}]}"#), double);
     assert_eq!(check(r#"{"type":"object" , "a\"b" : 1 , "a\"b":2}"#), double);
     assert_eq!(
-        check(r#"{"type":"object","a":{"type":"object"},"b":{"a":1,"b":"a","ab":{},"":[{"a":1},{"a":1}]},"a\"b":1,"a\"":2}"#),
+        check(
+            r#"{"type":"object","a":{"type":"object"},"b":{"a":1,"b":"a","ab":{},"":[{"a":1},{"a":1}]},"a\"b":1,"a\"":2}"#
+        ),
         Ok(())
     );
 }
@@ -85,10 +100,12 @@ fn b8_json_in_a_programs_text_has_no_key_twice() {
 
 #[test]
 fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
-    static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    static CONFIG: ServerConfig =
+        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"é":["\u00e9"]}}"#;
-    let batch = format!("[{note} , {},\t{note}, 5 ,{note}]", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    let batch =
+        format!("[{note} , {},\t{note}, 5 ,{note}]", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     let mut events = Vec::new();
     for rebuild in [false, true] {
         let (mut server, mut tx) = (Server::new(&CONFIG), TxBuffer::new(vec![0; 4096]));
@@ -99,12 +116,20 @@ fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
             rx.commit(1);
             let mut position: Option<Position> = None;
             while let Some(frame) = rx.next_frame() {
-                let mut messages =
-                    position.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
-                while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap() {
+                let mut messages = position.take().map_or_else(
+                    || Messages::new(frame),
+                    |position| Messages::resume(frame, position),
+                );
+                while let Some(event) =
+                    server.next_event(Instant::from_millis(0), &mut messages, &mut tx).unwrap()
+                {
                     match event {
-                        ServerEvent::Notification { params, .. } => seen.push(params.raw().to_string()),
-                        other => seen.push(format!("{other:?}").split(' ').next().unwrap().to_owned()),
+                        ServerEvent::Notification { params, .. } => {
+                            seen.push(params.raw().to_string())
+                        }
+                        other => {
+                            seen.push(format!("{other:?}").split(' ').next().unwrap().to_owned())
+                        }
                     }
                     if rebuild {
                         position = Some(messages.position());
@@ -132,18 +157,28 @@ fn d_a_schema_check_has_a_budget_and_looks_at_each_of_two_equal_keys() {
     };
     // A thousand members in the same order, three hundred in the opposite one.
     for (count, backwards) in [(1000, false), (300, true)] {
-        let properties = join(count, |at| format!(r#""m{}":{{"type":"integer"}}"#, if backwards { count - 1 - at } else { at }));
+        let properties = join(count, |at| {
+            format!(r#""m{}":{{"type":"integer"}}"#, if backwards { count - 1 - at } else { at })
+        });
         let required = join(count, |at| format!(r#""m{at}""#));
-        let schema =
-            format!(r#"{{"type":"object","additionalProperties":false,"properties":{{{properties}}},"required":[{required}]}}"#);
+        let schema = format!(
+            r#"{{"type":"object","additionalProperties":false,"properties":{{{properties}}},"required":[{required}]}}"#
+        );
         let content = format!("{{{}}}", join(count, |at| format!(r#""m{at}":{at}"#)));
         assert_eq!(check(&schema, &content), Ok(()), "{count}");
     }
-    let schema = format!(r#"{{"type":"object","required":[{}]}}"#, join(20_000, |at| format!(r#""m{}""#, 20_000 - at)));
+    let schema = format!(
+        r#"{{"type":"object","required":[{}]}}"#,
+        join(20_000, |at| format!(r#""m{}""#, 20_000 - at))
+    );
     let content = format!("{{{}}}", join(20_001, |at| format!(r#""m{at}":{at}"#)));
     assert_eq!(check(&schema, &content), Err("is too large to be checked"));
     let schema = r#"{"type":"object","properties":{"b":{},"a":{"type":"integer"}}}"#;
     for content in [r#"{"a":"x","b":1,"a":1}"#, r#"{"a":1,"b":1,"a":"x"}"#] {
-        assert_eq!(check(schema, content), Err("is of a type that the schema does not allow"), "{content}");
+        assert_eq!(
+            check(schema, content),
+            Err("is of a type that the schema does not allow"),
+            "{content}"
+        );
     }
 }

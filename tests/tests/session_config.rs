@@ -1,16 +1,26 @@
 //! What a server is configured with, and what it hands over of a request's metadata.
 
 use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, meta};
-use mcp_sansio::{Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    TxBuffer,
+};
 
-const CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::RESOURCES);
+const CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::RESOURCES);
 
 #[test]
 fn cap_16_cap_19_extensions_have_proper_ids_and_are_off_by_default() {
-    assert!(CONFIG.extensions.is_none() && CONFIG.experimental.is_none() && CONFIG.methods.is_empty());
+    assert!(
+        CONFIG.extensions.is_none() && CONFIG.experimental.is_none() && CONFIG.methods.is_empty()
+    );
     assert_eq!(CONFIG.check(), Ok(()));
     let with = |json| CONFIG.extensions(RawJson::parse(json).expect("JSON")).check().is_ok();
-    for good in [r#"{}"#, r#"{"org.example/x":{}}"#, r#"{"io.modelcontextprotocol/tasks":{},"a/b.c-d_e":{"x":[1]}}"#] {
+    for good in [
+        r#"{}"#,
+        r#"{"org.example/x":{}}"#,
+        r#"{"io.modelcontextprotocol/tasks":{},"a/b.c-d_e":{"x":[1]}}"#,
+    ] {
         assert!(with(good), "{good}");
     }
     for bad in [
@@ -25,8 +35,13 @@ fn cap_16_cap_19_extensions_have_proper_ids_and_are_off_by_default() {
     ] {
         assert!(!with(bad), "{bad}");
     }
-    let experimental = |json| CONFIG.experimental(RawJson::parse(json).expect("JSON")).check().is_ok();
-    assert!(experimental(r#"{"anything":{}}"#) && !experimental(r#"{"anything":1}"#) && !experimental("5"));
+    let experimental =
+        |json| CONFIG.experimental(RawJson::parse(json).expect("JSON")).check().is_ok();
+    assert!(
+        experimental(r#"{"anything":{}}"#)
+            && !experimental(r#"{"anything":1}"#)
+            && !experimental("5")
+    );
 }
 
 #[test]
@@ -52,9 +67,15 @@ fn meta_05_the_keys_of_the_protocol_are_in_reverse_dns_order() {
 fn meta_17_a_trace_context_is_handed_over_where_it_is_well_formed() {
     let good = r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"rojo=1","baggage":"userId=alice""#;
     let seen = trace(good);
-    assert_eq!(seen, ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "rojo=1", "userId=alice"]);
+    assert_eq!(
+        seen,
+        ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "rojo=1", "userId=alice"]
+    );
     // Malformed, of another type, or not there: the request is served all the same.
-    assert_eq!(trace(r#""traceparent":"00-xyz","tracestate":"=","baggage":"a b""#), ["-", "-", "-"]);
+    assert_eq!(
+        trace(r#""traceparent":"00-xyz","tracestate":"=","baggage":"a b""#),
+        ["-", "-", "-"]
+    );
     assert_eq!(trace(r#""traceparent":5,"tracestate":{},"baggage":null"#), ["-", "-", "-"]);
     assert_eq!(trace(r#""x":1"#), ["-", "-", "-"]);
 }
@@ -63,7 +84,11 @@ fn trace(members: &str) -> [String; 3] {
     let mut seen = None;
     exchange(members, |request, _, _| {
         let text = |part: Option<&str>| part.unwrap_or("-").to_owned();
-        seen = Some([text(request.traceparent()), text(request.tracestate()), text(request.baggage())]);
+        seen = Some([
+            text(request.traceparent()),
+            text(request.tracestate()),
+            text(request.baggage()),
+        ]);
     });
     seen.expect("a request")
 }
@@ -95,12 +120,16 @@ fn tol_23_a_resource_has_several_contents() {
 }
 
 /// A modern `resources/read` with these members in its `_meta`.
-fn exchange(members: &str, mut handle: impl FnMut(&mcp_sansio::Request<'_>, &mut Server<'_>, &mut TxBuffer<[u8; 1024]>)) {
+fn exchange(
+    members: &str,
+    mut handle: impl FnMut(&mcp_sansio::Request<'_>, &mut Server<'_>, &mut TxBuffer<[u8; 1024]>),
+) {
     let line = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"file:///a","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},{members}}}}}}}
 "#
     );
-    let (mut server, mut rx, mut tx) = (Server::new(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
+    let (mut server, mut rx, mut tx) =
+        (Server::new(&CONFIG), RxBuffer::new([0; 1024]), TxBuffer::new([0; 1024]));
     rx.spare()[..line.len()].copy_from_slice(line.as_bytes());
     rx.commit(line.len());
     let mut messages = Messages::new(rx.next_frame().expect("a line"));

@@ -28,7 +28,12 @@ fn rpc_16_each_message_is_one_short_sentence() {
     for (violation, _) in VIOLATIONS {
         let message = violation.message();
         assert_eq!(message, violation.to_string());
-        assert!((5..=120).contains(&message.len()) && !message.contains('\n') && !message.ends_with('.'), "{message}");
+        assert!(
+            (5..=120).contains(&message.len())
+                && !message.contains('\n')
+                && !message.ends_with('.'),
+            "{message}"
+        );
         assert!(
             message.starts_with(|c: char| c.is_ascii_uppercase())
                 || message.starts_with("params")
@@ -39,7 +44,8 @@ fn rpc_16_each_message_is_one_short_sentence() {
 }
 
 #[test]
-fn err_02_err_03_err_05_err_06_err_07_err_08_no_reserved_code_is_the_applications_under_2026_07_28() {
+fn err_02_err_03_err_05_err_06_err_07_err_08_no_reserved_code_is_the_applications_under_2026_07_28()
+{
     for code in -33_000..=-31_000 {
         let number = ErrorCode::Application(code).number(Revision::LATEST);
         let reserved = (-32_768..=-32_000).contains(&code);
@@ -56,17 +62,33 @@ fn err_06_err_07_ver_19_each_code_is_known_only_where_it_is_defined() {
     for revision in Revision::ALL {
         let modern = revision.is_modern();
         assert_eq!(E::ResourceNotFound.number(revision), if modern { -32602 } else { -32002 });
-        assert_eq!(E::UrlElicitationRequired.number(revision), if revision == Revision::V2025_11_25 { -32042 } else { -32602 });
-        assert_eq!(E::MissingClientCapability.number(revision), if modern { -32021 } else { -32602 });
-        assert_eq!(E::UnsupportedProtocolVersion.number(revision), if modern { -32022 } else { -32602 });
+        assert_eq!(
+            E::UrlElicitationRequired.number(revision),
+            if revision == Revision::V2025_11_25 { -32042 } else { -32602 }
+        );
+        assert_eq!(
+            E::MissingClientCapability.number(revision),
+            if modern { -32021 } else { -32602 }
+        );
+        assert_eq!(
+            E::UnsupportedProtocolVersion.number(revision),
+            if modern { -32022 } else { -32602 }
+        );
     }
 }
 
 #[test]
 fn err_09_what_goes_wrong_on_our_side_is_a_type_of_its_own() {
-    // None of them has a code, so none can be taken for an answer of the peer's; that a time limit is an event: see the transcript err-09.
-    let errors =
-        [SendError::Full, SendError::More, SendError::TooLarge, SendError::Value, SendError::NotAllowed, SendError::TooMany];
+    // None of them has a code, so none can be taken for an answer of the peer's; that a time limit
+    // is an event: see the transcript err-09.
+    let errors = [
+        SendError::Full,
+        SendError::More,
+        SendError::TooLarge,
+        SendError::Value,
+        SendError::NotAllowed,
+        SendError::TooMany,
+    ];
     for error in errors {
         assert_eq!(error.is_full(), matches!(error, SendError::Full | SendError::More));
         assert!(!error.to_string().is_empty());

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{Messages, RawJson, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Messages, RawJson, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    TxBuffer,
+};
 use mcp_sansio_tests::transcript;
 use serde_json::Value;
 
@@ -19,8 +22,11 @@ fn rpc_01_rpc_02_stdio_01_every_line_is_one_message() {
 
 #[test]
 fn rpc_03_rpc_04_rpc_14_requests_have_integer_ids_and_notifications_none() {
-    for (revision, line, message) in lines().filter(|(_, _, message)| message.get("method").is_some()) {
-        let is_notification = message["method"].as_str().is_some_and(|method| method.starts_with("notifications/"));
+    for (revision, line, message) in
+        lines().filter(|(_, _, message)| message.get("method").is_some())
+    {
+        let is_notification =
+            message["method"].as_str().is_some_and(|method| method.starts_with("notifications/"));
         match message.get("id") {
             None => assert!(is_notification, "{revision}: {line}"),
             Some(id) => assert!(id.is_u64() && !is_notification, "{revision}: {line}"),
@@ -31,17 +37,26 @@ fn rpc_03_rpc_04_rpc_14_requests_have_integer_ids_and_notifications_none() {
 #[test]
 fn rpc_08_rpc_09_rpc_10_every_answer_has_one_of_result_and_error() {
     for (revision, line, message) in answers() {
-        assert_ne!(message.get("result").is_some(), message.get("error").is_some(), "{revision}: {line}");
+        assert_ne!(
+            message.get("result").is_some(),
+            message.get("error").is_some(),
+            "{revision}: {line}"
+        );
         assert!(message.get("result").is_none_or(Value::is_object), "{revision}: {line}");
     }
 }
 
 #[test]
 fn rpc_11_rpc_12_every_error_has_a_code_and_a_message() {
-    for (revision, line, message) in answers().filter(|(_, _, message)| message.get("error").is_some()) {
+    for (revision, line, message) in
+        answers().filter(|(_, _, message)| message.get("error").is_some())
+    {
         let error = &message["error"];
         assert!(error["code"].is_i64() && error["message"].is_string(), "{revision}: {line}");
-        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120), "{revision}: {line}");
+        assert!(
+            error["message"].as_str().is_some_and(|text| !text.is_empty() && text.len() <= 120),
+            "{revision}: {line}"
+        );
     }
 }
 
@@ -52,13 +67,18 @@ fn rpc_13_an_answer_has_an_id_unless_none_could_be_read() {
         let code = message["error"]["code"].as_i64();
         assert!(!unreadable || matches!(code, Some(-32700 | -32600)), "{revision}: {line}");
         let has_member = message.get("id").is_some();
-        assert!(!unreadable || has_member == (revision < Revision::V2025_11_25), "{revision}: {line}");
+        assert!(
+            !unreadable || has_member == (revision < Revision::V2025_11_25),
+            "{revision}: {line}"
+        );
     }
 }
 
 #[test]
 fn rpc_17_no_request_is_sent_under_2026_07_28() {
-    for (revision, line, message) in lines().filter(|(_, _, message)| message.get("method").is_some()) {
+    for (revision, line, message) in
+        lines().filter(|(_, _, message)| message.get("method").is_some())
+    {
         assert!(!revision.is_modern() || message.get("id").is_none(), "{line}");
     }
 }
@@ -90,7 +110,9 @@ fn rpc_19_no_legacy_result_has_what_the_modern_ones_have() {
 
 #[test]
 fn ver_19_err_02_err_05_err_07_each_era_keeps_to_its_codes() {
-    for (revision, line, message) in answers().filter(|(_, _, message)| message.get("error").is_some()) {
+    for (revision, line, message) in
+        answers().filter(|(_, _, message)| message.get("error").is_some())
+    {
         let code = message["error"]["code"].as_i64().unwrap_or(0);
         if revision.is_modern() {
             let reserved = (-32099..=-32000).contains(&code);
@@ -110,7 +132,10 @@ fn canc_11_canc_20_what_we_cancel_is_a_request_of_ours_or_a_listen() {
             let message = value(line);
             match (message["method"].as_str(), message.get("id")) {
                 (Some("notifications/subscriptions/acknowledged"), _) => {
-                    cancellable.insert(message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].to_string());
+                    cancellable.insert(
+                        message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+                            .to_string(),
+                    );
                 }
                 (Some("notifications/cancelled"), _) => {
                     let id = message["params"]["requestId"].to_string();
@@ -128,8 +153,10 @@ fn canc_11_canc_20_what_we_cancel_is_a_request_of_ours_or_a_listen() {
 #[test]
 fn cap_23_cap_24_nothing_is_told_that_was_not_declared() {
     for (text, lines) in played() {
-        let declared =
-            text.lines().rfind(|line| line.starts_with("config: capabilities ")).unwrap_or("config: capabilities tools");
+        let declared = text
+            .lines()
+            .rfind(|line| line.starts_with("config: capabilities "))
+            .unwrap_or("config: capabilities tools");
         for (_, line) in lines {
             let message = value(line);
             let needs = match message["method"].as_str() {
@@ -148,14 +175,18 @@ fn cap_23_cap_24_nothing_is_told_that_was_not_declared() {
                 }
                 _ => continue,
             };
-            assert!(declared.split(' ').any(|word| word == needs || word == "all"), "{line} in {text}");
+            assert!(
+                declared.split(' ').any(|word| word == needs || word == "all"),
+                "{line} in {text}"
+            );
         }
     }
 }
 
 #[test]
 fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
-    const CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    const CONFIG: ServerConfig<'static> =
+        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
     let mut server: Server<'_> = Server::new(&CONFIG);
     let mut rx = RxBuffer::new([0; 512]);
     let mut tx = TxBuffer::new([0; 1024]);
@@ -171,7 +202,10 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
         let event = server.next_event(mcp_sansio::Instant::from_millis(0), &mut messages, &mut tx);
         let Ok(Some(ServerEvent::Request(request))) = event else { panic!("{event:?}") };
         let raw = RawJson::parse(text).expect("JSON");
-        assert_eq!(server.respond_raw(request.handle, raw, &mut tx), Ok(mcp_sansio::Answered::Sent));
+        assert_eq!(
+            server.respond_raw(request.handle, raw, &mut tx),
+            Ok(mcp_sansio::Answered::Sent)
+        );
         let sent = tx.pending();
         assert_eq!(sent.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1);
         assert_eq!(sent.last(), Some(&b'\n'));
@@ -188,7 +222,8 @@ fn played() -> &'static Played {
     static PLAYED: OnceLock<Played> = OnceLock::new();
     PLAYED.get_or_init(|| {
         let play = |(name, text): (String, String)| {
-            let transcript = transcript::Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"));
+            let transcript = transcript::Transcript::parse(&name, &text)
+                .unwrap_or_else(|fault| panic!("{fault}"));
             let sent = transcript::play_once(&transcript).unwrap_or_else(|fault| panic!("{fault}"));
             (text, sent)
         };
@@ -197,7 +232,10 @@ fn played() -> &'static Played {
 }
 
 fn lines() -> impl Iterator<Item = (Revision, &'static str, Value)> {
-    played().iter().flat_map(|(_, lines)| lines).map(|(revision, line)| (*revision, line.as_str(), value(line)))
+    played()
+        .iter()
+        .flat_map(|(_, lines)| lines)
+        .map(|(revision, line)| (*revision, line.as_str(), value(line)))
 }
 
 fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {

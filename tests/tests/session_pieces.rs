@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Era, Frame, Instant, Messages, Outcome,
-    RawJson, Revisions, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Tx, TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Era, Frame,
+    Instant, Messages, Outcome, RawJson, Revisions, SendError, Server, ServerCapability,
+    ServerConfig, ServerEvent, Tx, TxBuffer,
 };
 
-const SERVER: ServerConfig = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
-const CLIENT: ClientConfig = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+const SERVER: ServerConfig =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+const CLIENT: ClientConfig =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
 #[test]
@@ -34,7 +37,10 @@ fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
     let event = line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap();
     assert!(matches!(event, Some(ServerEvent::CallTimedOut { .. })), "{event:?}");
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
-    line.is(&[ping, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#]);
+    line.is(&[
+        ping,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
+    ]);
 }
 
 #[test]
@@ -42,22 +48,31 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
     let config = CLIENT.revisions(Revisions::LEGACY).ping_interval(Duration::from_secs(2));
     let (mut client, mut line) = opened(&config);
     let options = CallOptions::new().timeout(Duration::from_secs(3));
-    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, options, tx)).unwrap();
+    let call =
+        line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, options, tx)).unwrap();
     line.sent.clear();
     assert_eq!(client.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::More);
     assert!(line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap().is_none());
     assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
-    assert!(matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call), "{event:?}");
+    assert!(
+        matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+        "{event:?}"
+    );
     let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#;
-    line.is(&[ping, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
+    line.is(&[
+        ping,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#,
+    ]);
 }
 
 #[test]
 fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = opened(&config);
-    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx)).unwrap();
+    let call = line
+        .send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx))
+        .unwrap();
     line.sent.clear();
     let reason = Some("the person went away for lunch");
     assert_eq!(client.cancel(call, reason, &mut line.tx), Err(SendError::More));
@@ -76,13 +91,18 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
 fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = opened(&config);
-    let call = line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx)).unwrap();
+    let call = line
+        .send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx))
+        .unwrap();
     line.sent.clear();
     assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::More);
     line.drain();
     assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Err(SendError::Full));
     let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
-    assert!(matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })), "{event:?}");
+    assert!(
+        matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })),
+        "{event:?}"
+    );
     assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Ok(false));
     line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
 }
@@ -102,7 +122,10 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
     let event = client.next_event(at(60_000), &mut messages, &mut line.tx).unwrap();
     assert!(event.is_none(), "{event:?}");
     let event = line.send(|tx| client.handle_timeout(at(60_000), tx)).unwrap();
-    assert!(matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })), "{event:?}");
+    assert!(
+        matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })),
+        "{event:?}"
+    );
 }
 
 #[test]
@@ -185,7 +208,10 @@ impl Line {
     }
 
     /// A call until it is through: not for ever.
-    fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         for _ in 0..1000 {
             match call(&mut self.tx) {
                 Err(SendError::Full | SendError::More) => self.drain(),

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Answered, ClientRequest, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, TxBuffer,
+    Answered, ClientRequest, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError,
+    Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
 };
 
 #[test]
@@ -26,9 +26,12 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
     let mut peer = Peer::new(Revision::V2025_11_25);
     let mut seen = std::collections::BTreeSet::new();
     for number in 1..=10_000 {
-        let call = peer.server.request(peer.now, &ClientRequest::ping(), &mut peer.tx).expect("room");
+        let call =
+            peer.server.request(peer.now, &ClientRequest::ping(), &mut peer.tx).expect("room");
         let line = peer.sent();
-        let id = serde_json::from_str::<serde_json::Value>(&line).expect("JSON")["id"].as_u64().expect("an integer");
+        let id = serde_json::from_str::<serde_json::Value>(&line).expect("JSON")["id"]
+            .as_u64()
+            .expect("an integer");
         assert!(seen.insert(id), "{id} twice");
         if number % 3 == 0 {
             // Cancelled or answered: its id is not used again either way.
@@ -58,8 +61,15 @@ enum Step {
     Reuse,
 }
 
-const STEPS: [Step; 7] =
-    [Step::Cancel, Step::CancelAgain, Step::Respond, Step::Answer, Step::CancelCall, Step::Time, Step::Reuse];
+const STEPS: [Step; 7] = [
+    Step::Cancel,
+    Step::CancelAgain,
+    Step::Respond,
+    Step::Answer,
+    Step::CancelCall,
+    Step::Time,
+    Step::Reuse,
+];
 
 fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut impl FnMut(&[Step])) {
     if from == steps.len() {
@@ -75,11 +85,16 @@ fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut impl FnMut(&[Ste
 /// One order; then everything must be as if nothing had been.
 fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     let mut peer = Peer::new(revision);
-    let params = if revision.is_modern() { format!(r#"{{"name":"a",{META}}}"#) } else { r#"{"name":"a"}"#.into() };
+    let params = if revision.is_modern() {
+        format!(r#"{{"name":"a",{META}}}"#)
+    } else {
+        r#"{"name":"a"}"#.into()
+    };
     let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
     peer.say(&request)?;
     let first = peer.open.pop().ok_or("no request")?;
-    let asked = peer.server.request(peer.now, &ClientRequest::roots().on_behalf_of(first), &mut peer.tx);
+    let asked =
+        peer.server.request(peer.now, &ClientRequest::roots().on_behalf_of(first), &mut peer.tx);
     if asked.is_ok() == revision.is_modern() {
         return Err(format!("asked: {asked:?}"));
     }
@@ -89,33 +104,43 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
         match step {
             Step::Cancel | Step::CancelAgain => {
                 let events = peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)?;
-                ended += events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+                ended +=
+                    events.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
                 if !peer.sent().is_empty() {
                     return Err("a cancellation was answered".into());
                 }
             }
-            Step::Respond => match peer.server.respond(first, &TextResult::new("a"), &mut peer.tx) {
-                Ok(Answered::Sent) => ended += 1,
-                Ok(Answered::Gone) if peer.sent().is_empty() => {}
-                other => return Err(format!("{other:?}")),
-            },
+            Step::Respond => {
+                match peer.server.respond(first, &TextResult::new("a"), &mut peer.tx) {
+                    Ok(Answered::Sent) => ended += 1,
+                    Ok(Answered::Gone) if peer.sent().is_empty() => {}
+                    other => return Err(format!("{other:?}")),
+                }
+            }
             Step::Answer => {
                 let events = peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#)?;
                 let nothing = asked.is_err();
-                if !events.iter().all(|event| event.starts_with("Answer") || nothing && event.starts_with("Violation"))
-                    || !peer.sent().is_empty()
+                if !events.iter().all(|event| {
+                    event.starts_with("Answer") || nothing && event.starts_with("Violation")
+                }) || !peer.sent().is_empty()
                 {
                     return Err(format!("{events:?}"));
                 }
             }
             Step::CancelCall => {
                 if let Ok(call) = asked {
-                    peer.server.cancel_call(peer.now, call, &mut peer.tx).map_err(|error| error.to_string())?;
+                    peer.server
+                        .cancel_call(peer.now, call, &mut peer.tx)
+                        .map_err(|error| error.to_string())?;
                 }
             }
             Step::Time => {
                 peer.now = peer.now.saturating_add(Duration::from_secs(10));
-                ended += peer.time()?.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
+                ended += peer
+                    .time()?
+                    .iter()
+                    .filter(|event| event.contains(&format!("{first:?}")))
+                    .count();
             }
             Step::Reuse => {
                 peer.say(&request)?;
@@ -124,14 +149,21 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     }
     // The end of all: what is still open is answered, and time passes.
     for handle in std::mem::take(&mut peer.open) {
-        let _ = peer.server.respond(handle, &TextResult::new("b"), &mut peer.tx).map_err(|error| error.to_string())?;
+        let _ = peer
+            .server
+            .respond(handle, &TextResult::new("b"), &mut peer.tx)
+            .map_err(|error| error.to_string())?;
     }
     for _ in 0..3 {
         peer.now = peer.now.saturating_add(Duration::from_secs(100));
         ended += peer.time()?.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
     }
     if (peer.server.in_flight(), peer.server.calls_in_flight()) != (0, 0) {
-        return Err(format!("{} and {} are left", peer.server.in_flight(), peer.server.calls_in_flight()));
+        return Err(format!(
+            "{} and {} are left",
+            peer.server.in_flight(),
+            peer.server.calls_in_flight()
+        ));
     }
     if ended != 1 {
         return Err(format!("the request ended {ended} times"));
@@ -143,12 +175,12 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     if peer.open.len() == 4 { Ok(()) } else { Err(format!("{} slots are left", peer.open.len())) }
 }
 
-const META: &str =
-    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
-static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
-    .request_timeout(Duration::from_secs(5))
-    .call_timeout(Duration::from_secs(5));
+static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+        .request_timeout(Duration::from_secs(5))
+        .call_timeout(Duration::from_secs(5));
 
 struct Peer {
     server: Server<'static, 4, 1>,
@@ -170,7 +202,8 @@ impl Peer {
                 r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{"roots":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
             );
             peer.say(&open).expect("a session");
-            peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).expect("a session");
+            peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+                .expect("a session");
             peer.sent();
         }
         peer
@@ -184,7 +217,9 @@ impl Peer {
         let mut messages = Messages::new(rx.next_frame().ok_or("no line")?);
         let mut events = Vec::new();
         let to_text = |error: SendError| error.to_string();
-        while let Some(event) = self.server.next_event(self.now, &mut messages, &mut self.tx).map_err(to_text)? {
+        while let Some(event) =
+            self.server.next_event(self.now, &mut messages, &mut self.tx).map_err(to_text)?
+        {
             if let ServerEvent::Request(request) = event {
                 self.open.push(request.handle);
             }
@@ -195,7 +230,9 @@ impl Peer {
 
     fn time(&mut self) -> Result<Vec<String>, String> {
         let mut events = Vec::new();
-        while let Some(event) = self.server.handle_timeout(self.now, &mut self.tx).map_err(|error| error.to_string())? {
+        while let Some(event) =
+            self.server.handle_timeout(self.now, &mut self.tx).map_err(|error| error.to_string())?
+        {
             events.push(format!("{event:?}"));
         }
         Ok(events)

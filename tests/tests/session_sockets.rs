@@ -1,4 +1,5 @@
-//! The same conversations over sockets: what goes over the wire is what goes over standard input and output.
+//! The same conversations over sockets: what goes over the wire is what goes over standard input
+//! and output.
 #![cfg(unix)]
 
 use std::io::{self, Cursor, Read, Write};
@@ -28,7 +29,11 @@ fn cust_01_cust_05_a_legacy_session_is_the_same_over_sockets() {
     .into();
     let sent = everywhere(&lines);
     assert_eq!(sent.lines().count(), 7, "{sent}");
-    assert!(sent.contains(r#""protocolVersion":"2025-06-18""#) && sent.contains("notifications/tools/list_changed"), "{sent}");
+    assert!(
+        sent.contains(r#""protocolVersion":"2025-06-18""#)
+            && sent.contains("notifications/tools/list_changed"),
+        "{sent}"
+    );
 }
 
 #[test]
@@ -50,7 +55,11 @@ fn cust_06_listens_and_cancellations_are_told_apart_by_id_over_sockets() {
             r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{META}}}}}"#
         )
     };
-    let cancel = |id: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#);
+    let cancel = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+        )
+    };
     let sent = everywhere(&[
         listen("1"),
         listen("\"1\""),
@@ -64,19 +73,23 @@ fn cust_06_listens_and_cancellations_are_told_apart_by_id_over_sockets() {
         call(5, "publish", ""),
     ]);
     let changes: Vec<&str> = sent.lines().filter(|line| line.contains("list_changed")).collect();
-    let told = |id: &str| changes.iter().filter(|line| line.contains(&format!(r#"subscriptionId":{id}}}"#))).count();
+    let told = |id: &str| {
+        changes.iter().filter(|line| line.contains(&format!(r#"subscriptionId":{id}}}"#))).count()
+    };
     assert_eq!((changes.len(), told("1"), told("\"1\"")), (3, 1, 2), "{sent}");
     assert!(!sent.contains(r#""id":4"#), "{sent}");
 }
 
-const META: &str =
-    r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 fn call(id: u32, name: &str, more: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}",{more}{META}}}}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{name}",{more}{META}}}}}"#
+    )
 }
 
-static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
+static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
 
 fn handle(event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
@@ -89,28 +102,53 @@ fn handle(event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), E
 }
 
 fn text<'f>(request: &Request<'f>) -> Text<'f> {
-    request.arguments().get("text").and_then(RawJson::as_string).map_or(Text::new("-"), Text::from_json)
+    request
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .map_or(Text::new("-"), Text::from_json)
 }
 
-/// What is sent to these lines: over something like standard input and output, over a Unix socket and over TCP, whole and torn into single bytes.
+/// What is sent to these lines: over something like standard input and output, over a Unix socket
+/// and over TCP, whole and torn into single bytes.
 fn everywhere(lines: &[String]) -> String {
     let input = lines.join("\n") + "\n";
     let output = Shared::default();
-    stdio::serve_on::<64, 64>(&CONFIG, Memory(Cursor::new(input.clone().into_bytes())), output.clone(), handle)
-        .expect("it ends well");
+    stdio::serve_on::<64, 64>(
+        &CONFIG,
+        Memory(Cursor::new(input.clone().into_bytes())),
+        output.clone(),
+        handle,
+    )
+    .expect("it ends well");
     let expected = String::from_utf8(output.0.lock().expect("alone").clone()).expect("UTF-8");
     for piece in [usize::MAX, 1] {
         let (client, server) = UnixStream::pair().expect("a pair of sockets");
         let output = server.try_clone().expect("a second handle");
-        let sent = converse(&input, piece, client, |s: &UnixStream| s.shutdown(std::net::Shutdown::Write), server, output);
+        let sent = converse(
+            &input,
+            piece,
+            client,
+            |s: &UnixStream| s.shutdown(std::net::Shutdown::Write),
+            server,
+            output,
+        );
         assert_eq!(sent, expected, "over a Unix socket");
 
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let client =
+            TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
         client.set_nodelay(true).expect("an option");
         let server = listener.accept().expect("a connection").0;
         let output = server.try_clone().expect("a second handle");
-        let sent = converse(&input, piece, client, |s: &TcpStream| s.shutdown(std::net::Shutdown::Write), server, output);
+        let sent = converse(
+            &input,
+            piece,
+            client,
+            |s: &TcpStream| s.shutdown(std::net::Shutdown::Write),
+            server,
+            output,
+        );
         assert_eq!(sent, expected, "over TCP");
     }
     expected
@@ -128,7 +166,8 @@ fn converse<S>(
 where
     S: Read + Write + Send + std::os::fd::AsFd + 'static,
 {
-    let serving = thread::spawn(move || stdio::serve_on::<64, 64>(&CONFIG, Polled(server), output, handle));
+    let serving =
+        thread::spawn(move || stdio::serve_on::<64, 64>(&CONFIG, Polled(server), output, handle));
     for bytes in input.as_bytes().chunks(piece.min(input.len())) {
         client.write_all(bytes).expect("the server reads");
         if piece == 1 && bytes[0] == b'}' {

@@ -1,7 +1,11 @@
-//! What requests, conversations and connections have to do with each other: nothing, unless an id says so.
+//! What requests, conversations and connections have to do with each other: nothing, unless an id
+//! says so.
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
+    ServerEvent, TxBuffer,
+};
 use mcp_sansio_tests::transcript::{self, Transcript};
 
 #[test]
@@ -13,13 +17,18 @@ fn meta_15_meta_16_who_the_client_says_it_is_changes_nothing() {
     ];
     let mut compared = 0;
     // A line that is longer is another line where the buffer is small.
-    for (name, text) in transcript::texts().iter().filter(|(_, text)| !text.contains("config: rx")) {
+    for (name, text) in transcript::texts().iter().filter(|(_, text)| !text.contains("config: rx"))
+    {
         let play = |transcript: Result<Transcript, String>| {
             transcript.and_then(|t| transcript::play_once(&t)).unwrap_or_else(|f| panic!("{f}"))
         };
         let usual = play(Transcript::parse(name, text));
         for client_info in names {
-            assert_eq!(play(Transcript::parse_for(name, text, client_info)), usual, "{name} with {client_info}");
+            assert_eq!(
+                play(Transcript::parse_for(name, text, client_info)),
+                usual,
+                "{name} with {client_info}"
+            );
             compared += usual.len();
         }
     }
@@ -31,19 +40,31 @@ fn sta_02_conversations_that_are_interleaved_go_as_if_alone() {
     let conversation = |name: &str, capabilities: &str| -> Vec<String> {
         let meta = meta(capabilities);
         let call = |n: usize, more: &str| {
-            format!(r#"{{"jsonrpc":"2.0","id":"{name}{n}","method":"tools/call","params":{{"name":"ask"{more},{meta}}}}}"#)
+            format!(
+                r#"{{"jsonrpc":"2.0","id":"{name}{n}","method":"tools/call","params":{{"name":"ask"{more},{meta}}}}}"#
+            )
         };
         vec![
-            format!(r#"{{"jsonrpc":"2.0","id":"{name}0","method":"server/discover","params":{{{meta}}}}}"#),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":"{name}0","method":"server/discover","params":{{{meta}}}}}"#
+            ),
             call(1, ""),
             call(2, r#","requestState":"2""#),
-            format!(r#"{{"jsonrpc":"2.0","id":"{name}3","method":"tools/list","params":{{{meta}}}}}"#),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":"{name}3","method":"tools/list","params":{{{meta}}}}}"#
+            ),
             call(4, r#","inputResponses":{"k":{"roots":[]}},"requestState":"4""#),
         ]
     };
-    let conversations = [conversation("a", r#"{"roots":{}}"#), conversation("b", "{}"), conversation("c", r#"{"sampling":{}}"#)];
-    let alone: Vec<Vec<String>> =
-        conversations.iter().map(|lines| lines.iter().flat_map(|line| Peer::new().say(line)).collect()).collect();
+    let conversations = [
+        conversation("a", r#"{"roots":{}}"#),
+        conversation("b", "{}"),
+        conversation("c", r#"{"sampling":{}}"#),
+    ];
+    let alone: Vec<Vec<String>> = conversations
+        .iter()
+        .map(|lines| lines.iter().flat_map(|line| Peer::new().say(line)).collect())
+        .collect();
     let mut together = Peer::new();
     let mut answers = vec![Vec::new(); 3];
     for turn in [0, 1, 0, 2, 2, 1, 0, 0, 2, 1, 1, 0, 2, 2, 1] {
@@ -58,7 +79,9 @@ fn sta_02_conversations_that_are_interleaved_go_as_if_alone() {
 fn sta_03_sta_05_a_retry_goes_on_wherever_it_arrives() {
     let meta = meta(r#"{"roots":{}}"#);
     let call = |id: u32, more: &str| {
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"ask"{more},{meta}}}}}"#)
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"ask"{more},{meta}}}}}"#
+        )
     };
     let retry = call(2, r#","inputResponses":{"k":{"roots":[]}},"requestState":"7""#);
     let mut first = Peer::new();
@@ -75,7 +98,9 @@ fn sta_03_sta_05_a_retry_goes_on_wherever_it_arrives() {
 
 #[test]
 fn sta_06_lists_are_the_same_on_all_connections_and_at_any_time() {
-    let list = |meta: &str| format!(r#"{{"jsonrpc":"2.0","id":"L","method":"tools/list","params":{{{meta}}}}}"#);
+    let list = |meta: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":"L","method":"tools/list","params":{{{meta}}}}}"#)
+    };
     let first = Peer::new().say(&list(&meta("{}")));
     let mut other = Peer::new();
     let before = other.say(&list(&meta(r#"{"roots":{},"sampling":{},"elicitation":{}}"#)));
@@ -98,9 +123,11 @@ fn meta(capabilities: &str) -> String {
     )
 }
 
-static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
-static CATALOG: Catalog<'static> = Catalog::new().tools(&[Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
+static CATALOG: Catalog<'static> =
+    Catalog::new().tools(&[Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
 
 /// A connection whose application asks for the roots where it can.
 struct Peer {
@@ -120,7 +147,9 @@ impl Peer {
         rx.spare()[line.len()] = b'\n';
         rx.commit(line.len() + 1);
         let mut messages = Messages::new(rx.next_frame().expect("a line"));
-        while let Some(event) = self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room") {
+        while let Some(event) =
+            self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room")
+        {
             let ServerEvent::Request(request) = event else { continue };
             if CATALOG.answer(&mut self.server, &request, &mut tx).expect("room").is_none() {
                 continue;
@@ -132,14 +161,17 @@ impl Peer {
                     );
                     let question = question.to().expect("a question");
                     match self.server.input_required(request.handle, &question, &mut tx) {
-                        Err(mcp_sansio::SendError::NotAllowed) => {
-                            self.server.respond(request.handle, &TextResult::error("cannot ask"), &mut tx)
-                        }
+                        Err(mcp_sansio::SendError::NotAllowed) => self.server.respond(
+                            request.handle,
+                            &TextResult::error("cannot ask"),
+                            &mut tx,
+                        ),
                         other => other,
                     }
                 }
                 (_, Some(state)) => {
-                    let text = format!("went on from {state} with {:?}", request.input_response("k"));
+                    let text =
+                        format!("went on from {state} with {:?}", request.input_response("k"));
                     self.server.respond(request.handle, &TextResult::new(&text), &mut tx)
                 }
                 _ => self.server.respond(request.handle, &TextResult::new("plain"), &mut tx),

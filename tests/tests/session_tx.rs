@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Answered, Call, Change, ClientRequest, Instant, Messages, RequestHandle, RxBuffer, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, TxBuffer,
+    Answered, Call, Change, ClientRequest, Instant, Messages, RequestHandle, RxBuffer, SendError,
+    Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
 };
 
 #[test]
@@ -16,7 +16,10 @@ fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
     let done = peer.finish(|server, now, tx| server.cancel_call(now, call, tx));
     assert_eq!(done, Ok(true));
-    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#);
+    assert_eq!(
+        peer.sent(),
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#
+    );
     peer.is_idle();
 }
 
@@ -29,9 +32,11 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
     // By now the other one, which stands before it in the table, is due as well.
     peer.now = Instant::from_millis(60);
-    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    let event =
+        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
     assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: second }))));
-    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    let event =
+        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
     assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: first }))));
     assert_eq!(
         peer.sent(),
@@ -44,44 +49,87 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
 #[test]
 fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() {
     let mut peer = Peer::session(16);
-    let request = peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    let request =
+        peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     peer.now = Instant::from_millis(1000);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
-    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#), [""; 0]);
-    assert_eq!(peer.server.respond(request, &TextResult::new("late"), &mut peer.tx), Err(SendError::Full));
-    let event = peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
+    assert_eq!(
+        peer.say(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        peer.server.respond(request, &TextResult::new("late"), &mut peer.tx),
+        Err(SendError::Full)
+    );
+    let event =
+        peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
     assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::Expired { request }))));
-    assert_eq!(peer.server.respond(request, &TextResult::new("late"), &mut peer.tx), Ok(Answered::Gone));
-    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request timed out"}}"#);
+    assert_eq!(
+        peer.server.respond(request, &TextResult::new("late"), &mut peer.tx),
+        Ok(Answered::Gone)
+    );
+    assert_eq!(
+        peer.sent(),
+        r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request timed out"}}"#
+    );
     peer.is_idle();
 }
 
 #[test]
 fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
     let mut peer = Peer::session(16);
-    let request = peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
+    let request =
+        peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     let result = TextResult::new("a text");
     assert_eq!(peer.server.respond(request, &result, &mut peer.tx), Err(SendError::More));
-    assert_eq!(peer.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#), [""; 0]);
+    assert_eq!(
+        peer.say(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
+        ),
+        [""; 0]
+    );
     peer.now = Instant::from_millis(5000);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
-    assert_eq!(peer.finish(|server, _, tx| server.respond(request, &result, tx)), Ok(Answered::Sent));
-    assert_eq!(peer.sent(), r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a text"}]}}"#);
+    assert_eq!(
+        peer.finish(|server, _, tx| server.respond(request, &result, tx)),
+        Ok(Answered::Sent)
+    );
+    assert_eq!(
+        peer.sent(),
+        r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a text"}]}}"#
+    );
     peer.is_idle();
 }
 
 #[test]
 fn two_who_send_in_turns_do_not_write_into_one_frame() {
     let mut peer = Peer::session(16);
-    let own = ClientRequest::<mcp_sansio::RawJson>::new("org.example/own", None, mcp_sansio::ClientCapability::NONE);
+    let own = ClientRequest::<mcp_sansio::RawJson>::new(
+        "org.example/own",
+        None,
+        mcp_sansio::ClientCapability::NONE,
+    );
     assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::More));
-    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
-    assert_eq!(peer.server.notify("notifications/own", &mcp_sansio::RawJson::NULL, &mut peer.tx), Err(SendError::Full));
+    assert_eq!(
+        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        Err(SendError::Full)
+    );
+    assert_eq!(
+        peer.server.notify("notifications/own", &mcp_sansio::RawJson::NULL, &mut peer.tx),
+        Err(SendError::Full)
+    );
     assert_eq!(peer.server.publish(&mut Change::tools(), &mut peer.tx), Err(SendError::Full));
     peer.drain();
-    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(
+        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        Err(SendError::Full)
+    );
     let call = peer.finish(|server, now, tx| server.request(now, &own, tx)).expect("room");
-    let other = peer.finish(|server, now, tx| server.request(now, &ClientRequest::roots(), tx)).expect("room");
+    let other = peer
+        .finish(|server, now, tx| server.request(now, &ClientRequest::roots(), tx))
+        .expect("room");
     assert_ne!(call, other);
     assert_eq!(
         peer.sent(),
@@ -109,8 +157,7 @@ fn two_who_send_in_turns_do_not_write_into_one_frame() {
 #[test]
 fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     let mut peer = Peer::session(16);
-    let meta =
-        r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
     let listen = format!(
         r#"{{"jsonrpc":"2.0","id":"L","method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
     );
@@ -126,9 +173,15 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     rx.spare()[..cancel.len()].copy_from_slice(cancel);
     rx.commit(cancel.len());
     let mut messages = Messages::new(rx.next_frame().expect("a line"));
-    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::Full)));
+    assert!(matches!(
+        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+        Err(SendError::Full)
+    ));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
-    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Ok(Some(ServerEvent::Cancelled { .. }))));
+    assert!(matches!(
+        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+        Ok(Some(ServerEvent::Cancelled { .. }))
+    ));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(false));
     assert_eq!(
         peer.sent(),
@@ -141,7 +194,8 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
 fn full_means_that_nothing_happened() {
     let mut peer = Peer::session(100);
     let filler = TextResult::new("filler");
-    let first = peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
+    let first =
+        peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(Answered::Sent));
     let pending = peer.tx.pending().to_vec();
     // What needs an answer waits, again and again; the cursor does not move and nothing is lost.
@@ -151,19 +205,32 @@ fn full_means_that_nothing_happened() {
     rx.commit(line.len());
     let mut messages = Messages::new(rx.next_frame().expect("a line"));
     for _ in 0..3 {
-        assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Err(SendError::Full)));
+        assert!(matches!(
+            peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+            Err(SendError::Full)
+        ));
         assert_eq!(peer.tx.pending(), pending);
     }
     // What needs none is taken: a notification, a call.
-    let second = peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
+    let second =
+        peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(second, &filler, &mut peer.tx), Err(SendError::Full));
-    assert_eq!(peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx), Err(SendError::Full));
+    assert_eq!(
+        peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
+        Err(SendError::Full)
+    );
     assert_eq!(peer.tx.pending(), pending);
     assert_eq!((peer.server.in_flight(), peer.server.calls_in_flight()), (1, 0));
     peer.drain();
-    assert!(matches!(peer.server.next_event(peer.now, &mut messages, &mut peer.tx), Ok(Some(ServerEvent::Violation(_)))));
+    assert!(matches!(
+        peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
+        Ok(Some(ServerEvent::Violation(_)))
+    ));
     peer.drain();
-    assert_eq!(peer.finish(|server, _, tx| server.respond(second, &filler, tx)), Ok(Answered::Sent));
+    assert_eq!(
+        peer.finish(|server, _, tx| server.respond(second, &filler, tx)),
+        Ok(Answered::Sent)
+    );
     peer.is_idle();
 }
 
@@ -183,8 +250,12 @@ struct Peer {
 
 impl Peer {
     fn session(tx: usize) -> Self {
-        let mut peer =
-            Self { server: Server::new(&CONFIG), tx: TxBuffer::new(vec![0; tx]), sent: Vec::new(), now: Instant::from_millis(0) };
+        let mut peer = Self {
+            server: Server::new(&CONFIG),
+            tx: TxBuffer::new(vec![0; tx]),
+            sent: Vec::new(),
+            now: Instant::from_millis(0),
+        };
         peer.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#);
         peer.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
         peer.sent();
@@ -232,7 +303,11 @@ impl Peer {
 
     fn finish<R>(
         &mut self,
-        mut call: impl FnMut(&mut Server<'static>, Instant, &mut TxBuffer<Vec<u8>>) -> Result<R, SendError>,
+        mut call: impl FnMut(
+            &mut Server<'static>,
+            Instant,
+            &mut TxBuffer<Vec<u8>>,
+        ) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         loop {
             match call(&mut self.server, self.now, &mut self.tx) {

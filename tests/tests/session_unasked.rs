@@ -7,8 +7,8 @@ use std::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
 use mcp_sansio::{
-    Answered, Change, ClientRequest, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle, SendError, Server,
-    ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    Answered, Change, ClientRequest, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle,
+    SendError, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
 };
 
 #[test]
@@ -32,8 +32,11 @@ fn a_notification_is_sent_where_the_revision_and_the_client_know_it() {
         let sent = peer.server.notify(method, &RawJson::EMPTY, &mut peer.tx);
         let expected = if allowed { Ok(()) } else { Err(SendError::NotAllowed) };
         assert_eq!(sent, expected, "{revision} {capabilities} {method}");
-        let line =
-            if allowed { format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}\n") } else { String::new() };
+        let line = if allowed {
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{}}}}\n")
+        } else {
+            String::new()
+        };
         assert_eq!(peer.sent(), line);
     }
 }
@@ -69,7 +72,10 @@ fn a_change_is_resumed_where_it_stood() {
         position = change.position();
     }
     let mut change = Change::tools().resume(position);
-    assert_eq!((peer.server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), position));
+    assert_eq!(
+        (peer.server.publish(&mut change, &mut peer.tx), change.position()),
+        (Ok(false), position)
+    );
     // Without a session its place is passed by.
     let mut server: Server<'_, 4, 4> = Server::with_capacity(&CONFIG);
     let mut change = Change::tools();
@@ -105,12 +111,22 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
             continue;
         }
         peer.sent();
-        assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::More), "{change:?}");
+        assert_eq!(
+            peer.server.publish(&mut change, &mut peer.tx),
+            Err(SendError::More),
+            "{change:?}"
+        );
         peer.drain();
-        for (other_at, mut other) in changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3) {
+        for (other_at, mut other) in
+            changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3)
+        {
             // The first and the second place are both the first subscription's.
             if (at, other_at) != (1, 2) && (at, other_at) != (2, 1) {
-                assert_eq!(peer.server.publish(&mut other, &mut peer.tx), Err(SendError::Full), "{change:?} {other:?}");
+                assert_eq!(
+                    peer.server.publish(&mut other, &mut peer.tx),
+                    Err(SendError::Full),
+                    "{change:?} {other:?}"
+                );
             }
         }
         assert_eq!(peer.finish(&mut change), Ok(true));
@@ -123,12 +139,16 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     // Found by search: the hashes of `"abcdefgh"` and `"kCNQZyrP"`, and of `1` and `"UcHfzFUT"`,
     // are equal where words are hashed at once.
     let mut peer = Peer::of("2025-11-25", r#"{"roots":{}}"#, 512);
-    let call = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
+    let call = |id| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#)
+    };
     let first = peer.request(&call("\"abcdefgh\""));
     assert_eq!(peer.take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#), [""; 0]);
     let second = peer.request(&call("\"kCNQZyrP\""));
     assert_ne!(first, second);
-    let cancelled = peer.take(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#);
+    let cancelled = peer.take(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#,
+    );
     assert!(
         matches!(&cancelled[..], [event] if *event == format!("{:?}", ServerEvent::Cancelled { request: second, reason: None }))
     );
@@ -137,7 +157,10 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     // An answer to a question of the server's.
     let now = Instant::from_millis(0);
     peer.server.request(now, &ClientRequest::roots(), &mut peer.tx).expect("room");
-    assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#), ["Violation(UnexpectedResponse)"]);
+    assert_eq!(
+        peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
+        ["Violation(UnexpectedResponse)"]
+    );
     assert_eq!(peer.server.calls_in_flight(), 1);
     assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
     assert_eq!(peer.server.calls_in_flight(), 0);
@@ -149,9 +172,14 @@ fn what_belongs_to_an_exchange_says_so() {
     let fields = [("mcp-session-id", "s")];
     let head = RequestHead::new("POST", "/mcp", &fields);
     let over_http = |peer: &mut Peer, id: u32, exchange: u32| {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
-        let mut messages =
-            Messages::over_http(Frame::Complete(line.as_bytes()), &head, NonZeroU32::new(exchange).expect("not zero"));
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#
+        );
+        let mut messages = Messages::over_http(
+            Frame::Complete(line.as_bytes()),
+            &head,
+            NonZeroU32::new(exchange).expect("not zero"),
+        );
         match peer.server.next_event(peer.now, &mut messages, &mut peer.tx) {
             Ok(Some(ServerEvent::Request(request))) => request.handle,
             other => panic!("{other:?}"),
@@ -159,19 +187,32 @@ fn what_belongs_to_an_exchange_says_so() {
     };
     let (five, nine) = (over_http(&mut peer, 1, 5), over_http(&mut peer, 2, 9));
     assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (5, 9));
-    assert_eq!((peer.server.in_flight_of(5), peer.server.in_flight_of(9), peer.server.in_flight_of(7)), (1, 1, 0));
+    assert_eq!(
+        (peer.server.in_flight_of(5), peer.server.in_flight_of(9), peer.server.in_flight_of(7)),
+        (1, 1, 0)
+    );
     let ask = |peer: &mut Peer, request: ClientRequest<'_, _>, ms| {
         let request = request.timeout(Duration::from_millis(ms));
         peer.server.request(peer.now, &request, &mut peer.tx).expect("room")
     };
     let of_nine = ask(&mut peer, ClientRequest::roots().on_behalf_of(nine), 50);
     let of_none = ask(&mut peer, ClientRequest::roots(), 60);
-    assert_eq!((peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)), (9, 0));
+    assert_eq!(
+        (peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)),
+        (9, 0)
+    );
     // One after the other is due, each in the exchange that it belongs to: questions, requests (the
     // time of 9 stood still), a ping.
-    for (ms, exchange) in
-        [(49, None), (50, Some(9)), (59, None), (60, Some(0)), (99, None), (100, Some(5)), (149, None), (150, Some(9))]
-    {
+    for (ms, exchange) in [
+        (49, None),
+        (50, Some(9)),
+        (59, None),
+        (60, Some(0)),
+        (99, None),
+        (100, Some(5)),
+        (149, None),
+        (150, Some(9)),
+    ] {
         peer.now = Instant::from_millis(ms);
         assert_eq!(peer.server.due_exchange(peer.now), exchange, "{ms} ms");
         let happened = peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room");
@@ -179,7 +220,11 @@ fn what_belongs_to_an_exchange_says_so() {
         assert_eq!(peer.server.due_exchange(peer.now), None, "{ms} ms");
         peer.sent();
     }
-    assert_eq!((peer.server.exchange(five), peer.server.exchange_of_call(of_nine)), (0, 0), "they are over");
+    assert_eq!(
+        (peer.server.exchange(five), peer.server.exchange_of_call(of_nine)),
+        (0, 0),
+        "they are over"
+    );
     for (ms, exchange) in [(999, None), (1000, Some(0))] {
         assert_eq!(peer.server.due_exchange(Instant::from_millis(ms)), exchange, "{ms} ms");
     }
@@ -189,7 +234,10 @@ fn what_belongs_to_an_exchange_says_so() {
     // The ping is of no exchange either.
     peer.now = Instant::from_millis(1020);
     assert_eq!(peer.server.due_exchange(peer.now), Some(0));
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(Some(ServerEvent::Unresponsive))));
+    assert!(matches!(
+        peer.server.handle_timeout(peer.now, &mut peer.tx),
+        Ok(Some(ServerEvent::Unresponsive))
+    ));
 }
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
@@ -215,7 +263,12 @@ struct Peer {
 impl Peer {
     fn of(revision: &str, capabilities: &str, room: usize) -> Self {
         let tx = TxBuffer::new(vec![0; room]);
-        let mut peer = Self { server: Server::with_capacity(&CONFIG), tx, out: Vec::new(), now: Instant::from_millis(0) };
+        let mut peer = Self {
+            server: Server::with_capacity(&CONFIG),
+            tx,
+            out: Vec::new(),
+            now: Instant::from_millis(0),
+        };
         let client = r#"{"name":"c","version":"1"}"#;
         peer.take(&format!(
             r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{client}}}}}"#
@@ -227,8 +280,7 @@ impl Peer {
 
     /// A subscription of a modern client's to the list of tools.
     fn listen(&mut self, id: &str) {
-        let meta =
-            r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let listening = self.take(&format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true}},{meta}}}}}"#
         ));

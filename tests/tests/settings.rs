@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
-use mcp_sansio::{ClientCapability, ClientConfig, RawJson, Revision, Revisions, ServerCapability, ServerConfig};
+use mcp_sansio::{
+    ClientCapability, ClientConfig, RawJson, Revision, Revisions, ServerCapability, ServerConfig,
+};
 
 const SHORT: Duration = Duration::from_millis(7);
 
@@ -12,7 +14,10 @@ fn fields(value: &impl std::fmt::Debug) -> Vec<String> {
     let text = format!("{value:#?}");
     // The fields of the struct itself are indented once; what belongs to a field follows it.
     text.lines().fold(Vec::new(), |mut fields: Vec<String>, line| {
-        if line.starts_with("    ") && !line.starts_with("     ") && !line.trim_start().starts_with(['}', ']', ')']) {
+        if line.starts_with("    ")
+            && !line.starts_with("     ")
+            && !line.trim_start().starts_with(['}', ']', ')'])
+        {
             fields.push(String::new());
         }
         if let Some(field) = fields.last_mut().filter(|_| line.starts_with(' ')) {
@@ -25,7 +30,12 @@ fn fields(value: &impl std::fmt::Debug) -> Vec<String> {
 fn changed(before: &impl std::fmt::Debug, after: &impl std::fmt::Debug) -> Vec<String> {
     let (before, after) = (fields(before), fields(after));
     assert_eq!(before.len(), after.len());
-    after.into_iter().zip(before).filter(|(after, before)| after != before).map(|(after, _)| after).collect()
+    after
+        .into_iter()
+        .zip(before)
+        .filter(|(after, before)| after != before)
+        .map(|(after, _)| after)
+        .collect()
 }
 
 #[test]
@@ -54,8 +64,14 @@ fn each_setting_of_a_client_sets_its_field() {
     assert!(!base.revisions(only).revisions.contains(Revision::LATEST));
     // The defaults.
     let seconds = Duration::from_secs;
-    assert_eq!((base.probe_timeout, base.call_timeout, base.call_limit), (seconds(10), seconds(60), seconds(600)));
-    assert_eq!((base.max_rounds, base.ping_timeout, base.progress_interval), (16, seconds(20), Duration::ZERO));
+    assert_eq!(
+        (base.probe_timeout, base.call_timeout, base.call_limit),
+        (seconds(10), seconds(60), seconds(600))
+    );
+    assert_eq!(
+        (base.max_rounds, base.ping_timeout, base.progress_interval),
+        (16, seconds(20), Duration::ZERO)
+    );
     assert_eq!((base.ping_interval, base.request_timeout, base.log_level), (None, None, None));
     assert!(base.name_in_requests && base.progress_prolongs && base.result_types.is_empty());
 }
@@ -84,10 +100,16 @@ fn each_setting_of_a_server_sets_its_field() {
     assert_eq!(changed(&base, &cached), ["discover_ttl_ms: 5,", "discover_scope: Private,"]);
     assert!(base.revisions(only).revisions.contains(Revision::V2025_06_18));
     assert!(!base.revisions(only).revisions.contains(Revision::LATEST));
-    assert_eq!(base.with_capabilities(ServerCapability::PROMPTS).capabilities(), ServerCapability::PROMPTS);
+    assert_eq!(
+        base.with_capabilities(ServerCapability::PROMPTS).capabilities(),
+        ServerCapability::PROMPTS
+    );
     // The defaults.
     let seconds = Duration::from_secs;
-    assert_eq!((base.call_timeout, base.ping_timeout, base.progress_interval), (seconds(60), seconds(20), Duration::ZERO));
+    assert_eq!(
+        (base.call_timeout, base.ping_timeout, base.progress_interval),
+        (seconds(60), seconds(20), Duration::ZERO)
+    );
     assert_eq!((base.ping_interval, base.request_timeout, base.discover_ttl_ms), (None, None, 0));
     assert_eq!((base.discover_scope, base.log_level), (CacheScope::Public, LoggingLevel::Debug));
     assert!(base.name_in_results && !base.peer_may_restart && base.methods.is_empty());

@@ -17,11 +17,14 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, OwnedJson};
-use mcp_sansio_adapters::stdio::client::{CallId, Client, Connector, Error, Handler, Process, Stderr, Way};
+use mcp_sansio_adapters::stdio::client::{
+    CallId, Client, Connector, Error, Handler, Process, Stderr, Way,
+};
 use serde_json::{Value, json};
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE).call_timeout(Duration::from_secs(30));
+    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        .call_timeout(Duration::from_secs(30));
 
 /// What a client heard and said.
 type Notes = Arc<Mutex<Vec<String>>>;
@@ -44,7 +47,10 @@ fn connect(mode: &str) -> Client<'static> {
 }
 
 /// A client that notes each message.
-fn connect_noting(config: &'static ClientConfig<'static>, mode: &str) -> (Result<Client<'static>, Error>, Notes) {
+fn connect_noting(
+    config: &'static ClientConfig<'static>,
+    mode: &str,
+) -> (Result<Client<'static>, Error>, Notes) {
     let notes = Notes::default();
     let traced = Arc::clone(&notes);
     let trace = move |way, line: &[u8]| {

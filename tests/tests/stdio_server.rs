@@ -12,8 +12,10 @@ use mcp_sansio_adapters::stdio::{self, Error, Handler, Input, Session, Threaded}
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
-static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS.and(ServerCapability::LOGGING));
+static CONFIG: ServerConfig<'static> = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerCapability::TOOLS.and(ServerCapability::LOGGING),
+);
 
 /// Input that is there at once, and then again and again, as long as a count says.
 struct Repeated {
@@ -103,7 +105,11 @@ impl Serialize for Long {
 }
 
 impl Handler for Panicking {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, '_>,
+    ) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { panic!("event") };
         match request.name().map(|name| name.to_string()).as_deref() {
             Some("at once") => panic!("at once"),
@@ -127,10 +133,16 @@ impl Handler for Panicking {
         Ok(())
     }
 
-    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+    fn panicked(
+        &mut self,
+        request: Option<RequestHandle>,
+        session: &mut Session<'_, '_>,
+    ) -> Result<(), Error> {
         self.told.push(request.is_some());
         match self.job.take() {
-            Some(job) if request.is_none() => session.respond(job, &TextResult::error("failed")).map(|_| ()),
+            Some(job) if request.is_none() => {
+                session.respond(job, &TextResult::error("failed")).map(|_| ())
+            }
             _ => Ok(()),
         }
     }
@@ -146,11 +158,19 @@ impl Handler for Panicking {
 
 /// By reference, so that the test can look at it afterwards.
 impl Handler for &mut Panicking {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, '_>,
+    ) -> Result<(), Error> {
         (**self).event(event, session)
     }
 
-    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+    fn panicked(
+        &mut self,
+        request: Option<RequestHandle>,
+        session: &mut Session<'_, '_>,
+    ) -> Result<(), Error> {
         (**self).panicked(request, session)
     }
 
@@ -174,18 +194,29 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
     let tools = ["at once", "answered", "half", "value", "well", "job"];
     let lines: String = tools.iter().zip(1..).map(|(tool, id)| call(id, tool)).collect();
     // An event that is no request, at the end.
-    let lines = lines + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n" + &call(7, "well");
+    let lines = lines
+        + "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":1,\"message\":\"\"}}\n"
+        + &call(7, "well");
     let mut handler = Panicking::default();
     let messages = play(once(&lines), &mut handler);
     let internal = |id: u32| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": "The handler panicked"}});
     let said = |id: u32| messages.iter().filter(|message| message["id"] == id).collect::<Vec<_>>();
     assert_eq!(said(1), [&internal(1)]);
-    assert_eq!((said(2).len(), said(2)[0]["result"]["content"][0]["text"].as_str()), (1, Some("answered")));
+    assert_eq!(
+        (said(2).len(), said(2)[0]["result"]["content"][0]["text"].as_str()),
+        (1, Some("answered"))
+    );
     // The line that had begun is no message; what follows it is.
-    assert_eq!((messages.iter().filter(|message| message.is_null()).count(), said(3)), (1, vec![&internal(3)]));
+    assert_eq!(
+        (messages.iter().filter(|message| message.is_null()).count(), said(3)),
+        (1, vec![&internal(3)])
+    );
     assert_eq!(said(4), [&internal(4)]);
     for id in [5, 7] {
-        assert_eq!((said(id).len(), said(id)[0]["result"]["content"][0]["text"].as_str()), (1, Some("well")));
+        assert_eq!(
+            (said(id).len(), said(id)[0]["result"]["content"][0]["text"].as_str()),
+            (1, Some("well"))
+        );
     }
     // The job of `woken` is answered by the handler, or by its event before.
     assert_eq!((said(6).len(), said(6)[0]["result"]["isError"].as_bool()), (1, Some(true)));
@@ -246,7 +277,12 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     let (longest, output) = (Arc::clone(&input.longest), Output::default());
     stdio::serve_on::<64, 64>(&config, input, output.clone(), &mut job).unwrap();
     assert_eq!(job.0, None, "its deadline came");
-    assert!(output.messages().iter().any(|message| message["id"] == 1 && message["error"]["code"] == -32603));
+    assert!(
+        output
+            .messages()
+            .iter()
+            .any(|message| message["id"] == 1 && message["error"]["code"] == -32603)
+    );
     assert!(job.1 >= 80, "woken {} times", job.1);
     assert!(longest.load(Relaxed) <= 64 << 10);
 }
@@ -259,20 +295,33 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let output = server.try_clone().unwrap();
     let answer = |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
-        ServerEvent::Request(request) => session.respond(request.handle, &Long { panics: false }).map(|_| ()),
+        ServerEvent::Request(request) => {
+            session.respond(request.handle, &Long { panics: false }).map(|_| ())
+        }
         _ => Ok(()),
     };
-    let serving = std::thread::spawn(move || stdio::serve_on::<64, 64>(&CONFIG, stdio::Polled(server), output, answer));
+    let serving = std::thread::spawn(move || {
+        stdio::serve_on::<64, 64>(&CONFIG, stdio::Polled(server), output, answer)
+    });
     client.write_all(call(1, "long").as_bytes()).unwrap();
     let ended = serving.join().unwrap();
-    assert!(matches!(&ended, Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock), "{ended:?}");
+    assert!(
+        matches!(&ended, Err(Error::Io(error)) if error.kind() == io::ErrorKind::WouldBlock),
+        "{ended:?}"
+    );
 }
 
 #[test]
 fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
     let handler = |_: ServerEvent<'_>, _: &mut Session<'_, '_>| Ok(());
-    stdio::serve_on::<64, 64>(&config, Threaded::new(io::Cursor::new(call(1, "wait"))), io::sink(), handler).unwrap();
+    stdio::serve_on::<64, 64>(
+        &config,
+        Threaded::new(io::Cursor::new(call(1, "wait"))),
+        io::sink(),
+        handler,
+    )
+    .unwrap();
     assert!(Threaded::new(io::empty()).wait(Duration::MAX).unwrap());
     #[cfg(unix)]
     {

@@ -37,8 +37,16 @@ fn codes_and_statuses_by_revision() {
         (Application(-32000), -32000, -32000, -32603, 200),
         (Application(-31999), -31999, -31999, -31999, 200),
     ] {
-        assert_eq!([OLD, ELICITING, NEW].map(|revision| code.number(revision)), [old, eliciting, new], "{code:?}");
-        assert_eq!([OLD, ELICITING, NEW].map(|revision| code.http_status(revision)), [200, 200, status], "{code:?}");
+        assert_eq!(
+            [OLD, ELICITING, NEW].map(|revision| code.number(revision)),
+            [old, eliciting, new],
+            "{code:?}"
+        );
+        assert_eq!(
+            [OLD, ELICITING, NEW].map(|revision| code.http_status(revision)),
+            [200, 200, status],
+            "{code:?}"
+        );
     }
     for (violation, old, new) in [
         (Violation::TooLong, 413, 413),
@@ -48,7 +56,11 @@ fn codes_and_statuses_by_revision() {
         (Violation::NotJson, 400, 400),
         (Violation::HeaderMismatch, 400, 400),
     ] {
-        assert_eq!((violation.http_status(OLD), violation.http_status(NEW)), (old, new), "{violation:?}");
+        assert_eq!(
+            (violation.http_status(OLD), violation.http_status(NEW)),
+            (old, new),
+            "{violation:?}"
+        );
     }
     assert_eq!(Violation::UnexpectedResponse.message(), "A response to nothing");
     assert_eq!(Violation::InvalidResult.message(), "Invalid request");
@@ -128,8 +140,13 @@ fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end
     let id = format!("\"{}\"", "i".repeat(MAX_ID - 2));
     for (blanks, found) in [(0, true), (10, true), (64, false)] {
         let tail = format!("yyy\"}},\"id\":{}{id}}}", " ".repeat(blanks));
-        let expected = if found { format!("TooLong {id} false") } else { "TooLong - true".to_owned() };
-        assert_eq!(said(Frame::Oversized { prefix: b"{", tail: tail.as_bytes() }), expected, "{blanks}");
+        let expected =
+            if found { format!("TooLong {id} false") } else { "TooLong - true".to_owned() };
+        assert_eq!(
+            said(Frame::Oversized { prefix: b"{", tail: tail.as_bytes() }),
+            expected,
+            "{blanks}"
+        );
     }
     let tail = format!("yyy\"}},\"id\":{long}}}");
     assert!(said(Frame::Oversized { prefix: b"{", tail: tail.as_bytes() }).starts_with("TooLong"));
@@ -194,9 +211,25 @@ fn all_members_of_params_are_found_however_many_there_are() {
                 "{n} of {count}"
             );
         }
-        assert!(params.arguments().get("k").is_none() && params.arguments().get(&format!("k{count}")).is_none());
-        for key in ["name", "uri", "cursor", "inputResponses", "requestState", "arguments", "_meta", "x", "y"] {
-            let (one, other) = (params.get(key).map(|value| value.as_str()), params.raw().get(key).map(|value| value.as_str()));
+        assert!(
+            params.arguments().get("k").is_none()
+                && params.arguments().get(&format!("k{count}")).is_none()
+        );
+        for key in [
+            "name",
+            "uri",
+            "cursor",
+            "inputResponses",
+            "requestState",
+            "arguments",
+            "_meta",
+            "x",
+            "y",
+        ] {
+            let (one, other) = (
+                params.get(key).map(|value| value.as_str()),
+                params.raw().get(key).map(|value| value.as_str()),
+            );
             assert_eq!(one, other, "{key}");
         }
     }
@@ -218,14 +251,22 @@ fn what_cannot_be_written_is_an_error_wherever_it_stands() {
         #[serde(flatten)]
         rest: BTreeMap<&'static str, T>,
     }
-    let fails = |result: Result<RawJson<'_>, SendError>| assert_eq!(result.err(), Some(SendError::Value));
+    let fails =
+        |result: Result<RawJson<'_>, SendError>| assert_eq!(result.err(), Some(SendError::Value));
     let mut out = [0; 64];
     fails(to_slice(&Failing, Revision::LATEST, &mut out));
     fails(to_slice(&[Failing], Revision::LATEST, &mut out));
     fails(to_slice(&BTreeMap::from([("b", Failing)]), Revision::LATEST, &mut out));
-    fails(to_slice(&Flat { a: 1, rest: BTreeMap::from([("b", Failing)]) }, Revision::LATEST, &mut out));
+    fails(to_slice(
+        &Flat { a: 1, rest: BTreeMap::from([("b", Failing)]) },
+        Revision::LATEST,
+        &mut out,
+    ));
     let flat = Flat { a: 1, rest: BTreeMap::from([("b", 'c')]) };
-    assert_eq!(to_slice(&flat, Revision::LATEST, &mut out).map(|json| json.as_str()), Ok(r#"{"a":1,"b":"c"}"#));
+    assert_eq!(
+        to_slice(&flat, Revision::LATEST, &mut out).map(|json| json.as_str()),
+        Ok(r#"{"a":1,"b":"c"}"#)
+    );
 }
 
 #[test]
@@ -258,28 +299,54 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
         let schema = StringSchema::new().format(format);
         let fields = [Field::required("f", schema.schema())];
         let form = RequestedSchema::new(&fields);
-        for (text, fits) in good.iter().map(|text| (text, true)).chain(bad.iter().map(|text| (text, false))) {
+        for (text, fits) in
+            good.iter().map(|text| (text, true)).chain(bad.iter().map(|text| (text, false)))
+        {
             let content = serde_json::json!({"f": text}).to_string();
             let found = form.validate(raw(&content)).map_err(|error| error.fault);
-            assert_eq!(found, if fits { Ok(()) } else { Err(FormFault::Format) }, "{format} {text}");
+            assert_eq!(
+                found,
+                if fits { Ok(()) } else { Err(FormFault::Format) },
+                "{format} {text}"
+            );
         }
     }
     let whole = RequestedSchema::from_json(raw("{}")).expect("an object").check().unwrap_err();
     assert_eq!(whole.to_string(), "the form: its schema is not one that a form may have");
-    assert_eq!(RequestedSchema::new(&[]).validate(raw("[]")).unwrap_err().to_string(), "the form: the value is of another type");
+    assert_eq!(
+        RequestedSchema::new(&[]).validate(raw("[]")).unwrap_err().to_string(),
+        "the form: the value is of another type"
+    );
     let whole_numbers = [Field::required("n", NumberSchema::integer().schema())];
-    for (number, fits) in
-        [("1", true), ("-1", true), ("18446744073709551616", true), ("1.0", true), ("1e3", true), ("1.5", false), ("1e-1", false)]
-    {
+    for (number, fits) in [
+        ("1", true),
+        ("-1", true),
+        ("18446744073709551616", true),
+        ("1.0", true),
+        ("1e3", true),
+        ("1.5", false),
+        ("1e-1", false),
+    ] {
         let content = format!("{{\"n\":{number}}}");
-        assert_eq!(RequestedSchema::new(&whole_numbers).validate(raw(&content)).is_ok(), fits, "{number}");
+        assert_eq!(
+            RequestedSchema::new(&whole_numbers).validate(raw(&content)).is_ok(),
+            fits,
+            "{number}"
+        );
     }
     // Bounds that are no integers, and numbers that are none.
     let bounds = NumberSchema::number().minimum(Number::decimal(5, 1)).maximum(Number::new(2));
     let half = [Field::required("n", bounds.schema())];
-    for (number, fits) in
-        [("0.5", true), ("0.4", false), ("1", true), ("0", false), ("2", true), ("2.1", false), ("3", false), ("1e1", false)]
-    {
+    for (number, fits) in [
+        ("0.5", true),
+        ("0.4", false),
+        ("1", true),
+        ("0", false),
+        ("2", true),
+        ("2.1", false),
+        ("3", false),
+        ("1e1", false),
+    ] {
         let content = format!("{{\"n\":{number}}}");
         assert_eq!(RequestedSchema::new(&half).validate(raw(&content)).is_ok(), fits, "{number}");
     }
@@ -292,16 +359,24 @@ fn a_message_may_be_nested_as_deeply_as_a_value_wherever_the_depth_is() {
         for text in [
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","x":{deep}}}"#),
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"x":{deep}}}}}"#),
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"arguments":{{"x":{deep}}}}}}}"#),
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{"x":{deep}}}}}}}"#),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"arguments":{{"x":{deep}}}}}}}"#
+            ),
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{"x":{deep}}}}}}}"#
+            ),
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"name":{deep}}}}}"#),
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":{deep}}}}}"#),
         ] {
             // The same in a batch, which is a level of its own.
             for text in [text.clone(), format!("[{text}]")] {
                 let expected = RawJson::parse(&text).map_err(|error| error.too_deep);
-                let message = Messages::new(Frame::Complete(text.as_bytes())).next_message().expect("a message");
-                let found = message.map(|_| ()).map_err(|malformed| malformed.violation == Violation::TooDeep);
+                let message = Messages::new(Frame::Complete(text.as_bytes()))
+                    .next_message()
+                    .expect("a message");
+                let found = message
+                    .map(|_| ())
+                    .map_err(|malformed| malformed.violation == Violation::TooDeep);
                 assert_eq!(found, expected.map(|_| ()), "{levels} {text}");
             }
         }
@@ -330,7 +405,10 @@ fn only_this_crates_types_write_json_text_as_it_is() {
     #[derive(Serialize)]
     struct New(u8);
     fn refused<T: Serialize>(value: T) {
-        assert_eq!(to_slice(&Imposter(value), Revision::LATEST, &mut [0; 64]).err(), Some(SendError::Value));
+        assert_eq!(
+            to_slice(&Imposter(value), Revision::LATEST, &mut [0; 64]).err(),
+            Some(SendError::Value)
+        );
     }
     refused(Some(1));
     refused(None::<u8>);
@@ -348,7 +426,8 @@ fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
         let bytes: Vec<u8> = (0..len).map(|n| (n * 73) as u8).collect();
         let contents = ResourceContents::blob("file:///a", &bytes).mime_type("x/y");
         let mut out = [0; 1024];
-        let ours = to_slice(&contents, Revision::LATEST, &mut out).expect("it can be written").as_str();
+        let ours =
+            to_slice(&contents, Revision::LATEST, &mut out).expect("it can be written").as_str();
         assert_eq!(ours, serde_json::to_string(&contents).expect("it can be written"), "{len}");
         // Through buffers that are too small for it, piece by piece.
         let read: ResourceContents<'_> = raw(ours).to().expect("what was written");
@@ -360,7 +439,9 @@ fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
 #[test]
 fn a_time_is_told_in_milliseconds_rounded_up() {
     use std::time::Duration;
-    for (nanos, expected) in [(0, 5), (1, 6), (1_000_000, 6), (1_000_001, 7), (999_000_001, 1005), (1_000_000_000, 1005)] {
+    for (nanos, expected) in
+        [(0, 5), (1, 6), (1_000_000, 6), (1_000_001, 7), (999_000_001, 1005), (1_000_000_000, 1005)]
+    {
         assert_eq!(
             Instant::from_millis(5).saturating_add(Duration::from_nanos(nanos)),
             Instant::from_millis(expected),

@@ -1,4 +1,5 @@
-//! Plays all transcripts in `tests/transcripts`. `TRANSCRIPT=rpc-07` plays those whose path has that in it.
+//! Plays all transcripts in `tests/transcripts`. `TRANSCRIPT=rpc-07` plays those whose path has
+//! that in it.
 
 use mcp_sansio_tests::transcript;
 
@@ -6,10 +7,18 @@ use mcp_sansio_tests::transcript;
 fn all_transcripts_go_as_they_are_written() {
     let wanted = std::env::var("TRANSCRIPT").unwrap_or_default();
     let transcripts = transcript::all();
-    let chosen: Vec<_> = transcripts.iter().filter(|transcript| transcript.name.contains(&wanted)).collect();
+    let chosen: Vec<_> =
+        transcripts.iter().filter(|transcript| transcript.name.contains(&wanted)).collect();
     assert!(!chosen.is_empty(), "no transcript has {wanted:?} in its path");
-    let faults: Vec<String> = chosen.iter().filter_map(|transcript| transcript::play(transcript).err()).collect();
-    assert!(faults.is_empty(), "{} of {} transcripts failed:\n\n{}\n", faults.len(), chosen.len(), faults.join("\n\n"));
+    let faults: Vec<String> =
+        chosen.iter().filter_map(|transcript| transcript::play(transcript).err()).collect();
+    assert!(
+        faults.is_empty(),
+        "{} of {} transcripts failed:\n\n{}\n",
+        faults.len(),
+        chosen.len(),
+        faults.join("\n\n")
+    );
 }
 
 #[test]
@@ -19,7 +28,9 @@ fn a_transcript_fails_when_a_line_of_it_is_missing_or_different() {
         let lines: Vec<&str> = text.lines().collect();
         let expected = |line: &str| line.starts_with("> ") || line.starts_with("! ");
         // A third of the lines, another one in each file.
-        for (at, line) in lines.iter().enumerate().filter(|(at, line)| at % 3 == name.len() % 3 && expected(line)) {
+        for (at, line) in
+            lines.iter().enumerate().filter(|(at, line)| at % 3 == name.len() % 3 && expected(line))
+        {
             let changed = format!("{line} and more");
             for replacement in [None, Some(changed.as_str())] {
                 let mut other = lines.clone();
@@ -27,8 +38,8 @@ fn a_transcript_fails_when_a_line_of_it_is_missing_or_different() {
                     None => drop(other.remove(at)),
                     Some(changed) => other[at] = changed,
                 }
-                let transcript =
-                    transcript::Transcript::parse(&name, &other.join("\n")).unwrap_or_else(|fault| panic!("{fault}"));
+                let transcript = transcript::Transcript::parse(&name, &other.join("\n"))
+                    .unwrap_or_else(|fault| panic!("{fault}"));
                 tried += 1;
                 if transcript::play_once(&transcript).is_ok() {
                     faults.push(format!("{name}:{}: {replacement:?}", at + 1));

@@ -5,8 +5,13 @@ use mcp_sansio::types::*;
 use mcp_sansio::{JsonStr, RawJson, ReadError, Revision, Revisions, to_slice};
 use serde::{Deserialize, Serialize};
 
-const REVISIONS: [Revision; 5] =
-    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+const REVISIONS: [Revision; 5] = [
+    Revision::V2024_11_05,
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+    Revision::V2026_07_28,
+];
 
 fn raw(text: &str) -> RawJson<'_> {
     RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
@@ -27,7 +32,14 @@ fn latest<T: Serialize + ?Sized>(value: &T) -> String {
 #[test]
 fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
     let (own, read) = (List::new(&[3u8, 5]), raw("[3, 5]").to::<List<'_, u8>>().unwrap());
-    for list in [own, read, List::from(&[3, 5]), List::from(&[3, 5][..]), Clone::clone(&own), Clone::clone(&read)] {
+    for list in [
+        own,
+        read,
+        List::from(&[3, 5]),
+        List::from(&[3, 5][..]),
+        Clone::clone(&own),
+        Clone::clone(&read),
+    ] {
         assert_eq!(list.iter().collect::<Result<Vec<_>, _>>().unwrap(), [3, 5]);
         assert_eq!(list.get(1).unwrap().unwrap(), 5);
         assert!(list.len() == 2 && !list.is_empty() && list.get(2).is_none());
@@ -44,9 +56,11 @@ fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
 
 #[test]
 fn a_map_of_ones_own_and_a_map_of_a_message_hold_the_same() {
-    let (own, read) = (Map::new(&[("a", 3u8), ("b", 5)]), raw(r#"{"a":3, "b":5}"#).to::<Map<'_, u8>>().unwrap());
+    let (own, read) =
+        (Map::new(&[("a", 3u8), ("b", 5)]), raw(r#"{"a":3, "b":5}"#).to::<Map<'_, u8>>().unwrap());
     for map in [own, read] {
-        let pairs: Vec<_> = map.iter().map(|(key, value)| (key.to_string(), value.unwrap())).collect();
+        let pairs: Vec<_> =
+            map.iter().map(|(key, value)| (key.to_string(), value.unwrap())).collect();
         assert_eq!(pairs, [("a".to_owned(), 3), ("b".to_owned(), 5)]);
         assert_eq!(map.get("a").unwrap().unwrap(), 3);
         assert_eq!(map.get("b").unwrap().unwrap(), 5);
@@ -83,7 +97,10 @@ fn numbers_are_what_their_digits_say() {
         assert_eq!(number.as_i64(), integer, "{text}");
         let float: f64 = text.parse().unwrap();
         assert_eq!(number.as_f64().to_bits(), float.to_bits(), "{text}");
-        assert!(number == Number::from_json(raw(text)).unwrap() && number != Number::new(77), "{text}");
+        assert!(
+            number == Number::from_json(raw(text)).unwrap() && number != Number::new(77),
+            "{text}"
+        );
     }
     assert!(Number::from_json(raw("\"1\"")).is_none());
 }
@@ -105,39 +122,68 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
             }
             assert_eq!(latest(&blob), text);
         }
-        assert!(own.as_base64().is_none() && read.as_base64().is_some_and(|base64| base64 == string(&text)));
+        assert!(
+            own.as_base64().is_none()
+                && read.as_base64().is_some_and(|base64| base64 == string(&text))
+        );
         // Nothing may follow what ends with padding, and no group be cut.
         let inner = text.trim_matches('"');
-        let all: Vec<String> =
-            vec![format!("{inner}="), format!("{inner}A"), format!("{inner}AA==AAAA"), format!("\u{e9}{inner}")];
+        let all: Vec<String> = vec![
+            format!("{inner}="),
+            format!("{inner}A"),
+            format!("{inner}AA==AAAA"),
+            format!("\u{e9}{inner}"),
+        ];
         for wrong in all {
             let wrong = format!("\"{wrong}\"");
-            assert_eq!(raw(&wrong).to::<Blob<'_>>().unwrap().decoded_len(), Err(BlobError::NotBase64), "{wrong}");
+            assert_eq!(
+                raw(&wrong).to::<Blob<'_>>().unwrap().decoded_len(),
+                Err(BlobError::NotBase64),
+                "{wrong}"
+            );
         }
     }
     // Escapes do not count.
-    assert_eq!(raw(r#""QUJ\u0044""#).to::<Blob<'_>>().unwrap().decode_to(&mut [0; 3]).unwrap(), b"ABC");
-    assert_eq!(format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))), "Blob(3 bytes) Blob(\"QQ==\")");
+    assert_eq!(
+        raw(r#""QUJ\u0044""#).to::<Blob<'_>>().unwrap().decode_to(&mut [0; 3]).unwrap(),
+        b"ABC"
+    );
+    assert_eq!(
+        format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))),
+        "Blob(3 bytes) Blob(\"QQ==\")"
+    );
     assert_eq!(BlobError::NotBase64.to_string(), "the data is not base64");
     assert_eq!(BlobError::TooLong.to_string(), "the data is longer than the output");
 }
 
 #[test]
 fn a_text_is_the_same_however_it_is_written() {
-    let (own, plain, escaped) = (Text::new("a/b"), Text::from(string(r#""a/b""#)), Text::from(string(r#""a\/b""#)));
+    let (own, plain, escaped) =
+        (Text::new("a/b"), Text::from(string(r#""a/b""#)), Text::from(string(r#""a\/b""#)));
     for one in [own, plain, escaped] {
         for other in [own, plain, escaped] {
             assert_eq!(one, other);
         }
-        assert!(one == "a/b" && one != "a/c" && one != Text::new("a") && one != Text::from(string(r#""a\\b""#)));
+        assert!(
+            one == "a/b"
+                && one != "a/c"
+                && one != Text::new("a")
+                && one != Text::from(string(r#""a\\b""#))
+        );
         assert!(one == string(r#""a\u002fb""#) && one != string(r#""a""#));
         assert_eq!((one.to_string().as_str(), one.chars().count()), ("a/b", 3));
         assert_eq!(one.copy_to(&mut [0; 3]), Some("a/b"));
         assert_eq!(one.copy_to(&mut [0; 2]), None);
         assert!(!one.is_empty());
     }
-    assert_eq!((own.as_plain(), plain.as_plain(), escaped.as_plain()), (Some("a/b"), Some("a/b"), None));
-    assert_eq!((format!("{own:?}"), format!("{escaped:?}")), (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned()));
+    assert_eq!(
+        (own.as_plain(), plain.as_plain(), escaped.as_plain()),
+        (Some("a/b"), Some("a/b"), None)
+    );
+    assert_eq!(
+        (format!("{own:?}"), format!("{escaped:?}")),
+        (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned())
+    );
     assert!(Text::default().is_empty() && Text::from(string("\"\"")).is_empty());
     // A text block can be made of any.
     let block = ContentBlock::from(escaped);
@@ -156,7 +202,9 @@ fn supported_versions_say_which_they_are() {
         assert!(own.contains(revision) && read.contains(revision));
         assert_eq!(one.contains(revision), revision == Revision::V2025_06_18);
     }
-    assert!(!SupportedVersions::new(Revisions::only(Revision::V2024_11_05)).contains(Revision::LATEST));
+    assert!(
+        !SupportedVersions::new(Revisions::only(Revision::V2024_11_05)).contains(Revision::LATEST)
+    );
     assert!(own.as_list().is_none() && one.as_list().is_some_and(|list| list.len() == 2));
     assert!(format!("{one:?}").contains("2099-01-01") && format!("{own:?}").len() > 10);
 }
@@ -172,10 +220,17 @@ const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
                 SamplingContent::Text(TextContent::new("one")),
                 SamplingContent::Audio(AudioContent::new(Blob::new(b"ab"), "audio/wav")),
                 SamplingContent::Image(ImageContent::new(Blob::new(b"cd"), "image/png")),
-                SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::from_static(r#"{"key":"x"}"#))),
+                SamplingContent::ToolUse(ToolUseContent::new(
+                    "7",
+                    "find",
+                    RawJson::from_static(r#"{"key":"x"}"#),
+                )),
             ]),
         ),
-        [r#"one|[audio/wav audio]|image|[use of tool find: {"key":"x"}]"#, r#"one|audio|image|[use of tool find: {"key":"x"}]"#],
+        [
+            r#"one|[audio/wav audio]|image|[use of tool find: {"key":"x"}]"#,
+            r#"one|audio|image|[use of tool find: {"key":"x"}]"#,
+        ],
     ),
     (
         SamplingMessage::new(
@@ -198,7 +253,9 @@ const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
     (
         SamplingMessage::new(
             Role::Assistant,
-            SamplingContents::One(SamplingContent::Other(RawJson::from_static(r#"{"type":"hologram"}"#))),
+            SamplingContents::One(SamplingContent::Other(RawJson::from_static(
+                r#"{"type":"hologram"}"#,
+            ))),
         ),
         ["hologram"; 2],
     ),
@@ -214,9 +271,12 @@ fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_bloc
     assert_eq!(whole["messages"].as_array().map(Vec::len), Some(TURNS.len()));
     for revision in REVISIONS {
         // A sound of one's own also says why it is not there.
-        let ours = written(&own, revision).replace(": this protocol revision has no audio content", "");
-        let (ours, passed_on): (serde_json::Value, serde_json::Value) =
-            (serde_json::from_str(&ours).unwrap(), serde_json::from_str(&written(&read, revision)).unwrap());
+        let ours =
+            written(&own, revision).replace(": this protocol revision has no audio content", "");
+        let (ours, passed_on): (serde_json::Value, serde_json::Value) = (
+            serde_json::from_str(&ours).unwrap(),
+            serde_json::from_str(&written(&read, revision)).unwrap(),
+        );
         assert_eq!(passed_on, ours, "{revision}");
         if revision >= Revision::V2025_11_25 {
             continue;
@@ -230,7 +290,10 @@ fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_bloc
             }
         };
         let all: Vec<String> = ours["messages"].as_array().unwrap().iter().map(said).collect();
-        let expected: Vec<&str> = TURNS.iter().map(|(_, said)| said[usize::from(revision > Revision::V2024_11_05)]).collect();
+        let expected: Vec<&str> = TURNS
+            .iter()
+            .map(|(_, said)| said[usize::from(revision > Revision::V2024_11_05)])
+            .collect();
         assert_eq!(all.join("|"), expected.join("|"), "{revision}");
     }
 }
@@ -243,8 +306,11 @@ fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_type
         let read: CreateMessageResult<'_> = raw(&newest).to().unwrap();
         for revision in REVISIONS {
             let (ours, passed_on): (serde_json::Value, serde_json::Value) = (
-                serde_json::from_str(&written(&own, revision).replace(": this protocol revision has no audio content", ""))
-                    .unwrap(),
+                serde_json::from_str(
+                    &written(&own, revision)
+                        .replace(": this protocol revision has no audio content", ""),
+                )
+                .unwrap(),
                 serde_json::from_str(&written(&read, revision)).unwrap(),
             );
             assert_eq!(passed_on, ours, "{revision}");
@@ -260,9 +326,12 @@ fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_type
 
 #[test]
 fn a_conversation_uses_tools_as_it_must() {
-    const USE: SamplingContent<'_> = SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
-    const RESULT: SamplingContent<'_> = SamplingContent::ToolResult(ToolResultContent::new("7", &[]));
-    const OTHER: SamplingContent<'_> = SamplingContent::ToolResult(ToolResultContent::new("8", &[]));
+    const USE: SamplingContent<'_> =
+        SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
+    const RESULT: SamplingContent<'_> =
+        SamplingContent::ToolResult(ToolResultContent::new("7", &[]));
+    const OTHER: SamplingContent<'_> =
+        SamplingContent::ToolResult(ToolResultContent::new("8", &[]));
     const TEXT: SamplingContent<'_> = SamplingContent::Text(TextContent::new("x"));
     use Role::{Assistant, User};
     type Turns = &'static [(Role, &'static [SamplingContent<'static>])];
@@ -270,12 +339,27 @@ fn a_conversation_uses_tools_as_it_must() {
         (&[(User, &[TEXT])], ""),
         (&[(Assistant, &[TEXT, USE]), (User, &[RESULT])], ""),
         (&[(Assistant, &[USE])], "a tool use in message 0 is not answered in the next"),
-        (&[(User, &[TEXT]), (Assistant, &[USE]), (User, &[TEXT])], "a tool use in message 1 is not answered in the next"),
-        (&[(Assistant, &[USE]), (User, &[RESULT, TEXT])], "message 1 mixes tool results with other content"),
-        (&[(Assistant, &[USE]), (Assistant, &[RESULT])], "message 1 mixes tool results with other content"),
-        (&[(Assistant, &[USE]), (User, &[OTHER])], "message 1 answers a tool use that the one before does not have"),
+        (
+            &[(User, &[TEXT]), (Assistant, &[USE]), (User, &[TEXT])],
+            "a tool use in message 1 is not answered in the next",
+        ),
+        (
+            &[(Assistant, &[USE]), (User, &[RESULT, TEXT])],
+            "message 1 mixes tool results with other content",
+        ),
+        (
+            &[(Assistant, &[USE]), (Assistant, &[RESULT])],
+            "message 1 mixes tool results with other content",
+        ),
+        (
+            &[(Assistant, &[USE]), (User, &[OTHER])],
+            "message 1 answers a tool use that the one before does not have",
+        ),
         (&[(User, &[RESULT])], "message 0 answers a tool use that the one before does not have"),
-        (&[(User, &[USE]), (User, &[RESULT])], "message 0 answers a tool use that the one before does not have"),
+        (
+            &[(User, &[USE]), (User, &[RESULT])],
+            "message 0 answers a tool use that the one before does not have",
+        ),
     ];
     for (turns, fault) in cases {
         // Each block alone where there is one.
@@ -284,7 +368,10 @@ fn a_conversation_uses_tools_as_it_must() {
                 [block] if one => SamplingContents::One(*block),
                 blocks => SamplingContents::many(blocks),
             };
-            let messages: Vec<_> = turns.iter().map(|(role, blocks)| SamplingMessage::new(*role, content(blocks))).collect();
+            let messages: Vec<_> = turns
+                .iter()
+                .map(|(role, blocks)| SamplingMessage::new(*role, content(blocks)))
+                .collect();
             let own = CreateMessageParams::new(&messages, 1);
             let text = latest(&own);
             let read: CreateMessageParams<'_> = raw(&text).to().unwrap();
@@ -295,7 +382,9 @@ fn a_conversation_uses_tools_as_it_must() {
         }
     }
     let broken: CreateMessageParams<'_> =
-        raw(r#"{"messages":[{"role":"user","content":{"type":"text"}}],"maxTokens":1}"#).to().unwrap();
+        raw(r#"{"messages":[{"role":"user","content":{"type":"text"}}],"maxTokens":1}"#)
+            .to()
+            .unwrap();
     assert_eq!(broken.check().unwrap_err().to_string(), "missing field `text`");
 }
 
@@ -314,8 +403,14 @@ fn what_is_wrong_is_said() {
     assert_eq!(error::<Role>("\"robot\""), "invalid value: another string, expected a Role");
     assert_eq!(error::<u8>("1.5"), "invalid type: floating point `1.5`, expected u8");
     assert_eq!(error::<u8>("256"), "number out of range");
-    for (text, expected) in [("1e18", ""), ("1.5e18", ""), ("1e30", "number out of range"), ("0.5e18", "")] {
-        assert_eq!(raw(text).to::<u64>().map(|_| ()).map_err(|e| e.to_string()).err().unwrap_or_default(), expected, "{text}");
+    for (text, expected) in
+        [("1e18", ""), ("1.5e18", ""), ("1e30", "number out of range"), ("0.5e18", "")]
+    {
+        assert_eq!(
+            raw(text).to::<u64>().map(|_| ()).map_err(|e| e.to_string()).err().unwrap_or_default(),
+            expected,
+            "{text}"
+        );
     }
     assert_eq!(error::<u64>("1.5e30"), "expected an integer");
     assert_eq!(error::<u64>("1000000000000000000.5"), "expected an integer");
@@ -334,7 +429,11 @@ struct OwnedJsonOf<'a>(&'a [u8]);
 
 impl std::fmt::Debug for OwnedJsonOf<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", mcp_sansio::OwnedJson::new(self.0, Revision::LATEST).expect("it can be written"))
+        write!(
+            f,
+            "{:?}",
+            mcp_sansio::OwnedJson::new(self.0, Revision::LATEST).expect("it can be written")
+        )
     }
 }
 
@@ -342,9 +441,16 @@ impl std::fmt::Debug for OwnedJsonOf<'_> {
 fn a_field_to_choose_from_has_a_title_a_description_and_a_default() {
     let choices = [Text::new("a")];
     let plain = SelectSchema::plain(&choices).title("T").description("D").default("a").schema();
-    assert_eq!(latest(&plain), r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#);
+    assert_eq!(
+        latest(&plain),
+        r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#
+    );
     // In 2025-06-18 one can be chosen, not several.
     let many = SelectManySchema::plain(&choices).title("T").description("D").schema();
-    let old: serde_json::Value = serde_json::from_str(&written(&many, Revision::V2025_06_18)).unwrap();
-    assert_eq!(old, serde_json::json!({"type": "string", "title": "T", "description": "D", "enum": ["a"]}));
+    let old: serde_json::Value =
+        serde_json::from_str(&written(&many, Revision::V2025_06_18)).unwrap();
+    assert_eq!(
+        old,
+        serde_json::json!({"type": "string", "title": "T", "description": "D", "enum": ["a"]})
+    );
 }

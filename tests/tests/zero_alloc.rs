@@ -1,4 +1,5 @@
-//! The core allocates nothing: whole conversations of both eras, on arrays, under a counting allocator.
+//! The core allocates nothing: whole conversations of both eras, on arrays, under a counting
+//! allocator.
 
 #[path = "zero_alloc/peer.rs"]
 mod peer;
@@ -10,7 +11,8 @@ use serde_json::Value;
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// What a legacy client says after its handshake. `!` and a name: what the application does by itself then.
+/// What a legacy client says after its handshake. `!` and a name: what the application does by
+/// itself then.
 const CONVERSATION: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
@@ -54,7 +56,8 @@ const CONVERSATION: &[&str] = &[
     "!time",
 ];
 
-/// The ids that must have been answered, each once. 20 stands there twice and 21.5 is no id; the call of 9 was answered by the client.
+/// The ids that must have been answered, each once. 20 stands there twice and 21.5 is no id; the
+/// call of 9 was answered by the client.
 const ANSWERED: &[&str] = &[
     "\"p\"",
     "1",
@@ -155,7 +158,11 @@ fn the_counter_counts() {
     assert!(measure(|| drop(std::hint::black_box(Box::new(1)))).count_total > 0);
 }
 
-fn check<const TX: usize>(revision: &str, peer: &mut Peer<TX>, mut talk: impl FnMut(&mut Peer<TX>)) {
+fn check<const TX: usize>(
+    revision: &str,
+    peer: &mut Peer<TX>,
+    mut talk: impl FnMut(&mut Peer<TX>),
+) {
     let allocations = measure(|| talk(peer));
     assert_eq!(allocations.count_total, 0, "{revision}: {allocations:?}");
     // That it was a conversation.
@@ -167,14 +174,21 @@ fn check<const TX: usize>(revision: &str, peer: &mut Peer<TX>, mut talk: impl Fn
     if !modern {
         expected.push("0");
     }
-    let lines: Vec<Value> = peer.sent().lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    let is_answer = |line: &&Value| line.get("method").is_none() && line.get("id").is_some_and(|id| !id.is_null());
-    let mut answered: Vec<String> = lines.iter().filter(is_answer).map(|line| line["id"].to_string()).collect();
+    let lines: Vec<Value> =
+        peer.sent().lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let is_answer = |line: &&Value| {
+        line.get("method").is_none() && line.get("id").is_some_and(|id| !id.is_null())
+    };
+    let mut answered: Vec<String> =
+        lines.iter().filter(is_answer).map(|line| line["id"].to_string()).collect();
     answered.sort();
     expected.sort_unstable();
     assert_eq!(answered, expected, "{revision}");
     let mut methods = vec!["notifications/resources/updated", "notifications/tools/list_changed"];
-    methods.extend(if modern { "notifications/subscriptions/acknowledged" } else { "sampling/createMessage" }.split(' '));
+    methods.extend(
+        if modern { "notifications/subscriptions/acknowledged" } else { "sampling/createMessage" }
+            .split(' '),
+    );
     if TX > 64 {
         methods.extend(["notifications/progress", "notifications/message"]);
     }
@@ -184,8 +198,10 @@ fn check<const TX: usize>(revision: &str, peer: &mut Peer<TX>, mut talk: impl Fn
 }
 
 fn legacy<const TX: usize>(peer: &mut Peer<TX>, revision: &str) {
-    const HEAD: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":""#;
-    const REST: &str = r#"","capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
+    const HEAD: &str =
+        r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":""#;
+    const REST: &str =
+        r#"","capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
     peer.hear(HEAD.as_bytes());
     peer.hear(revision.as_bytes());
     peer.line(REST);

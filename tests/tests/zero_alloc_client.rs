@@ -1,4 +1,5 @@
-//! Neither does the client allocate: whole conversations of both eras with our server, on arrays, under a counting allocator.
+//! Neither does the client allocate: whole conversations of both eras with our server, on arrays,
+//! under a counting allocator.
 
 #[path = "zero_alloc_client/duo.rs"]
 mod duo;
@@ -23,7 +24,8 @@ fn neither_does_one_through_64_bytes() {
 }
 
 fn check<const TX: usize>(revision: Revision) {
-    let client: ClientConfig = duo::CLIENT.revisions(Revisions::only(revision).and(Revisions::MODERN));
+    let client: ClientConfig =
+        duo::CLIENT.revisions(Revisions::only(revision).and(Revisions::MODERN));
     let server: ServerConfig = duo::SERVER.revisions(Revisions::only(revision));
     let mut duo = Duo::<TX>::new(&client, &server);
     let allocations = measure(|| talk(&mut duo, revision.is_modern()));
@@ -64,7 +66,11 @@ fn talk<const TX: usize>(duo: &mut Duo<'_, TX>, modern: bool) {
     ] {
         duo.request(method, params, plain);
     }
-    duo.request("tools/call", r#"{"name":"count"}"#, plain.progress().log_level(LoggingLevel::Debug));
+    duo.request(
+        "tools/call",
+        r#"{"name":"count"}"#,
+        plain.progress().log_level(LoggingLevel::Debug),
+    );
     for what in ["roots", "sampling", "elicitation"] {
         duo.ask(what, modern);
     }

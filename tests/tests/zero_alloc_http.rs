@@ -1,4 +1,5 @@
-//! Over HTTP the server allocates nothing either: bytes of requests in, bytes of responses out, on arrays, under a counting allocator.
+//! Over HTTP the server allocates nothing either: bytes of requests in, bytes of responses out, on
+//! arrays, under a counting allocator.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -9,13 +10,17 @@ use mcp_sansio::http::server::{Endpoint, Recording, Replay, Reply, Route, Sessio
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerCapability, ServerConfig,
+    ServerEvent, TxBuffer,
 };
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[Tool::new(
     "say",
-    RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}}}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"text":{"type":"string","x-mcp-header":"Text"}}}"#,
+    ),
 )]);
 const NOW: Instant = Instant::from_millis(0);
 
@@ -37,7 +42,8 @@ fn post([fields, body]: [&str; 2]) -> Vec<u8> {
     format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Length: {length}\r\n{fields}\r\n{body}").into_bytes()
 }
 
-/// Reads a request and has a server of any size answer it; the status, and how long the response is.
+/// Reads a request and has a server of any size answer it; the status, and how long the response
+/// is.
 fn serve<const N: usize, const S: usize>(
     request: &[u8],
     server: &mut Server<'static, N, S>,
@@ -62,7 +68,11 @@ fn serve<const N: usize, const S: usize>(
     let Ok(Some(Part::Head(parsed))) = first.next_part() else { panic!("no head") };
     let fields: &dyn Fields = &parsed.fields;
     let head = RequestHead::new(parsed.method, parsed.target, fields);
-    let mut messages = Messages::over_http(Frame::Complete(&bytes[..len]), &head, NonZeroU32::new(exchange).unwrap());
+    let mut messages = Messages::over_http(
+        Frame::Complete(&bytes[..len]),
+        &head,
+        NonZeroU32::new(exchange).unwrap(),
+    );
     assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Refused(_)));
     let mut tx = TxBuffer::for_exchange([0; 1024], 0).primed(exchange, Duration::from_secs(1));
     while let Some(event) = server.next_event(NOW, &mut messages, &mut tx).unwrap() {
@@ -76,7 +86,8 @@ fn serve<const N: usize, const S: usize>(
     replay.record(&mut Recording::new(exchange), tx.pending());
     let mut out = [0; 256];
     let id = SessionId::from_random([7; 16]);
-    let mut writer = HeadWriter::response(&mut out, reply.status).field("mcp-session-id", id.as_str());
+    let mut writer =
+        HeadWriter::response(&mut out, reply.status).field("mcp-session-id", id.as_str());
     for (name, value) in reply.fields() {
         writer = writer.field(name, value);
     }

@@ -12,7 +12,8 @@ pub(crate) fn check<'c>(
     prompts: &'c [Prompt<'c>],
 ) -> Result<(), CatalogFault<'c>> {
     for (at, tool) in tools.iter().enumerate() {
-        let fault = |fault| Err(CatalogFault { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
+        let fault =
+            |fault| Err(CatalogFault { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
         if !is_tool_name(tool.name) {
             return fault("a tool's name has 1 to 128 of A-Z a-z 0-9 _ - .");
         }
@@ -22,7 +23,12 @@ pub(crate) fn check<'c>(
         if let Err(found) = check_schema(tool.input_schema) {
             return fault(found);
         }
-        if tool.input_schema.get("type").and_then(RawJson::as_string).is_none_or(|kind| kind != "object") {
+        if tool
+            .input_schema
+            .get("type")
+            .and_then(RawJson::as_string)
+            .is_none_or(|kind| kind != "object")
+        {
             return fault("the type of an input schema must be object");
         }
         #[cfg(feature = "http")]
@@ -34,7 +40,9 @@ pub(crate) fn check<'c>(
         }
     }
     for (at, resource) in resources.iter().enumerate() {
-        let fault = |fault| Err(CatalogFault { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault });
+        let fault = |fault| {
+            Err(CatalogFault { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault })
+        };
         if !resource.uri.as_plain().is_some_and(is_uri) {
             return fault("a resource's URI has a scheme and no characters that RFC 3986 forbids");
         }
@@ -43,10 +51,19 @@ pub(crate) fn check<'c>(
         }
     }
     for (at, template) in templates.iter().enumerate() {
-        let fault = |fault| Err(CatalogFault { entry: template.uri_template.as_plain().unwrap_or("(a template)"), fault });
-        let Some(pattern) = template.uri_template.as_plain() else { return fault("a template is written without escapes") };
+        let fault = |fault| {
+            Err(CatalogFault {
+                entry: template.uri_template.as_plain().unwrap_or("(a template)"),
+                fault,
+            })
+        };
+        let Some(pattern) = template.uri_template.as_plain() else {
+            return fault("a template is written without escapes");
+        };
         if !crate::uri_template::is_valid(pattern) {
-            return fault("only {name} and {+name} are understood in a template, with something between two of them");
+            return fault(
+                "only {name} and {+name} are understood in a template, with something between two of them",
+            );
         }
         if !(pattern.starts_with('{') || begins_with_scheme(pattern))
             || !crate::uri_template::literals(pattern).all(has_uri_characters)
@@ -58,7 +75,9 @@ pub(crate) fn check<'c>(
         }
     }
     for (at, prompt) in prompts.iter().enumerate() {
-        let fault = |fault| Err(CatalogFault { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault });
+        let fault = |fault| {
+            Err(CatalogFault { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault })
+        };
         if prompt.name.as_plain().is_some_and(str::is_empty) {
             return fault("a prompt needs a name");
         }
@@ -71,7 +90,8 @@ pub(crate) fn check<'c>(
 
 fn is_tool_name(name: Text<'_>) -> bool {
     let Some(name) = name.as_plain() else { return false };
-    (1..=128).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+    (1..=128).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
 /// RFC 3986: a scheme, a colon, and only characters that may stand in a URI.
@@ -93,7 +113,8 @@ fn has_uri_characters(text: &str) -> bool {
         && text.split('%').skip(1).all(|rest| rest.get(..2).is_some_and(encoded))
 }
 
-/// A schema is an object (a boolean will do for what is inside), in the dialect that is the default, and refers to nothing outside of itself.
+/// A schema is an object (a boolean will do for what is inside), in the dialect that is the
+/// default, and refers to nothing outside of itself.
 fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     if !schema.is_object() {
         return Err("a schema must be a JSON object");
@@ -110,7 +131,8 @@ fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a `$ref` or `$dynamicRef` somewhere in it does not begin with `#`. Looks at keys in the text, since a schema is nested as deeply as it likes.
+/// Whether a `$ref` or `$dynamicRef` somewhere in it does not begin with `#`. Looks at keys in the
+/// text, since a schema is nested as deeply as it likes.
 pub(super) fn refers_outside(schema: RawJson<'_>) -> bool {
     let text = schema.as_str();
     text.match_indices("\"$ref\"").chain(text.match_indices("\"$dynamicRef\"")).any(|(at, key)| {

@@ -5,7 +5,8 @@ use core::cmp::Ordering;
 use super::CatalogFault;
 use crate::json::{JsonStr, Members, RawJson, compare};
 
-/// The dialects that are read, with and without what some write at the end. 2020-12 is meant where none is named.
+/// The dialects that are read, with and without what some write at the end. 2020-12 is meant where
+/// none is named.
 const DRAFT_07: &str = "http://json-schema.org/draft-07/schema";
 const DIALECTS: [&str; 4] = [
     "https://json-schema.org/draft/2020-12/schema",
@@ -15,9 +16,9 @@ const DIALECTS: [&str; 4] = [
 ];
 
 pub(crate) fn is_known_dialect(schema: RawJson<'_>) -> bool {
-    schema
-        .get("$schema")
-        .is_none_or(|dialect| dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known)))
+    schema.get("$schema").is_none_or(|dialect| {
+        dialect.as_string().is_some_and(|dialect| DIALECTS.iter().any(|known| dialect == **known))
+    })
 }
 
 /// The bytes that a check may still look at. Members are searched one by one, so a schema and a
@@ -51,7 +52,11 @@ impl<'x> Lookup<'x> {
         Self { object, behind: object.members() }
     }
 
-    fn find(&mut self, name: JsonStr<'_>, budget: &mut Budget) -> Result<Option<RawJson<'x>>, &'static str> {
+    fn find(
+        &mut self,
+        name: JsonStr<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<RawJson<'x>>, &'static str> {
         for _ in 0..2 {
             for (key, value) in self.behind.by_ref() {
                 budget.spend(key.into())?;
@@ -66,7 +71,8 @@ impl<'x> Lookup<'x> {
     }
 }
 
-/// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are not known here, allow anything.
+/// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are
+/// not known here, allow anything.
 pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogFault<'x>> {
     let fault = |entry, fault| Err(CatalogFault { entry, fault });
     let budget = &mut Budget::new(schema, value);
@@ -74,8 +80,10 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
         return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");
     }
     // In draft-07 nothing counts beside a reference; references are not followed.
-    let refers =
-        schema.get("$schema").and_then(RawJson::as_string).is_some_and(|d| d.chars().take(DRAFT_07.len()).eq(DRAFT_07.chars()));
+    let refers = schema
+        .get("$schema")
+        .and_then(RawJson::as_string)
+        .is_some_and(|d| d.chars().take(DRAFT_07.len()).eq(DRAFT_07.chars()));
     let refers = |schema: RawJson<'_>| refers && schema.get("$ref").is_some();
     if refers(schema) {
         return Ok(());
@@ -87,8 +95,8 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
     // Each member of the value is checked, also where a key stands twice: whichever of them the
     // tool takes has been checked.
     let mut properties = Lookup::new(schema.get("properties").unwrap_or(RawJson::EMPTY));
-    let closed =
-        schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false) && schema.get("patternProperties").is_none();
+    let closed = schema.get("additionalProperties").and_then(RawJson::as_bool) == Some(false)
+        && schema.get("patternProperties").is_none();
     let mut unknown = None;
     for (name, value) in value.members() {
         let found = properties.find(name, budget).and_then(|property| match property {
@@ -102,7 +110,9 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
         found.or_else(|found| fault(name.inner(), found))?;
     }
     let mut members = Lookup::new(value);
-    for name in schema.get("required").unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string) {
+    for name in
+        schema.get("required").unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string)
+    {
         match members.find(name, budget) {
             Ok(Some(_)) => {}
             Ok(None) => return fault(name.inner(), "is missing"),
@@ -116,7 +126,12 @@ pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), C
 }
 
 /// The keywords that need no look into objects; the elements of a list, too, while `nested` lasts.
-fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget) -> Result<(), &'static str> {
+fn fits(
+    schema: RawJson<'_>,
+    value: RawJson<'_>,
+    nested: u8,
+    budget: &mut Budget,
+) -> Result<(), &'static str> {
     // It is looked through for each keyword.
     for _ in 0..4 {
         budget.spend(schema)?;
@@ -126,18 +141,22 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget
         return Err("is not allowed");
     }
     if let Some(kind) = schema.get("type") {
-        let listed = kind.elements().filter_map(RawJson::as_string).any(|kind| is_of_type(value, kind));
+        let listed =
+            kind.elements().filter_map(RawJson::as_string).any(|kind| is_of_type(value, kind));
         if !listed && !kind.as_string().is_some_and(|kind| is_of_type(value, kind)) {
             return Err("is of a type that the schema does not allow");
         }
     }
-    let chosen = schema.get("enum").is_none_or(|choices| choices.elements().any(|choice| may_equal(choice, value)));
+    let chosen = schema
+        .get("enum")
+        .is_none_or(|choices| choices.elements().any(|choice| may_equal(choice, value)));
     if !chosen || schema.get("const").is_some_and(|only| !may_equal(only, value)) {
         return Err("is none of the values that the schema allows");
     }
     let within = |least: &str, most: &str, count: usize| {
         let bound = |key| schema.get(key).and_then(RawJson::as_u64);
-        bound(least).is_none_or(|least| count as u64 >= least) && bound(most).is_none_or(|most| count as u64 <= most)
+        bound(least).is_none_or(|least| count as u64 >= least)
+            && bound(most).is_none_or(|most| count as u64 <= most)
     };
     if value.is_number() {
         let holds = |key, wanted: fn(Ordering) -> bool| {
@@ -161,7 +180,9 @@ fn fits(schema: RawJson<'_>, value: RawJson<'_>, nested: u8, budget: &mut Budget
         return Err("has too few elements, or too many");
     }
     match schema.get("items").filter(|_| nested > 0 && schema.get("prefixItems").is_none()) {
-        Some(items) => value.elements().try_for_each(|element| fits(items, element, nested - 1, budget)),
+        Some(items) => {
+            value.elements().try_for_each(|element| fits(items, element, nested - 1, budget))
+        }
         None => Ok(()),
     }
 }
@@ -182,7 +203,10 @@ fn is_of_type(value: RawJson<'_>, kind: JsonStr<'_>) -> bool {
 
 /// Also `4.0`, and one that is too great for 64 bits.
 fn is_integer(value: RawJson<'_>) -> bool {
-    value.is_number() && (value.as_i64().is_some() || value.as_u64().is_some() || !value.as_str().contains(['.', 'e', 'E']))
+    value.is_number()
+        && (value.as_i64().is_some()
+            || value.as_u64().is_some()
+            || !value.as_str().contains(['.', 'e', 'E']))
 }
 
 fn bound<'x>(schema: RawJson<'x>, key: &str) -> Option<RawJson<'x>> {

@@ -23,8 +23,10 @@ impl<const N: usize> Client<'_, N> {
         envelope: &Envelope<'f>,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
-        // 2026-07-28, basic/transports/stdio: a client never sends a response. Who asks while it is being probed is a legacy server.
-        let may_be_legacy = matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
+        // 2026-07-28, basic/transports/stdio: a client never sends a response. Who asks while it is
+        // being probed is a legacy server.
+        let may_be_legacy =
+            matches!(self.phase, Phase::Probing) && self.config.revisions.newest_legacy().is_some();
         if self.speaks().is_modern() && !may_be_legacy {
             return Ok(Some(ClientEvent::Violation(Violation::UnexpectedRequest)));
         }
@@ -42,7 +44,9 @@ impl<const N: usize> Client<'_, N> {
             return Ok(Some(ClientEvent::Violation(Violation::IdInUse)));
         } else if id.is_too_long() || token.flatten().is_some_and(Id::is_too_long) {
             Some(Violation::IdTooLong.into())
-        } else if matches!(token, Some(None)) || params.given().is_some_and(|params| !params.is_object()) {
+        } else if matches!(token, Some(None))
+            || params.given().is_some_and(|params| !params.is_object())
+        {
             Some(Violation::InvalidParams.into())
         } else {
             self.may_be_asked(method, &params)
@@ -50,8 +54,13 @@ impl<const N: usize> Client<'_, N> {
         let refusal = match (refusal, method) {
             (Some(refusal), _) => refusal,
             (None, Method::Other(method)) => {
-                let incoming = Incoming { id: IdText::default(), token: IdText::default(), reported: Reported::NOTHING };
-                let deadline = self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
+                let incoming = Incoming {
+                    id: IdText::default(),
+                    token: IdText::default(),
+                    reported: Reported::NOTHING,
+                };
+                let deadline =
+                    self.config.request_timeout.map(|timeout| now.saturating_add(timeout));
                 match self.requests.insert(hash, deadline, incoming) {
                     Some((slot, incoming)) => {
                         incoming.id.set(id);
@@ -59,7 +68,12 @@ impl<const N: usize> Client<'_, N> {
                             incoming.token.set(token);
                         }
                         let wants_progress = !incoming.token.is_empty();
-                        let request = ServerRequest { handle: RequestHandle(slot), method, wants_progress, params };
+                        let request = ServerRequest {
+                            handle: RequestHandle(slot),
+                            method,
+                            wants_progress,
+                            params,
+                        };
                         return Ok(Some(ClientEvent::Request(request)));
                     }
                     None => Violation::TooManyRequests.into(),
@@ -82,20 +96,32 @@ impl<const N: usize> Client<'_, N> {
             return None;
         }
         // Whether another form of the same is declared.
-        let partly =
-            [ClientCapability::SAMPLING_TOOLS, ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL)]
-                .into_iter()
-                .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
+        let partly = [
+            ClientCapability::SAMPLING_TOOLS,
+            ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL),
+        ]
+        .into_iter()
+        .any(|forms| forms.contains(needed) && forms.without(declared) != forms);
         Some(if partly {
             let message = "The client did not declare the capability that these parameters need";
-            Refusal { violation: Violation::InvalidParams, error: RpcError::new(ErrorCode::InvalidParams, message) }
+            Refusal {
+                violation: Violation::InvalidParams,
+                error: RpcError::new(ErrorCode::InvalidParams, message),
+            }
         } else {
             Violation::UnknownMethod.into()
         })
     }
 
-    pub(super) fn refuse<'f>(&self, id: Id<'_>, refusal: Refusal, tx: &mut Tx<'_>) -> Result<ClientEvent<'f>, SendError> {
-        tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| write_error(writer, Some(id.as_str()), &refusal.error))?;
+    pub(super) fn refuse<'f>(
+        &self,
+        id: Id<'_>,
+        refusal: Refusal,
+        tx: &mut Tx<'_>,
+    ) -> Result<ClientEvent<'f>, SendError> {
+        tx.frame(FrameKey::ANSWER, self.speaks(), &mut |writer| {
+            write_error(writer, Some(id.as_str()), &refusal.error)
+        })?;
         Ok(ClientEvent::Violation(refusal.violation))
     }
 }

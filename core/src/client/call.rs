@@ -20,14 +20,18 @@ use crate::tx::{FrameKey, Tx};
 use crate::types::{SubscriptionFilter, SubscriptionParams};
 
 impl<'c, const N: usize> Client<'c, N> {
-    /// Sends a request. `params` is anything that serializes as a JSON object, [`RawJson::EMPTY`](crate::RawJson::EMPTY) for none; what each modern
-    /// request carries in `_meta` is added. What the client can do and who it is may be in `params` already, for this request alone; the revision and the progress token may not. The answer
+    /// Sends a request. `params` is anything that serializes as a JSON object,
+    /// [`RawJson::EMPTY`](crate::RawJson::EMPTY) for none; what each modern request carries in
+    /// `_meta` is added. What the client can do and who it is may be in `params` already, for this
+    /// request alone; the revision and the progress token may not. The answer
     /// is a [`ClientEvent::Ended`](super::ClientEvent::Ended).
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, for a method that the revision does not know or the server did not declare, and for
-    /// `subscriptions/listen` ([`listen`](Self::listen)). [`SendError::Value`] when the parameters are no object, or have what is the client's to add.
-    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again with the same arguments.
+    /// [`SendError::NotAllowed`] before the client is open, for a method that the revision does not
+    /// know or the server did not declare, and for `subscriptions/listen`
+    /// ([`listen`](Self::listen)). [`SendError::Value`] when the parameters are no object, or have
+    /// what is the client's to add. [`SendError::TooMany`] when the table is full.
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same arguments.
     pub fn request<P: Serialize + ?Sized>(
         &mut self,
         now: Instant,
@@ -40,11 +44,12 @@ impl<'c, const N: usize> Client<'c, N> {
         self.send(now, &New { options, ..New::request(method, write, self.speaks()) }, tx)
     }
 
-    /// Sends a request again with the input that the server needs: the same method and parameters as before, under a new id (2026-07-28,
-    /// basic/patterns/mrtr).
+    /// Sends a request again with the input that the server needs: the same method and parameters
+    /// as before, under a new id (2026-07-28, basic/patterns/mrtr).
     ///
     /// # Errors
-    /// As [`request`](Self::request); [`SendError::NotAllowed`] also for what cannot be asked for input.
+    /// As [`request`](Self::request); [`SendError::NotAllowed`] also for what cannot be asked for
+    /// input.
     #[allow(clippy::too_many_arguments)] // those of a request, and the inputs
     pub fn retry<P: Serialize + ?Sized, R: Serialize + ?Sized>(
         &mut self,
@@ -55,7 +60,9 @@ impl<'c, const N: usize> Client<'c, N> {
         options: CallOptions,
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
-        if !self.speaks().is_modern() || !Method::named(method).is_some_and(Method::may_require_input) {
+        if !self.speaks().is_modern()
+            || !Method::named(method).is_some_and(Method::may_require_input)
+        {
             return Err(SendError::NotAllowed);
         }
         let added = Cell::new(0);
@@ -84,16 +91,22 @@ impl<'c, const N: usize> Client<'c, N> {
             // Inputs of another round in the parameters would take the place of these.
             if added.get() == inputs.len() { Ok(()) } else { Err(WriteError::Value) }
         };
-        self.send(now, &New { options, inputs, round, ..New::request(method, write, self.speaks()) }, tx)
+        self.send(
+            now,
+            &New { options, inputs, round, ..New::request(method, write, self.speaks()) },
+            tx,
+        )
     }
 
-    /// Asks a modern server to be told of changes (`subscriptions/listen`; 2026-07-28, basic/patterns/subscriptions). It stays in flight until the server
-    /// ends it, or [`cancel`](Self::cancel) does; the time limit is for the acknowledgement. A legacy server tells of changes of its lists without being
-    /// asked, and of resources after `resources/subscribe`.
+    /// Asks a modern server to be told of changes (`subscriptions/listen`; 2026-07-28,
+    /// basic/patterns/subscriptions). It stays in flight until the server ends it, or
+    /// [`cancel`](Self::cancel) does; the time limit is for the acknowledgement. A legacy server
+    /// tells of changes of its lists without being asked, and of resources after
+    /// `resources/subscribe`.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, and for a legacy server. [`SendError::TooMany`] when the table is full. [`SendError::Full`],
-    /// [`SendError::More`]: drain and call again with the same arguments.
+    /// [`SendError::NotAllowed`] before the client is open, and for a legacy server.
+    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again with the same arguments.
     pub fn listen(
         &mut self,
         now: Instant,
@@ -109,7 +122,8 @@ impl<'c, const N: usize> Client<'c, N> {
         // There is no progress in it.
         let options = CallOptions { progress: false, ..options };
         let purpose = Purpose::Listen { acknowledged: false };
-        let new = New { options, purpose, ..New::request("subscriptions/listen", write, self.speaks()) };
+        let new =
+            New { options, purpose, ..New::request("subscriptions/listen", write, self.speaks()) };
         self.call(now, &new, tx).map(Call)
     }
 
@@ -117,7 +131,12 @@ impl<'c, const N: usize> Client<'c, N> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn cancel(&mut self, call: Call, reason: Option<&str>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+    pub fn cancel(
+        &mut self,
+        call: Call,
+        reason: Option<&str>,
+        tx: &mut Tx<'_>,
+    ) -> Result<bool, SendError> {
         let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
         if !matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
             return Ok(false);
@@ -128,8 +147,9 @@ impl<'c, const N: usize> Client<'c, N> {
         Ok(true)
     }
 
-    /// Breaks off a request, listen or notification of ours whose beginning is in `tx` ([`SendError::More`]) and whose rest will not come: the line ends where
-    /// it is, and the server takes it for noise. `false` when there is none.
+    /// Breaks off a request, listen or notification of ours whose beginning is in `tx`
+    /// ([`SendError::More`]) and whose rest will not come: the line ends where it is, and the
+    /// server takes it for noise. `false` when there is none.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
@@ -141,7 +161,8 @@ impl<'c, const N: usize> Client<'c, N> {
         Ok(true)
     }
 
-    /// The next id was in a line that has been cut off, and may be answered with an error: nothing else is called so.
+    /// The next id was in a line that has been cut off, and may be answered with an error: nothing
+    /// else is called so.
     pub(super) fn forgo(&mut self, number: u32) {
         self.calls_made = number;
         self.retired.add(number);

@@ -7,11 +7,15 @@ use crate::lifecycle::{ClientCapability, Revisions};
 use crate::types::meta::check_declared;
 use crate::types::{Implementation, LoggingLevel};
 
-/// What a client is, what it can do for a server, and its limits in time. Shared by all connections; usually a `const` or `static`.
+/// What a client is, what it can do for a server, and its limits in time. Shared by all
+/// connections; usually a `const` or `static`.
 ///
 /// ```
 /// use mcp_sansio::{ClientCapability, ClientConfig, types::Implementation};
-/// static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::ELICITATION_FORM);
+/// static CONFIG: ClientConfig = ClientConfig::new(
+///     Implementation::new("panel", "1.0.0"),
+///     ClientCapability::ELICITATION_FORM,
+/// );
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -26,31 +30,38 @@ pub struct ClientConfig<'c> {
     pub extensions: Option<RawJson<'c>>,
     /// The revisions spoken. Default: all.
     pub revisions: Revisions,
-    /// Values of `resultType` that your extensions add; a result of any other is invalid (2026-07-28, basic). Default: none.
+    /// Values of `resultType` that your extensions add; a result of any other is invalid
+    /// (2026-07-28, basic). Default: none.
     pub result_types: &'c [&'c str],
-    /// Whether modern requests name the client in `_meta` (2026-07-28, basic: SHOULD). Default: yes.
+    /// Whether modern requests name the client in `_meta` (2026-07-28, basic: SHOULD). Default:
+    /// yes.
     pub name_in_requests: bool,
-    /// The least level of the log messages that modern requests ask for, unless they say otherwise. Default: none. A legacy server is told with
-    /// `logging/setLevel`.
+    /// The least level of the log messages that modern requests ask for, unless they say
+    /// otherwise. Default: none. A legacy server is told with `logging/setLevel`.
     pub log_level: Option<LoggingLevel>,
-    /// How long the answer to the probe may take, before the server is taken for a legacy one that ignores what it does not know. Must exceed the time that
-    /// a server's process needs to start. Default: 10 s.
+    /// How long the answer to the probe may take, before the server is taken for a legacy one that
+    /// ignores what it does not know. Must exceed the time that a server's process needs to
+    /// start. Default: 10 s.
     pub probe_timeout: Duration,
     /// After how long a silence a request is given up, unless it says otherwise. Default: 60 s.
     pub call_timeout: Duration,
-    /// After how long a request is given up whatever progress it reports, unless it says otherwise. Default: 10 min.
+    /// After how long a request is given up whatever progress it reports, unless it says
+    /// otherwise. Default: 10 min.
     pub call_limit: Duration,
     /// Whether progress prolongs a request, up to its limit. Default: yes.
     pub progress_prolongs: bool,
-    /// How often one request may be sent again because the server needs input (2026-07-28, basic/patterns/mrtr). Default: 16.
+    /// How often one request may be sent again because the server needs input (2026-07-28,
+    /// basic/patterns/mrtr). Default: 16.
     pub max_rounds: u8,
-    /// After how long a request of the server's that the application has not answered is answered with an error. Default: never.
+    /// After how long a request of the server's that the application has not answered is answered
+    /// with an error. Default: never.
     pub request_timeout: Option<Duration>,
     /// After how long a silence a legacy server is pinged. Default: never.
     pub ping_interval: Option<Duration>,
     /// After how long an unanswered ping means that the server is gone. Default: 20 s.
     pub ping_timeout: Duration,
-    /// The least time between two progress notifications about a request of the server's. Default: none.
+    /// The least time between two progress notifications about a request of the server's. Default:
+    /// none.
     pub progress_interval: Duration,
 }
 
@@ -79,8 +90,8 @@ impl<'c> ClientConfig<'c> {
         }
     }
 
-    /// Looks for what a server could not understand: extensions whose id has no prefix or breaks the grammar, extensions and experimental
-    /// capabilities that are no objects.
+    /// Looks for what a server could not understand: extensions whose id has no prefix or breaks
+    /// the grammar, extensions and experimental capabilities that are no objects.
     ///
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.

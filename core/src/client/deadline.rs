@@ -16,14 +16,21 @@ impl<const N: usize> Client<'_, N> {
     /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.calls.earliest(), self.requests.earliest(), self.ping_due()].into_iter().flatten().min()
+        [self.calls.earliest(), self.requests.earliest(), self.ping_due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Does one thing that is due, and says which. Call it until it says `None`.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'static>>, SendError> {
         // What has begun goes on, whatever else is due by now.
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
@@ -55,11 +62,13 @@ impl<const N: usize> Client<'_, N> {
         Ok(None)
     }
 
-    /// The transport is closed. Says one after the other what ends with it, and is ready to be [opened](Self::open) again when it says `None`:
-    /// `while let Some(event) = client.close() {}`. What was found out about the server is kept.
+    /// The transport is closed. Says one after the other what ends with it, and is ready to be
+    /// [opened](Self::open) again when it says `None`: `while let Some(event) = client.close()
+    /// {}`. What was found out about the server is kept.
     ///
-    /// A server's requests are forgotten without a word: nobody can be answered. A frame that had begun in `tx` stays unfinished: the next connection needs
-    /// an output buffer of its own, and a receive buffer.
+    /// A server's requests are forgotten without a word: nobody can be answered. A frame that had
+    /// begun in `tx` stays unfinished: the next connection needs an output buffer of its own,
+    /// and a receive buffer.
     pub fn close(&mut self) -> Option<ClientEvent<'static>> {
         self.phase = Phase::Closed;
         self.requests.clear();
@@ -75,10 +84,13 @@ impl<const N: usize> Client<'_, N> {
     /// Whose cancellation or expiry has been written in part.
     fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
         let is_begun = |slot: &Slot| {
-            // Only in the place of a probe is it this machine's to go on with: any other opening goes on where it began.
+            // Only in the place of a probe is it this machine's to go on with: any other opening
+            // goes on where it began.
             let probing = matches!(self.phase, Phase::Probing) && tx.is_open(FrameKey::OPENING);
             let opening = |purpose| purpose == Purpose::Opening && probing;
-            self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::timeout(call.number)) || opening(call.purpose))
+            self.calls.get(*slot).is_some_and(|call| {
+                tx.is_open(FrameKey::timeout(call.number)) || opening(call.purpose)
+            })
         };
         let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
         (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
@@ -86,35 +98,57 @@ impl<const N: usize> Client<'_, N> {
 
     /// Whether somebody else is in the middle of ending it: that is finished.
     fn is_ending(&self, slot: Slot, tx: &Tx<'_>) -> bool {
-        let replaced = matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
+        let replaced =
+            matches!(self.phase, Phase::Initializing(_)) && tx.is_open(FrameKey::OPENING);
         self.calls.get(slot).is_some_and(|call| match call.purpose {
             Purpose::Opening => replaced,
             _ => tx.is_open(FrameKey::cancel(call.number)),
         })
     }
 
-    fn give_up(&mut self, now: Instant, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+    fn give_up(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'static>>, SendError> {
         let Some(outgoing) = self.calls.get(slot) else { return Ok(None) };
         match outgoing.purpose {
             Purpose::Opening => self.opening_timed_out(now, slot, tx),
             Purpose::KeepAlive => {
-                self.write_cancelled(FrameKey::timeout(outgoing.number), outgoing.number, None, tx)?;
+                self.write_cancelled(
+                    FrameKey::timeout(outgoing.number),
+                    outgoing.number,
+                    None,
+                    tx,
+                )?;
                 self.retire(slot);
                 Ok(Some(ClientEvent::Unresponsive))
             }
             Purpose::Application | Purpose::Listen { .. } => {
-                self.write_cancelled(FrameKey::timeout(outgoing.number), outgoing.number, None, tx)?;
+                self.write_cancelled(
+                    FrameKey::timeout(outgoing.number),
+                    outgoing.number,
+                    None,
+                    tx,
+                )?;
                 self.retire(slot);
                 Ok(Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::TimedOut }))
             }
         }
     }
 
-    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ClientEvent<'static>>, SendError> {
+    fn expire(
+        &mut self,
+        slot: Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ClientEvent<'static>>, SendError> {
         let Some(incoming) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
         let key = FrameKey::expiry(slot.index, slot.serial);
-        tx.frame(key, self.speaks(), &mut |writer| write_error(writer, Some(incoming.id.as_str()), &error))?;
+        tx.frame(key, self.speaks(), &mut |writer| {
+            write_error(writer, Some(incoming.id.as_str()), &error)
+        })?;
         self.requests.remove(slot);
         Ok(Some(ClientEvent::RequestExpired { request: RequestHandle(slot) }))
     }
@@ -129,7 +163,13 @@ impl<const N: usize> Client<'_, N> {
     fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         let legacy = self.revision().is_some_and(|revision| !revision.is_modern());
-        let waiting = self.calls.slots().any(|slot| self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive));
-        if !legacy || waiting || self.calls.is_full() { None } else { Some(self.heard.saturating_add(interval)) }
+        let waiting = self.calls.slots().any(|slot| {
+            self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive)
+        });
+        if !legacy || waiting || self.calls.is_full() {
+            None
+        } else {
+            Some(self.heard.saturating_add(interval))
+        }
     }
 }

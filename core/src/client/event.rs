@@ -19,7 +19,8 @@ pub enum ClientEvent<'f> {
     Opened(Opened<'f>),
     /// There is no way to speak with this server: close the transport.
     OpenFailed(OpenError<'f>),
-    /// A request of ours is over. Each ends once: with this, or with [`cancel`](super::Client::cancel).
+    /// A request of ours is over. Each ends once: with this, or with
+    /// [`cancel`](super::Client::cancel).
     Ended {
         /// Which.
         call: Call,
@@ -37,13 +38,15 @@ pub enum ClientEvent<'f> {
     Listening {
         /// Which.
         call: Call,
-        /// What will be told: a [`SubscriptionFilter`](crate::types::SubscriptionFilter), the part of ours that the server honours. Whether that is all,
+        /// What will be told: a [`SubscriptionFilter`](crate::types::SubscriptionFilter), the part
+        /// of ours that the server honours. Whether that is all,
         /// [`is_honoured_by`](crate::types::SubscriptionFilter::is_honoured_by) says.
         filter: RawJson<'f>,
     },
     /// Something of the server's is not what it was: what was kept of it is stale.
     Changed {
-        /// The `subscriptions/listen` that brought it; none from a legacy server, or from a modern one that forgot to say.
+        /// The `subscriptions/listen` that brought it; none from a legacy server, or from a modern
+        /// one that forgot to say.
         listen: Option<Call>,
         /// What.
         what: Changed<'f>,
@@ -53,7 +56,8 @@ pub enum ClientEvent<'f> {
         /// A [`LoggingMessageParams`](crate::types::LoggingMessageParams).
         params: RawJson<'f>,
     },
-    /// A legacy server asks for something: answer it, at once or later. A modern one asks with [`Outcome::InputRequired`].
+    /// A legacy server asks for something: answer it, at once or later. A modern one asks with
+    /// [`Outcome::InputRequired`].
     Request(ServerRequest<'f>),
     /// A request of the server's was cancelled; its slot is free, an answer would be `Gone`.
     RequestCancelled {
@@ -62,17 +66,20 @@ pub enum ClientEvent<'f> {
         /// The server's words.
         reason: Option<JsonStr<'f>>,
     },
-    /// A request of the server's took longer than the configuration allows and was answered with an error.
+    /// A request of the server's took longer than the configuration allows and was answered with an
+    /// error.
     RequestExpired {
         /// Which.
         request: RequestHandle,
     },
-    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call, which writes at most one frame.
+    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call,
+    /// which writes at most one frame.
     Pinged,
     /// A ping that the configuration asked for was not answered: the connection is as good as lost.
     Unresponsive,
-    /// A modern server answered the probe after it had been taken for a legacy one: give it more time
-    /// ([`probe_timeout`](super::ClientConfig::probe_timeout)), or [assume](super::Client::assume) its era.
+    /// A modern server answered the probe after it had been taken for a legacy one: give it more
+    /// time ([`probe_timeout`](super::ClientConfig::probe_timeout)), or
+    /// [assume](super::Client::assume) its era.
     LateDiscovery(RawJson<'f>),
     /// Any other notification, as `notifications/elicitation/complete`.
     Notification {
@@ -83,7 +90,8 @@ pub enum ClientEvent<'f> {
     },
     /// An error of the server's that names no request.
     PeerError(PeerError<'f>),
-    /// The server did something wrong, or there is noise on the line; answered where JSON-RPC allows it.
+    /// The server did something wrong, or there is noise on the line; answered where JSON-RPC
+    /// allows it.
     Violation(Violation),
 }
 
@@ -95,13 +103,15 @@ pub struct Opened<'f> {
     pub revision: Revision,
     /// What the server can do, as far as this library knows it.
     pub capabilities: ServerCapability,
-    /// The whole: an [`InitializeResult`](crate::types::InitializeResult) or a [`DiscoverResult`](crate::types::DiscoverResult).
+    /// The whole: an [`InitializeResult`](crate::types::InitializeResult) or a
+    /// [`DiscoverResult`](crate::types::DiscoverResult).
     pub result: RawJson<'f>,
 }
 
 impl<'f> Opened<'f> {
     pub(super) fn new(revision: Revision, result: RawJson<'f>) -> Self {
-        let declared = result.get("capabilities").and_then(|raw| raw.to::<ServerCapabilities<'_>>().ok());
+        let declared =
+            result.get("capabilities").and_then(|raw| raw.to::<ServerCapabilities<'_>>().ok());
         let mut capabilities = declared.map_or(ServerCapability::NONE, |declared| declared.bits());
         if revision == Revision::V2024_11_05 {
             // There was nothing to declare.
@@ -115,11 +125,17 @@ impl<'f> Opened<'f> {
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
         let declared = self.result.get("capabilities")?.get("extensions")?;
-        let mut members = declared.members().filter(|(key, _)| self.revision.is_modern() || !is_modern_only(*key));
-        members.find(|(key, _)| *key == id).map(|(_, settings)| settings).filter(|settings| settings.is_object())
+        let mut members = declared
+            .members()
+            .filter(|(key, _)| self.revision.is_modern() || !is_modern_only(*key));
+        members
+            .find(|(key, _)| *key == id)
+            .map(|(_, settings)| settings)
+            .filter(|settings| settings.is_object())
     }
 
-    /// Who the server says it is: an [`Implementation`](crate::types::Implementation). To be shown, not to be trusted.
+    /// Who the server says it is: an [`Implementation`](crate::types::Implementation). To be shown,
+    /// not to be trusted.
     #[must_use]
     pub fn server_info(&self) -> Option<RawJson<'f>> {
         self.result.get("serverInfo").or_else(|| self.result.get("_meta")?.get(SERVER_INFO))
@@ -138,7 +154,8 @@ impl<'f> Opened<'f> {
 pub enum OpenError<'f> {
     /// It refused.
     Refused(PeerError<'f>),
-    /// It speaks no revision that we speak. These are its own: a string, or a list of strings, where it said so.
+    /// It speaks no revision that we speak. These are its own: a string, or a list of strings,
+    /// where it said so.
     NoCommonRevision(Option<RawJson<'f>>),
     /// Its answer is none.
     Invalid(Violation),
@@ -150,10 +167,17 @@ impl core::fmt::Display for OpenError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Refused(error) => match error.message() {
-                Some(message) => write!(f, "the server refused to begin: {} (code {})", Printable::new(message), error.code()),
+                Some(message) => write!(
+                    f,
+                    "the server refused to begin: {} (code {})",
+                    Printable::new(message),
+                    error.code()
+                ),
                 None => write!(f, "the server refused to begin (code {})", error.code()),
             },
-            Self::NoCommonRevision(Some(theirs)) => write!(f, "no common revision: the server speaks {}", Printable::new(theirs)),
+            Self::NoCommonRevision(Some(theirs)) => {
+                write!(f, "no common revision: the server speaks {}", Printable::new(theirs))
+            }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
             Self::TimedOut => f.write_str("the server did not answer in time"),
@@ -167,13 +191,16 @@ impl core::error::Error for OpenError<'_> {}
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Outcome<'f> {
-    /// With a result: an object, to be read as the type that belongs to the method. For how long it may be kept, [`CacheHint`](crate::types::CacheHint) says (2026-07-28).
+    /// With a result: an object, to be read as the type that belongs to the method. For how long it
+    /// may be kept, [`CacheHint`](crate::types::CacheHint) says (2026-07-28).
     Result(RawJson<'f>),
     /// With the server's error.
     Error(PeerError<'f>),
-    /// Not yet: [`retry`](super::Client::retry) it with what the server wants to know, or let it be (2026-07-28, basic/patterns/mrtr).
+    /// Not yet: [`retry`](super::Client::retry) it with what the server wants to know, or let it be
+    /// (2026-07-28, basic/patterns/mrtr).
     InputRequired(InputRequired<'f>),
-    /// With an answer that is none: of an unknown `resultType`, too long for the receive buffer, or asking for what was not declared.
+    /// With an answer that is none: of an unknown `resultType`, too long for the receive buffer, or
+    /// asking for what was not declared.
     Invalid(Violation),
     /// The server ended a `subscriptions/listen` by notification.
     EndedByServer,
@@ -201,7 +228,8 @@ pub enum Changed<'f> {
 }
 
 impl Changed<'_> {
-    /// Whether it makes what was kept of the answer to this request stale (2026-07-28, server/utilities/caching).
+    /// Whether it makes what was kept of the answer to this request stale (2026-07-28,
+    /// server/utilities/caching).
     #[must_use]
     pub fn concerns(&self, method: &str, params: RawJson<'_>) -> bool {
         match self {
@@ -209,7 +237,11 @@ impl Changed<'_> {
             Self::Prompts => method == "prompts/list",
             Self::Resources => matches!(method, "resources/list" | "resources/templates/list"),
             Self::Resource { uri } => {
-                method == "resources/read" && params.get("uri").and_then(RawJson::as_string).is_some_and(|read| read == *uri)
+                method == "resources/read"
+                    && params
+                        .get("uri")
+                        .and_then(RawJson::as_string)
+                        .is_some_and(|read| read == *uri)
             }
         }
     }
@@ -230,7 +262,8 @@ pub struct ServerRequest<'f> {
 }
 
 impl<'f> ServerRequest<'f> {
-    /// The question: the same type as in a modern server's results ([`InputRequired::requests`]), so that one function answers both.
+    /// The question: the same type as in a modern server's results ([`InputRequired::requests`]),
+    /// so that one function answers both.
     ///
     /// # Errors
     /// What in the parameters does not fit: answer it with -32602.

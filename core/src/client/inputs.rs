@@ -36,23 +36,29 @@ impl<'f> InputRequired<'f> {
         self.result.get("requestState").and_then(RawJson::as_string)
     }
 
-    /// How often the request has been sent again already. Together with the [state](Self::state), what must be kept when the answers take their time:
-    /// [`Inputs::new`].
+    /// How often the request has been sent again already. Together with the [state](Self::state),
+    /// what must be kept when the answers take their time: [`Inputs::new`].
     #[must_use]
     pub const fn round(&self) -> u8 {
         self.round
     }
 
-    /// The next attempt's inputs: these answers, an object with the keys of the questions, and the state.
+    /// The next attempt's inputs: these answers, an object with the keys of the questions, and the
+    /// state.
     #[must_use]
     pub fn answered<'a, R: Serialize + ?Sized>(&self, responses: &'a R) -> Inputs<'a, R>
     where
         'f: 'a,
     {
-        Inputs { responses: Some(responses), state: self.state().map(Text::from_json), round: self.round }
+        Inputs {
+            responses: Some(responses),
+            state: self.state().map(Text::from_json),
+            round: self.round,
+        }
     }
 
-    /// The first question that `responses` have no answer to, by its key. A server may ask again for what is missing, so answering in part is allowed.
+    /// The first question that `responses` have no answer to, by its key. A server may ask again
+    /// for what is missing, so answering in part is allowed.
     #[must_use]
     pub fn unanswered(&self, responses: RawJson<'_>) -> Option<JsonStr<'f>> {
         // Most answers come in the order of the questions, so each is looked for behind the one
@@ -73,7 +79,8 @@ impl<'f> InputRequired<'f> {
         self.result
     }
 
-    /// What of the capabilities a client must have declared for the questions; `None` when one of them is none.
+    /// What of the capabilities a client must have declared for the questions; `None` when one of
+    /// them is none.
     pub(super) fn needs(&self) -> Option<ClientCapability> {
         let Some(requests) = self.raw_requests() else { return Some(ClientCapability::NONE) };
         requests.members().try_fold(ClientCapability::NONE, |needs, (_, request)| {

@@ -30,8 +30,9 @@ use retired::Retired;
 
 /// One peer's client: up to `N` requests of ours in flight, and as many of the server's.
 ///
-/// [`open`](Self::open) it, and it finds out what the server speaks; an event says when it is open. From then on [`request`](Self::request).
-/// A value is one id space: a child process, a connection, a server behind a URL.
+/// [`open`](Self::open) it, and it finds out what the server speaks; an event says when it is open.
+/// From then on [`request`](Self::request). A value is one id space: a child process, a connection,
+/// a server behind a URL.
 ///
 /// Memory: 216 bytes for each of `N`, and 64 more (on a 32-bit machine).
 #[derive(Debug)]
@@ -72,7 +73,8 @@ struct Session {
 }
 
 impl<'c> Client<'c> {
-    /// A client with room for eight requests. For other sizes: [`with_capacity`](Client::with_capacity).
+    /// A client with room for eight requests. For other sizes:
+    /// [`with_capacity`](Client::with_capacity).
     #[must_use]
     pub const fn new(config: &'c ClientConfig<'c>) -> Self {
         Self::with_capacity(config)
@@ -80,7 +82,8 @@ impl<'c> Client<'c> {
 }
 
 impl<'c, const N: usize> Client<'c, N> {
-    /// A client whose size the type says: `let mut client: Client<2> = Client::with_capacity(&CONFIG)`.
+    /// A client whose size the type says: `let mut client: Client<2> =
+    /// Client::with_capacity(&CONFIG)`.
     #[must_use]
     pub const fn with_capacity(config: &'c ClientConfig<'c>) -> Self {
         Self {
@@ -114,20 +117,23 @@ impl<'c, const N: usize> Client<'c, N> {
         self.session().map(|session| session.revision)
     }
 
-    /// What the server declared. `None` before it is open, and where it was not asked ([`assume`](Self::assume)).
+    /// What the server declared. `None` before it is open, and where it was not asked
+    /// ([`assume`](Self::assume)).
     #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerCapability> {
         self.session()?.capabilities
     }
 
-    /// The era of this server, once it is known: worth keeping, to be [assumed](Self::assume) next time.
+    /// The era of this server, once it is known: worth keeping, to be [assumed](Self::assume) next
+    /// time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.known
     }
 
-    /// Says what [`open`](Self::open) need not find out (2026-07-28, basic/versioning: the result of a probe may be kept). `None`: find out. A modern server is
-    /// then not even asked for its capabilities; if it turns out to be none, say so and open again.
+    /// Says what [`open`](Self::open) need not find out (2026-07-28, basic/versioning: the result
+    /// of a probe may be kept). `None`: find out. A modern server is then not even asked for
+    /// its capabilities; if it turns out to be none, say so and open again.
     pub fn assume(&mut self, era: Option<Era>) {
         self.known = era;
     }

@@ -14,8 +14,9 @@ impl<const N: usize> Client<'_, N> {
     /// The roots are not what they were.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, to a modern server, and where `roots.listChanged` was not declared. [`SendError::Full`],
-    /// [`SendError::More`]: drain and call again.
+    /// [`SendError::NotAllowed`] before the client is open, to a modern server, and where
+    /// `roots.listChanged` was not declared. [`SendError::Full`], [`SendError::More`]: drain and
+    /// call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !self.is_open() || !self.declared().contains(ClientCapability::ROOTS_LIST_CHANGED) {
             return Err(SendError::NotAllowed);
@@ -29,9 +30,14 @@ impl<const N: usize> Client<'_, N> {
     /// Sends a notification of your own.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] before the client is open, and for those of the protocol, which have methods of their own. [`SendError::Full`],
-    /// [`SendError::More`]: drain and call again.
-    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    /// [`SendError::NotAllowed`] before the client is open, and for those of the protocol, which
+    /// have methods of their own. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    pub fn notify<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
         if !self.is_open() || OF_THE_PROTOCOL.contains(&method) {
             return Err(SendError::NotAllowed);
         }
@@ -41,5 +47,9 @@ impl<const N: usize> Client<'_, N> {
     }
 }
 
-const OF_THE_PROTOCOL: [&str; 4] =
-    ["notifications/cancelled", "notifications/initialized", "notifications/progress", "notifications/roots/list_changed"];
+const OF_THE_PROTOCOL: [&str; 4] = [
+    "notifications/cancelled",
+    "notifications/initialized",
+    "notifications/progress",
+    "notifications/roots/list_changed",
+];

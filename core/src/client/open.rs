@@ -16,12 +16,15 @@ use crate::types::InitializeParams;
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
-    /// Begins: with `server/discover` where the server may be a modern one, else with `initialize`. [`ClientEvent::Opened`] or [`ClientEvent::OpenFailed`]
-    /// follows. A server whose era is [known](Self::assume) to be modern is not asked: the client is open at once, and no event follows.
+    /// Begins: with `server/discover` where the server may be a modern one, else with `initialize`.
+    /// [`ClientEvent::Opened`] or [`ClientEvent::OpenFailed`] follows. A server whose era is
+    /// [known](Self::assume) to be modern is not asked: the client is open at once, and no event
+    /// follows.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and when no revision of the era is spoken.
-    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and
+    /// when no revision of the era is spoken. [`SendError::TooMany`] when the table is full.
+    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
     pub fn open(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !matches!(self.phase, Phase::Closed) {
             return Err(SendError::NotAllowed);
@@ -30,7 +33,8 @@ impl<const N: usize> Client<'_, N> {
         let modern = ours.contains(Revision::LATEST);
         match (self.known, ours.newest_legacy()) {
             (Some(Era::Modern), _) if modern => {
-                self.phase = Phase::Open(Session { revision: Revision::LATEST, capabilities: None });
+                self.phase =
+                    Phase::Open(Session { revision: Revision::LATEST, capabilities: None });
                 Ok(())
             }
             (None, _) if modern => self.probe(now, None, tx),
@@ -39,8 +43,14 @@ impl<const N: usize> Client<'_, N> {
         }
     }
 
-    /// 2026-07-28, basic/transports/stdio: a client that may meet a legacy server asks before it does anything else.
-    fn probe(&mut self, now: Instant, replaces: Option<Slot>, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    /// 2026-07-28, basic/transports/stdio: a client that may meet a legacy server asks before it
+    /// does anything else.
+    fn probe(
+        &mut self,
+        now: Instant,
+        replaces: Option<Slot>,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
         let options = CallOptions::new().timeout(self.config.probe_timeout);
         let new = New::request("server/discover", &no_params, Revision::LATEST);
         self.call(now, &New { purpose: Purpose::Opening, options, replaces, ..new }, tx)?;
@@ -61,7 +71,11 @@ impl<const N: usize> Client<'_, N> {
         self.offering = offered;
         let params = InitializeParams::new(offered, self.capabilities(), self.config.info);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
-        let new = New { purpose: Purpose::Opening, replaces, ..New::request("initialize", write, offered) };
+        let new = New {
+            purpose: Purpose::Opening,
+            replaces,
+            ..New::request("initialize", write, offered)
+        };
         self.call(now, &new, tx)?;
         self.phase = Phase::Initializing(offered);
         Ok(())
@@ -84,10 +98,13 @@ impl<const N: usize> Client<'_, N> {
         let number = self.calls.get(slot).map_or(0, |outgoing| outgoing.number);
         let event = match next {
             Next::Offer(revision) => {
-                // The good answer of a modern server, if `initialize` had begun to leave before it came.
+                // The good answer of a modern server, if `initialize` had begun to leave before it
+                // came.
                 let late = outcome.ok().filter(|result| {
                     matches!(self.phase, Phase::Probing)
-                        && result.get("supportedVersions").is_some_and(|theirs| lists(theirs, Revision::LATEST))
+                        && result
+                            .get("supportedVersions")
+                            .is_some_and(|theirs| lists(theirs, Revision::LATEST))
                 });
                 self.initialize(now, revision, Some(slot), tx)?;
                 late.map(ClientEvent::LateDiscovery)
@@ -101,7 +118,8 @@ impl<const N: usize> Client<'_, N> {
                 let Opened { revision, capabilities, .. } = opened;
                 if !revision.is_modern() {
                     tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
-                        writer.put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
+                        writer
+                            .put(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}")
                     })?;
                 }
                 self.calls.remove(slot);
@@ -120,28 +138,43 @@ impl<const N: usize> Client<'_, N> {
         Ok(event)
     }
 
-    /// 2026-07-28, basic/versioning and basic/transports/stdio: only a modern answer is one; any error that no modern server gives means a legacy one.
+    /// 2026-07-28, basic/versioning and basic/transports/stdio: only a modern answer is one; any
+    /// error that no modern server gives means a legacy one.
     fn probed<'f>(&self, outcome: Result<RawJson<'f>, PeerError<'f>>, tx: &Tx<'_>) -> Next<'f> {
         let ours = self.config.revisions;
         let legacy = match ours.newest_legacy() {
             Some(newest) => Next::Offer(newest),
             None => Next::Fail(OpenError::NoCommonRevision(None)),
         };
-        // An answer that comes when the time was over is late, even if `initialize` has not quite left.
+        // An answer that comes when the time was over is late, even if `initialize` has not quite
+        // left.
         if tx.is_open(FrameKey::OPENING) {
             return legacy;
         }
         let (theirs, error) = match outcome {
-            Ok(result) => match result.get("supportedVersions").filter(|versions| versions.is_array()) {
-                Some(_) if !is_complete(result) => return Next::Fail(OpenError::Invalid(Violation::UnknownResultType)),
-                Some(theirs) if lists(theirs, Revision::LATEST) => return Next::Open(Opened::new(Revision::LATEST, result)),
-                Some(theirs) => (Some(theirs), OpenError::NoCommonRevision(Some(theirs))),
-                None => return legacy,
-            },
+            Ok(result) => {
+                match result.get("supportedVersions").filter(|versions| versions.is_array()) {
+                    Some(_) if !is_complete(result) => {
+                        return Next::Fail(OpenError::Invalid(Violation::UnknownResultType));
+                    }
+                    Some(theirs) if lists(theirs, Revision::LATEST) => {
+                        return Next::Open(Opened::new(Revision::LATEST, result));
+                    }
+                    Some(theirs) => (Some(theirs), OpenError::NoCommonRevision(Some(theirs))),
+                    None => return legacy,
+                }
+            }
             Err(error) if MODERN_ERRORS.contains(&error.code()) => {
                 let theirs = error.data().and_then(|data| data.get("supported"));
                 let none = error.code() == UNSUPPORTED && theirs.is_some();
-                (theirs, if none { OpenError::NoCommonRevision(theirs) } else { OpenError::Refused(error) })
+                (
+                    theirs,
+                    if none {
+                        OpenError::NoCommonRevision(theirs)
+                    } else {
+                        OpenError::Refused(error)
+                    },
+                )
             }
             Err(_) => return legacy,
         };
@@ -152,11 +185,17 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// Legacy, basic/lifecycle: the server names the revision; one that is not spoken ends it.
-    fn initialized<'f>(&self, offered: Revision, outcome: Result<RawJson<'f>, PeerError<'f>>) -> Next<'f> {
+    fn initialized<'f>(
+        &self,
+        offered: Revision,
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+    ) -> Next<'f> {
         let ours = self.config.revisions;
         match outcome {
             Ok(result) => {
-                let Some(version) = result.get("protocolVersion").filter(|version| version.as_string().is_some()) else {
+                let Some(version) =
+                    result.get("protocolVersion").filter(|version| version.as_string().is_some())
+                else {
                     return Next::Fail(OpenError::Invalid(Violation::InvalidResult));
                 };
                 match version.as_string().and_then(Revision::from_json) {
@@ -169,7 +208,9 @@ impl<const N: usize> Client<'_, N> {
             Err(error) => match error.data().and_then(|data| data.get("supported")) {
                 // Said to be legacy, and is not.
                 Some(theirs)
-                    if self.known == Some(Era::Legacy) && ours.contains(Revision::LATEST) && lists(theirs, Revision::LATEST) =>
+                    if self.known == Some(Era::Legacy)
+                        && ours.contains(Revision::LATEST)
+                        && lists(theirs, Revision::LATEST) =>
                 {
                     Next::Probe
                 }
@@ -189,10 +230,12 @@ impl<const N: usize> Client<'_, N> {
         slot: Slot,
         tx: &mut Tx<'_>,
     ) -> Result<Option<ClientEvent<'static>>, SendError> {
-        if let (Phase::Probing, Some(newest)) = (self.phase, self.config.revisions.newest_legacy()) {
+        if let (Phase::Probing, Some(newest)) = (self.phase, self.config.revisions.newest_legacy())
+        {
             return self.initialize(now, newest, Some(slot), tx).map(|()| None);
         }
-        // Perhaps it is the last step that is being written. Then it is not too late, and otherwise it will be soon.
+        // Perhaps it is the last step that is being written. Then it is not too late, and otherwise
+        // it will be soon.
         if tx.has_open() {
             return Err(SendError::Full);
         }
@@ -214,16 +257,25 @@ enum Next<'f> {
 const MODERN_ERRORS: core::ops::RangeInclusive<i64> = UNSUPPORTED..=-32020;
 const UNSUPPORTED: i64 = -32022;
 
-/// 2026-07-28, basic: a result without a type is complete; there is no other that could answer a probe.
+/// 2026-07-28, basic: a result without a type is complete; there is no other that could answer a
+/// probe.
 fn is_complete(result: RawJson<'_>) -> bool {
-    result.get("resultType").is_none_or(|kind| kind.as_string().is_some_and(|kind| kind == "complete"))
+    result
+        .get("resultType")
+        .is_none_or(|kind| kind.as_string().is_some_and(|kind| kind == "complete"))
 }
 
 fn lists(versions: RawJson<'_>, revision: Revision) -> bool {
-    versions.elements().any(|version| version.as_string().is_some_and(|version| version == revision.as_str()))
+    versions
+        .elements()
+        .any(|version| version.as_string().is_some_and(|version| version == revision.as_str()))
 }
 
 /// The newest legacy revision that both speak, older than `than`.
 fn newest_common(ours: Revisions, theirs: RawJson<'_>, than: Option<Revision>) -> Option<Revision> {
-    ours.iter().find(|revision| !revision.is_modern() && than.is_none_or(|than| *revision < than) && lists(theirs, *revision))
+    ours.iter().find(|revision| {
+        !revision.is_modern()
+            && than.is_none_or(|than| *revision < than)
+            && lists(theirs, *revision)
+    })
 }

@@ -44,7 +44,8 @@ impl CallOptions {
         Self { progress: true, ..self }
     }
 
-    /// The server is asked for log messages of this level and above. Only a modern one: a legacy session has one level, `logging/setLevel`.
+    /// The server is asked for log messages of this level and above. Only a modern one: a legacy
+    /// session has one level, `logging/setLevel`.
     #[must_use]
     pub const fn log_level(self, level: LoggingLevel) -> Self {
         Self { log_level: Some(level), ..self }

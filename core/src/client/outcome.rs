@@ -8,7 +8,8 @@ use crate::json::RawJson;
 use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
-    /// 2026-07-28, basic: without a `resultType` a result is complete, and of an unknown one it is invalid. Legacy results have none.
+    /// 2026-07-28, basic: without a `resultType` a result is complete, and of an unknown one it is
+    /// invalid. Legacy results have none.
     pub(super) fn judge<'f>(&self, outgoing: &Outgoing, result: RawJson<'f>) -> Outcome<'f> {
         if !result.is_object() {
             return Outcome::Invalid(Violation::InvalidResult);
@@ -20,7 +21,9 @@ impl<const N: usize> Client<'_, N> {
         match kind.as_string() {
             Some(kind) if kind == "complete" => Outcome::Result(result),
             Some(kind) if kind == "input_required" => self.input_required(outgoing, result),
-            Some(kind) if self.config.result_types.iter().any(|ours| kind == **ours) => Outcome::Result(result),
+            Some(kind) if self.config.result_types.iter().any(|ours| kind == **ours) => {
+                Outcome::Result(result)
+            }
             _ => Outcome::Invalid(Violation::UnknownResultType),
         }
     }

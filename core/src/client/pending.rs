@@ -27,7 +27,8 @@ pub(super) struct Outgoing {
 pub(super) enum Purpose {
     /// The application waits for the answer.
     Application,
-    /// `subscriptions/listen`: the application waits for its end; before that, for the acknowledgement.
+    /// `subscriptions/listen`: the application waits for its end; before that, for the
+    /// acknowledgement.
     Listen { acknowledged: bool },
     /// `server/discover` or `initialize`.
     Opening,

@@ -18,10 +18,12 @@ use crate::violation::Violation;
 impl<const N: usize> Client<'_, N> {
     /// The next event of a frame; `None` when there is none left in it.
     ///
-    /// Answers by itself what needs no application: `ping`, what must not be asked, and the steps of the opening.
+    /// Answers by itself what needs no application: `ping`, what must not be asked, and the steps
+    /// of the opening.
     ///
     /// # Errors
-    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and call again with the same cursor.
+    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and
+    /// call again with the same cursor.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,
@@ -32,11 +34,16 @@ impl<const N: usize> Client<'_, N> {
             let mut envelope = messages.envelope();
             let Some((item, next)) = messages.peek(&mut envelope) else { break };
             let event = match item {
-                Item::Message(Kind::Response { id, outcome }) => self.response(now, id, outcome, tx)?,
-                Item::Message(Kind::Notification { method }) => self.notification(now, method, &envelope.params(), tx)?,
+                Item::Message(Kind::Response { id, outcome }) => {
+                    self.response(now, id, outcome, tx)?
+                }
+                Item::Message(Kind::Notification { method }) => {
+                    self.notification(now, method, &envelope.params(), tx)?
+                }
                 Item::Message(Kind::Request { id, method }) => {
                     let event = self.asked(now, id, method, &envelope, tx)?;
-                    // A call writes at most one frame, so between the messages of a batch it returns.
+                    // A call writes at most one frame, so between the messages of a batch it
+                    // returns.
                     event.or(messages.in_batch().then_some(ClientEvent::Pinged))
                 }
                 Item::Batch if self.takes_batches() => None,
@@ -45,9 +52,16 @@ impl<const N: usize> Client<'_, N> {
                     return Ok(Some(ClientEvent::Violation(Violation::BatchNotAllowed)));
                 }
                 Item::Fault { violation, id, silent } => {
-                    // Without a method it is no request: if it has an id of ours, it was meant as an answer.
+                    // Without a method it is no request: if it has an id of ours, it was meant as
+                    // an answer.
                     let was_read = !matches!(violation, Violation::TooLong | Violation::TooDeep);
-                    self.fault(now, violation, id, silent || (was_read && !envelope.has_method()), tx)?
+                    self.fault(
+                        now,
+                        violation,
+                        id,
+                        silent || (was_read && !envelope.has_method()),
+                        tx,
+                    )?
                 }
             };
             self.heard = now;
@@ -89,14 +103,20 @@ impl<const N: usize> Client<'_, N> {
         Ok(Some(ClientEvent::Ended { call: Call(slot), outcome }))
     }
 
-    /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was never asked, or a second one, is not.
-    fn unexpected<'f>(&mut self, id: Id<'f>, outcome: Result<RawJson<'f>, PeerError<'f>>) -> Option<ClientEvent<'f>> {
+    /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was
+    /// never asked, or a second one, is not.
+    fn unexpected<'f>(
+        &mut self,
+        id: Id<'f>,
+        outcome: Result<RawJson<'f>, PeerError<'f>>,
+    ) -> Option<ClientEvent<'f>> {
         if !id.as_u32().is_some_and(|number| self.retired.remove(number)) {
             return Some(ClientEvent::Violation(Violation::UnexpectedResponse));
         }
-        let legacy =
-            matches!(self.phase, Phase::Initializing(..)) || self.revision().is_some_and(|revision| !revision.is_modern());
-        let result = outcome.ok().filter(|result| legacy && result.get("supportedVersions").is_some());
+        let legacy = matches!(self.phase, Phase::Initializing(..))
+            || self.revision().is_some_and(|revision| !revision.is_modern());
+        let result =
+            outcome.ok().filter(|result| legacy && result.get("supportedVersions").is_some());
         result.map(ClientEvent::LateDiscovery)
     }
 
@@ -108,7 +128,11 @@ impl<const N: usize> Client<'_, N> {
         tx: &Tx<'_>,
     ) -> Result<Option<ClientEvent<'f>>, SendError> {
         // The subscription that it belongs to. What belongs to one that is over is late.
-        let listen = match params.meta().and_then(|meta| meta.get(SUBSCRIPTION_ID)).map(|id| Id::parse(id.as_str())) {
+        let listen = match params
+            .meta()
+            .and_then(|meta| meta.get(SUBSCRIPTION_ID))
+            .map(|id| Id::parse(id.as_str()))
+        {
             None => None,
             Some(id) => match id.and_then(|id| self.find(id)) {
                 Some((slot, Purpose::Listen { .. })) if !self.is_given_up(slot, tx) => Some(slot),
@@ -140,7 +164,12 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// A token that is not in use is ignored: the report came late, or is none of ours.
-    fn progressed<'f>(&mut self, now: Instant, params: &Params<'f>, tx: &Tx<'_>) -> Option<ClientEvent<'f>> {
+    fn progressed<'f>(
+        &mut self,
+        now: Instant,
+        params: &Params<'f>,
+        tx: &Tx<'_>,
+    ) -> Option<ClientEvent<'f>> {
         let token = params.get("progressToken").and_then(|token| Id::parse(token.as_str()))?;
         let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_given_up(*slot, tx))?;
         let outgoing = self.calls.get(slot).filter(|outgoing| outgoing.wants_progress)?;
@@ -153,7 +182,8 @@ impl<const N: usize> Client<'_, N> {
 
     fn acknowledged<'f>(&mut self, slot: Slot, params: &Params<'f>) -> Option<ClientEvent<'f>> {
         let outgoing = self.calls.get_mut(slot)?;
-        let again = core::mem::replace(&mut outgoing.purpose, Purpose::Listen { acknowledged: true });
+        let again =
+            core::mem::replace(&mut outgoing.purpose, Purpose::Listen { acknowledged: true });
         if again == (Purpose::Listen { acknowledged: true }) {
             return None;
         }
@@ -162,20 +192,32 @@ impl<const N: usize> Client<'_, N> {
         Some(ClientEvent::Listening { call: Call(slot), filter })
     }
 
-    /// Of a request of the server's (legacy), or of a subscription of ours (2026-07-28). What is unknown or over is ignored.
-    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &Tx<'_>) -> Result<Option<ClientEvent<'f>>, SendError> {
-        let Some(id) = params.get("requestId").and_then(|id| Id::parse(id.as_str())) else { return Ok(None) };
+    /// Of a request of the server's (legacy), or of a subscription of ours (2026-07-28). What is
+    /// unknown or over is ignored.
+    fn cancelled<'f>(
+        &mut self,
+        params: &Params<'f>,
+        tx: &Tx<'_>,
+    ) -> Result<Option<ClientEvent<'f>>, SendError> {
+        let Some(id) = params.get("requestId").and_then(|id| Id::parse(id.as_str())) else {
+            return Ok(None);
+        };
         if self.speaks().is_modern() {
             let Some((slot, Purpose::Listen { .. })) = self.find(id) else { return Ok(None) };
             if self.is_given_up(slot, tx) {
                 return Ok(None);
             }
             self.retire(slot);
-            return Ok(Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::EndedByServer }));
+            return Ok(Some(ClientEvent::Ended {
+                call: Call(slot),
+                outcome: Outcome::EndedByServer,
+            }));
         }
         let Some(slot) = self.requests.find(id, id.hash()) else { return Ok(None) };
         // An answer that has begun is finished; the server will ignore it.
-        if tx.is_open(FrameKey::response(slot.index, slot.serial)) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
+        if tx.is_open(FrameKey::response(slot.index, slot.serial))
+            || tx.is_open(FrameKey::expiry(slot.index, slot.serial))
+        {
             return Ok(None);
         }
         self.requests.remove(slot);
@@ -183,7 +225,8 @@ impl<const N: usize> Client<'_, N> {
         Ok(Some(ClientEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
 
-    /// Something that is no message. If it was meant as an answer to a request of ours, that is over.
+    /// Something that is no message. If it was meant as an answer to a request of ours, that is
+    /// over.
     fn fault<'f>(
         &mut self,
         now: Instant,
@@ -200,7 +243,10 @@ impl<const N: usize> Client<'_, N> {
                 return report;
             }
             // No modern server answers its probe like that. One that is too long may be a good one.
-            if purpose == Purpose::Opening && matches!(self.phase, Phase::Probing) && violation != Violation::TooLong {
+            if purpose == Purpose::Opening
+                && matches!(self.phase, Phase::Probing)
+                && violation != Violation::TooLong
+            {
                 return self.opening(now, slot, Ok(RawJson::NULL), tx);
             }
             // What takes its place is being written: this answer is late.
@@ -226,7 +272,9 @@ impl<const N: usize> Client<'_, N> {
     /// Whether its cancellation has begun and must be finished.
     fn is_given_up(&self, slot: Slot, tx: &Tx<'_>) -> bool {
         let number = self.calls.get(slot).map(|call| call.number);
-        number.is_some_and(|number| tx.is_open(FrameKey::cancel(number)) || tx.is_open(FrameKey::timeout(number)))
+        number.is_some_and(|number| {
+            tx.is_open(FrameKey::cancel(number)) || tx.is_open(FrameKey::timeout(number))
+        })
     }
 
     /// The request of ours with this id, and what it is for.

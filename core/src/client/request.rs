@@ -8,14 +8,17 @@ use super::pending::{Outgoing, Purpose};
 use crate::error::SendError;
 use crate::inflight::Slot;
 use crate::json::{
-    AddedValue, Addition, Additions, Decimal, Extras, RawJson, WriteError, WriteResult, Writer, write_result, write_value,
+    AddedValue, Addition, Additions, Decimal, Extras, RawJson, WriteError, WriteResult, Writer,
+    write_result, write_value,
 };
 use crate::lifecycle::{Method, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::write_response_head;
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
-use crate::types::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION};
+use crate::types::meta::{
+    CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROGRESS_TOKEN, PROTOCOL_VERSION,
+};
 use crate::types::{ClientCapabilities, LoggingLevel};
 
 /// A request that is to be sent.
@@ -34,15 +37,33 @@ pub(super) struct New<'a> {
 }
 
 impl<'a> New<'a> {
-    pub(super) const fn request(method: &'a str, params: WriteResult<'a>, revision: Revision) -> Self {
+    pub(super) const fn request(
+        method: &'a str,
+        params: WriteResult<'a>,
+        revision: Revision,
+    ) -> Self {
         let options = CallOptions::new();
-        Self { method, params, inputs: &[], round: 0, purpose: Purpose::Application, options, revision, replaces: None }
+        Self {
+            method,
+            params,
+            inputs: &[],
+            round: 0,
+            purpose: Purpose::Application,
+            options,
+            revision,
+            replaces: None,
+        }
     }
 }
 
 impl<'c, const N: usize> Client<'c, N> {
     /// The one place where requests begin.
-    pub(super) fn call(&mut self, now: Instant, new: &New<'_>, tx: &mut Tx<'_>) -> Result<Slot, SendError> {
+    pub(super) fn call(
+        &mut self,
+        now: Instant,
+        new: &New<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Slot, SendError> {
         if self.calls.is_full() && new.replaces.is_none() {
             return Err(SendError::TooMany);
         }
@@ -68,7 +89,9 @@ impl<'c, const N: usize> Client<'c, N> {
         }
         let timeout = new.options.timeout.unwrap_or(self.config.call_timeout);
         let limit = match new.purpose {
-            Purpose::Application => now.saturating_add(new.options.limit.unwrap_or(self.config.call_limit)),
+            Purpose::Application => {
+                now.saturating_add(new.options.limit.unwrap_or(self.config.call_limit))
+            }
             _ => Instant::NEVER,
         };
         let outgoing = Outgoing {
@@ -80,7 +103,8 @@ impl<'c, const N: usize> Client<'c, N> {
             timeout,
             limit,
         };
-        let hash = core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
+        let hash =
+            core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout).min(limit));
         self.calls.insert(hash, deadline, outgoing).map(|(slot, _)| slot).ok_or(SendError::TooMany)
     }
@@ -96,7 +120,12 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     /// The application's parameters, and what the revision adds to them.
-    fn write_params(&self, writer: &mut Writer<'_>, token: &[u8], new: &New<'_>) -> Result<(), WriteError> {
+    fn write_params(
+        &self,
+        writer: &mut Writer<'_>,
+        token: &[u8],
+        new: &New<'_>,
+    ) -> Result<(), WriteError> {
         let New { params, inputs, options, .. } = *new;
         // What is the application's own is not added again; two of these must not be.
         let added = Cell::new(0);
@@ -104,11 +133,15 @@ impl<'c, const N: usize> Client<'c, N> {
             added.set(added.get() + 1);
             writer.put(token)
         };
-        let only_ours = |wanted| if added.get() == wanted { Ok(()) } else { Err(WriteError::Value) };
+        let only_ours =
+            |wanted| if added.get() == wanted { Ok(()) } else { Err(WriteError::Value) };
         let tokens = u8::from(options.progress);
         if !writer.revision().is_modern() {
             let token = Additions { members: &[], meta: &[(PROGRESS_TOKEN, &write_token)] };
-            params(writer, if options.progress { Extras::Members(&token) } else { Extras::Nothing })?;
+            params(
+                writer,
+                if options.progress { Extras::Members(&token) } else { Extras::Nothing },
+            )?;
             return only_ours(tokens);
         }
         let config = self.config;
@@ -119,9 +152,15 @@ impl<'c, const N: usize> Client<'c, N> {
         let capabilities = |writer: &mut Writer<'_>| write_value(writer, &self.capabilities());
         let info = |writer: &mut Writer<'_>| write_value(writer, &config.info);
         let level = options.log_level.or(config.log_level);
-        let write_level = |writer: &mut Writer<'_>| writer.string(level.map_or("", LoggingLevel::as_str));
-        let mut meta: [Addition<'_>; 5] =
-            [(PROTOCOL_VERSION, &version), (CLIENT_CAPABILITIES, &capabilities), ("", &info), ("", &info), ("", &info)];
+        let write_level =
+            |writer: &mut Writer<'_>| writer.string(level.map_or("", LoggingLevel::as_str));
+        let mut meta: [Addition<'_>; 5] = [
+            (PROTOCOL_VERSION, &version),
+            (CLIENT_CAPABILITIES, &capabilities),
+            ("", &info),
+            ("", &info),
+            ("", &info),
+        ];
         let mut used = 2;
         for (wanted, addition) in [
             (config.name_in_requests, (CLIENT_INFO, &info as &dyn AddedValue)),

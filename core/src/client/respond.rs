@@ -33,11 +33,17 @@ impl<const N: usize> Client<'_, N> {
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
-    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn respond_raw(
+        &mut self,
+        request: RequestHandle,
+        result: RawJson<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         if result.is_object() { self.respond(request, &result, tx) } else { Err(SendError::Value) }
     }
 
-    /// Answers with an error. That the person refused is -1 by custom: [`ErrorCode::Application`](crate::ErrorCode::Application).
+    /// Answers with an error. That the person refused is -1 by custom:
+    /// [`ErrorCode::Application`](crate::ErrorCode::Application).
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.

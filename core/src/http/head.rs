@@ -13,19 +13,25 @@ use core::fmt;
 ///
 /// impl Fields for Mine {
 ///     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-///         self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| &value[..])
+///         self.0
+///             .iter()
+///             .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+///             .nth(n)
+///             .map(|(_, value)| &value[..])
 ///     }
 /// }
 /// let fields = Mine(vec![("Accept".into(), b" */* ".into())]);
 /// assert_eq!((&fields as &dyn Fields).get("accept"), Some("*/*"));
 /// ```
 pub trait Fields: Sync {
-    /// The value of the `n`th field of that name, counted from 0 in the order in which they came. The case of names does not matter.
+    /// The value of the `n`th field of that name, counted from 0 in the order in which they came.
+    /// The case of names does not matter.
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]>;
 }
 
 impl dyn Fields + '_ {
-    /// The value of the first field of that name, without the white space around it; `None` also where it is not UTF-8.
+    /// The value of the first field of that name, without the white space around it; `None` also
+    /// where it is not UTF-8.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.nth(name, 0).and_then(text)
@@ -62,7 +68,10 @@ pub enum Only<'h> {
 
 impl Fields for [(&str, &str)] {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| value.as_bytes())
+        self.iter()
+            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+            .nth(n)
+            .map(|(_, value)| value.as_bytes())
     }
 }
 
@@ -127,8 +136,11 @@ impl<'h> RequestHead<'h> {
             let (start, rest) = self.target.split_at_checked(scheme.len())?;
             start.eq_ignore_ascii_case(scheme).then_some(rest)
         };
-        let Some(rest) = behind("http://").or_else(|| behind("https://")) else { return (None, self.target) };
-        let len = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+        let Some(rest) = behind("http://").or_else(|| behind("https://")) else {
+            return (None, self.target);
+        };
+        let len =
+            rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at_checked(len).unwrap_or((rest, ""));
         (Some(authority), rest)
     }
@@ -136,7 +148,10 @@ impl<'h> RequestHead<'h> {
 
 impl fmt::Debug for RequestHead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestHead").field("method", &self.method).field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("RequestHead")
+            .field("method", &self.method)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
     }
 }
 
@@ -203,7 +218,11 @@ mod tests {
             ("*", None, "*", None),
         ] {
             let head = RequestHead::new("GET", target, &[]);
-            assert_eq!((head.authority(), head.path(), head.query()), (authority, path, query), "{target}");
+            assert_eq!(
+                (head.authority(), head.path(), head.query()),
+                (authority, path, query),
+                "{target}"
+            );
         }
     }
 }

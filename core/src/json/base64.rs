@@ -8,7 +8,12 @@ pub(crate) fn encode(bytes: &[u8], out: &mut [u8]) {
     let mut places = out.chunks_exact_mut(4);
     for (group, place) in groups.by_ref().zip(places.by_ref()) {
         let bits = group.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-        place.copy_from_slice(&[digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)]);
+        place.copy_from_slice(&[
+            digit(bits >> 18),
+            digit(bits >> 12),
+            digit(bits >> 6),
+            digit(bits),
+        ]);
     }
     if let (&[first, ref rest @ ..], Some(place)) = (groups.remainder(), places.next()) {
         let bits = u32::from(first) << 16 | u32::from(rest.first().copied().unwrap_or(0)) << 8;

@@ -127,7 +127,8 @@ impl<'de> Reader<'de> {
     /// Takes the next value whole.
     fn value(&mut self) -> Result<&'de str, ReadError> {
         let start = self.at;
-        self.at = skip_value(self.text.as_bytes(), start, 0).map_err(|_| ReadError::new(Kind::Other))?;
+        self.at =
+            skip_value(self.text.as_bytes(), start, 0).map_err(|_| ReadError::new(Kind::Other))?;
         Ok(self.text.get(start..self.at).unwrap_or_default())
     }
 
@@ -136,7 +137,8 @@ impl<'de> Reader<'de> {
             return Err(ReadError::wrong(expected));
         }
         let start = self.at;
-        self.at = skip_string(self.text.as_bytes(), start).map_err(|_| ReadError::new(Kind::Other))?;
+        self.at =
+            skip_string(self.text.as_bytes(), start).map_err(|_| ReadError::new(Kind::Other))?;
         Ok(JsonStr::scanned(self.text.get(start..self.at).unwrap_or_default()))
     }
 
@@ -196,7 +198,10 @@ macro_rules! integers {
     )*};
 }
 
-fn integer<T: TryFrom<i64> + TryFrom<u64>>(text: &str, expected: &dyn de::Expected) -> Result<T, ReadError> {
+fn integer<T: TryFrom<i64> + TryFrom<u64>>(
+    text: &str,
+    expected: &dyn de::Expected,
+) -> Result<T, ReadError> {
     let value = match number::integer(text) {
         Some((false, value)) => T::try_from(value).ok(),
         Some(value) => number::signed(value).and_then(|value| T::try_from(value).ok()),
@@ -206,12 +211,14 @@ fn integer<T: TryFrom<i64> + TryFrom<u64>>(text: &str, expected: &dyn de::Expect
 }
 
 fn wide_integer(text: &str, expected: &dyn de::Expected) -> Result<i128, ReadError> {
-    let (negative, value) = number::integer::<i128>(text).ok_or_else(|| no_integer(text, expected))?;
+    let (negative, value) =
+        number::integer::<i128>(text).ok_or_else(|| no_integer(text, expected))?;
     Ok(if negative { -value } else { value })
 }
 
 fn no_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
-    // The number is part of a message, which costs the parser of floats: only where there is a message.
+    // The number is part of a message, which costs the parser of floats: only where there is a
+    // message.
     #[cfg(feature = "alloc")]
     if let Number::Float(n) = Number::of(text)
         && n.abs() < 1e18
@@ -219,7 +226,11 @@ fn no_integer(text: &str, expected: &dyn de::Expected) -> ReadError {
         return de::Error::invalid_type(de::Unexpected::Float(n), expected);
     }
     let _ = expected;
-    if text.contains('.') { ReadError::wrong("an integer") } else { ReadError::new(Kind::OutOfRange) }
+    if text.contains('.') {
+        ReadError::wrong("an integer")
+    } else {
+        ReadError::new(Kind::OutOfRange)
+    }
 }
 
 impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
@@ -264,7 +275,9 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         let text = self.number("an integer")?;
         let value = match text.parse() {
             Ok(value) => value,
-            Err(_) => wide_integer(text, &visitor)?.try_into().map_err(|_| ReadError::new(Kind::OutOfRange))?,
+            Err(_) => wide_integer(text, &visitor)?
+                .try_into()
+                .map_err(|_| ReadError::new(Kind::OutOfRange))?,
         };
         visitor.visit_u128(value)
     }
@@ -322,11 +335,19 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         visitor.visit_unit()
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_unit_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         self.deserialize_unit(visitor)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         match name {
             RAW => visitor.visit_borrowed_str(self.value()?),
             foreign::RAW_VALUE => visitor.visit_map(RawValue::new(self.value()?)),
@@ -341,11 +362,20 @@ impl<'de> de::Deserializer<'de> for &mut Reader<'de> {
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_tuple<V: Visitor<'de>>(
+        self,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &'static str, _: usize, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         self.deserialize_seq(visitor)
     }
 
@@ -421,7 +451,10 @@ impl Children<'_, '_> {
 impl<'de> de::SeqAccess<'de> for Children<'_, 'de> {
     type Error = ReadError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ReadError> {
         if self.advance() { seed.deserialize(&mut *self.reader).map(Some) } else { Ok(None) }
     }
 }
@@ -429,7 +462,10 @@ impl<'de> de::SeqAccess<'de> for Children<'_, 'de> {
 impl<'de> de::MapAccess<'de> for Children<'_, 'de> {
     type Error = ReadError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, ReadError> {
         if self.advance() { seed.deserialize(Key(self.reader)).map(Some) } else { Ok(None) }
     }
 
@@ -472,9 +508,17 @@ impl<'de> de::Deserializer<'de> for Key<'_, 'de> {
         deserialize_i128 visit_i128 i128, deserialize_u128 visit_u128 u128
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, ReadError> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         // Around an integer as well: it must not forget that it is a key.
-        if name == RAW { visitor.visit_borrowed_str(self.0.value()?) } else { visitor.visit_newtype_struct(self) }
+        if name == RAW {
+            visitor.visit_borrowed_str(self.0.value()?)
+        } else {
+            visitor.visit_newtype_struct(self)
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -518,7 +562,11 @@ impl<'de> de::VariantAccess<'de> for UnitVariant<'_, 'de> {
         Err(ReadError::wrong("a variant with values"))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, ReadError> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        _: V,
+    ) -> Result<V::Value, ReadError> {
         Err(ReadError::wrong("a variant with fields"))
     }
 }
@@ -551,7 +599,11 @@ impl<'de> de::VariantAccess<'de> for Variant<'_, 'de> {
         de::Deserializer::deserialize_seq(&mut *self.0, visitor)
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {
+    fn struct_variant<V: Visitor<'de>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ReadError> {
         de::Deserializer::deserialize_struct(&mut *self.0, "", &[], visitor)
     }
 }

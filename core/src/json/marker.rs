@@ -1,7 +1,8 @@
 //! Names by which our own types tell our own serializer more than serde's data model can say.
 //!
-//! Each is the name of a newtype struct. A foreign serializer sees through it and writes the value inside, which is always right
-//! for the newest revision; ours acts on the name. The payload types use them through `#[serde(serialize_with)]`.
+//! Each is the name of a newtype struct. A foreign serializer sees through it and writes the value
+//! inside, which is always right for the newest revision; ours acts on the name. The payload types
+//! use them through `#[serde(serialize_with)]`.
 
 use serde::Serialize;
 
@@ -9,15 +10,16 @@ use super::write::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::types::tell::Made;
 
-/// Around a string that is JSON text: ours copies it, others get the value (see [`RawJson`](super::RawJson)).
+/// Around a string that is JSON text: ours copies it, others get the value (see
+/// [`RawJson`](super::RawJson)).
 pub(crate) const RAW: &str = "$mcp:raw";
 /// Around bytes that become a base64 string.
 pub(crate) const BLOB: &str = "$mcp:blob";
 /// A unit struct: ours writes nothing, not even the key.
 pub(crate) const ABSENT: &str = "$mcp:absent";
 
-/// Which revisions know a value, from the name of the newtype struct around it: `$mcp:CE` is known from C to E and left out otherwise;
-/// `$mcp?CE` has an older form.
+/// Which revisions know a value, from the name of the newtype struct around it: `$mcp:CE` is known
+/// from C to E and left out otherwise; `$mcp?CE` has an older form.
 pub(crate) fn known_until(name: &str) -> Option<Known> {
     match name.as_bytes() {
         [b'$', b'm', b'c', b'p', kind @ (b':' | b'?'), first @ b'A'..=b'E', last @ b'A'..=b'E'] => {
@@ -27,7 +29,8 @@ pub(crate) fn known_until(name: &str) -> Option<Known> {
     }
 }
 
-/// Whether this revision is one of those that a marker ends with: `CE`, or `$mcp?CE`. All are where there is none.
+/// Whether this revision is one of those that a marker ends with: `CE`, or `$mcp?CE`. All are where
+/// there is none.
 pub(super) fn knows(known: &str, revision: Revision) -> bool {
     match known.as_bytes() {
         [.., first, last] => (*first..=*last).contains(&(b'A' + revision as u8)),
@@ -61,7 +64,9 @@ impl Made for Blob<'_> {
         for chunk in self.0.chunks(48) {
             let mut text = [0; 64];
             super::base64::encode(chunk, &mut text);
-            let text = text.get(..chunk.len().div_ceil(3) * 4).and_then(|text| core::str::from_utf8(text).ok());
+            let text = text
+                .get(..chunk.len().div_ceil(3) * 4)
+                .and_then(|text| core::str::from_utf8(text).ok());
             f.write_str(text.unwrap_or_default())?;
         }
         Ok(())
@@ -74,7 +79,10 @@ impl Serialize for Blob<'_> {
         impl Serialize for Inner<'_> {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() {
-                    let text = base64::display::Base64Display::new(self.0, &base64::engine::general_purpose::STANDARD);
+                    let text = base64::display::Base64Display::new(
+                        self.0,
+                        &base64::engine::general_purpose::STANDARD,
+                    );
                     serializer.collect_str(&text)
                 } else {
                     serializer.serialize_bytes(self.0)

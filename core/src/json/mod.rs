@@ -1,4 +1,5 @@
-//! JSON without an allocator: one scanner, values that borrow, a writer, and serde in both directions.
+//! JSON without an allocator: one scanner, values that borrow, a writer, and serde in both
+//! directions.
 
 mod base64;
 mod de;
@@ -33,7 +34,10 @@ pub(crate) use number::{Decimal, compare, divide_by_ten, integer};
 pub(crate) use payload::{write_list, write_payload};
 pub(crate) use pen::Pen;
 pub(crate) use scan::{
-    Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string, skip_value, skip_whitespace,
+    Fault, byte, next_byte, skip_clean, skip_digits, skip_escapes, skip_member, skip_string,
+    skip_value, skip_whitespace,
 };
-pub(crate) use ser::{AddedValue, Addition, Additions, Extras, WriteResult, write_result, write_value};
+pub(crate) use ser::{
+    AddedValue, Addition, Additions, Extras, WriteResult, write_result, write_value,
+};
 pub(crate) use write::{WriteError, Writer};

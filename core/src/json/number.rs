@@ -13,7 +13,8 @@ impl Decimal {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
-        // Small numbers, ids above all, need no 64-bit division, which a Cortex-M0 has to call a function for.
+        // Small numbers, ids above all, need no 64-bit division, which a Cortex-M0 has to call a
+        // function for.
         let mut rest = value;
         while rest > u64::from(u32::MAX) {
             let digit;
@@ -70,7 +71,8 @@ pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
     (u64::from_be_bytes(bytes), rest as u8)
 }
 
-/// A number's text as an integer, sign and magnitude: `None` when it has a fraction other than zero or does not fit. `1e2` and `4.0` are integers.
+/// A number's text as an integer, sign and magnitude: `None` when it has a fraction other than zero
+/// or does not fit. `1e2` and `4.0` are integers.
 pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     let (negative, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -106,11 +108,12 @@ pub(crate) fn integer<M: Magnitude>(text: &str) -> Option<(bool, M)> {
     Some((negative, value))
 }
 
-/// Which of two numbers' texts is the greater, to the last digit: as floating-point numbers many would be equal that are not, and reading those takes more
-/// flash than all of this module.
+/// Which of two numbers' texts is the greater, to the last digit: as floating-point numbers many
+/// would be equal that are not, and reading those takes more flash than all of this module.
 pub(crate) fn compare(one: &str, other: &str) -> Ordering {
     let (one, other) = (Scientific::new(one), Scientific::new(other));
-    let magnitudes = || one.exponent.cmp(&other.exponent).then_with(|| one.digits().cmp(other.digits()));
+    let magnitudes =
+        || one.exponent.cmp(&other.exponent).then_with(|| one.digits().cmp(other.digits()));
     match (one.sign, other.sign) {
         (1, 1) => magnitudes(),
         (-1, -1) => magnitudes().reverse(),
@@ -139,14 +142,22 @@ impl<'t> Scientific<'t> {
         let exponent = i64::from(parts.next().map_or(0, exponent)).saturating_add(shift);
         Self {
             sign: if unsigned.len() == text.len() { 1 } else { -1 },
-            exponent: i32::try_from(exponent).unwrap_or(if exponent < 0 { i32::MIN } else { i32::MAX }),
+            exponent: i32::try_from(exponent).unwrap_or(if exponent < 0 {
+                i32::MIN
+            } else {
+                i32::MAX
+            }),
             mantissa: mantissa.get(first..).unwrap_or_default(),
         }
     }
 
     /// Without zeros at the end.
     fn digits(&self) -> impl Iterator<Item = u8> {
-        let len = self.mantissa.iter().rposition(|byte| matches!(byte, b'1'..=b'9')).map_or(0, |last| last + 1);
+        let len = self
+            .mantissa
+            .iter()
+            .rposition(|byte| matches!(byte, b'1'..=b'9'))
+            .map_or(0, |last| last + 1);
         self.mantissa.iter().take(len).copied().filter(|byte| *byte != b'.')
     }
 }
@@ -158,7 +169,9 @@ fn exponent(text: &[u8]) -> i32 {
         [b'+', digits @ ..] => (false, digits),
         digits => (false, digits),
     };
-    let value = digits.iter().fold(0i32, |value, digit| (value * 10 + i32::from(digit.wrapping_sub(b'0'))).min(100_000_000));
+    let value = digits.iter().fold(0i32, |value, digit| {
+        (value * 10 + i32::from(digit.wrapping_sub(b'0'))).min(100_000_000)
+    });
     if negative { -value } else { value }
 }
 
@@ -195,7 +208,8 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// What a scanned number's text means. Without a fraction or exponent it is an integer, unless it does not fit one.
+    /// What a scanned number's text means. Without a fraction or exponent it is an integer, unless
+    /// it does not fit one.
     pub(crate) fn of(text: &str) -> Self {
         if let Ok(n) = text.parse() {
             return Self::Unsigned(n);
@@ -238,7 +252,9 @@ mod tests {
         ];
         for (i, equal) in ascending.iter().enumerate() {
             for (j, others) in ascending.iter().enumerate() {
-                for (one, other) in equal.iter().flat_map(|one| others.iter().map(move |other| (one, other))) {
+                for (one, other) in
+                    equal.iter().flat_map(|one| others.iter().map(move |other| (one, other)))
+                {
                     assert_eq!(compare(one, other), i.cmp(&j), "{one} {other}");
                 }
             }

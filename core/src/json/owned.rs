@@ -42,7 +42,9 @@ impl OwnedJson {
             let len = writer.position();
             if len <= out.len() {
                 out.truncate(len);
-                return String::from_utf8(out).map(|text| Self(text.into())).map_err(|_| SendError::Value);
+                return String::from_utf8(out)
+                    .map(|text| Self(text.into()))
+                    .map_err(|_| SendError::Value);
             }
             out.resize(len, 0);
         }
@@ -107,7 +109,9 @@ mod tests {
     #[test]
     fn what_a_revision_does_not_know_is_left_out() {
         let result = crate::types::CallToolResult::new(&[]).structured_content(RawJson::EMPTY);
-        let at = |revision| OwnedJson::new(&result, revision).unwrap().as_raw().get("structuredContent").is_some();
+        let at = |revision| {
+            OwnedJson::new(&result, revision).unwrap().as_raw().get("structuredContent").is_some()
+        };
         assert!(at(Revision::LATEST) && !at(Revision::V2024_11_05));
     }
 

@@ -9,9 +9,11 @@ use super::string::JsonStr;
 use super::write::{WriteError, Writer};
 use crate::types::tell::Tell;
 
-/// What a server can put into a message: the [`types`](crate::types), JSON that is there already, text, and in a [`Json`] anything that serializes.
+/// What a server can put into a message: the [`types`](crate::types), JSON that is there already,
+/// text, and in a [`Json`] anything that serializes.
 ///
-/// These say what they are without serde, which makes its code anew for each type: a small program pays for that.
+/// These say what they are without serde, which makes its code anew for each type: a small program
+/// pays for that.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be put into a message as it is",
     note = "a type of yours goes in a `Json`: `server.respond(request, &Json(&value), tx)`"
@@ -74,7 +76,10 @@ pub(crate) fn write_payload<P: Payload + ?Sized>(
 }
 
 /// Writes a list of them.
-pub(crate) fn write_list<T: Serialize + Tell>(writer: &mut Writer<'_>, items: &[T]) -> Result<(), WriteError> {
+pub(crate) fn write_list<T: Serialize + Tell>(
+    writer: &mut Writer<'_>,
+    items: &[T],
+) -> Result<(), WriteError> {
     let pen = Pen::new(writer, None);
     if cfg!(target_pointer_width = "64") { pen.serialize(items) } else { pen.tell(&items) }
 }

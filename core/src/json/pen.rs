@@ -1,4 +1,5 @@
-//! Writes what a value [tells](crate::types::tell): the same as the serializer, in one function for all types.
+//! Writes what a value [tells](crate::types::tell): the same as the serializer, in one function for
+//! all types.
 
 use serde::Serialize;
 
@@ -18,7 +19,8 @@ pub struct Pen<'w, 'b, 's> {
     told: bool,
 }
 
-/// Where the next value goes. Comma and key are written when it comes, so that a member can turn out to be absent.
+/// Where the next value goes. Comma and key are written when it comes, so that a member can turn
+/// out to be absent.
 #[derive(Clone, Copy)]
 enum Slot {
     Alone,
@@ -47,7 +49,10 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
     }
 
     /// An object whose members `write` writes.
-    pub(crate) fn members(self, write: impl Fn(&mut Writer<'_>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+    pub(crate) fn members(
+        self,
+        write: impl Fn(&mut Writer<'_>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         write_members(self.writer, self.extras.unwrap_or(Extras::Nothing), write)
     }
 
@@ -72,7 +77,12 @@ impl<'w, 'b, 's> Pen<'w, 'b, 's> {
         self.writer.put(b"\"")
     }
 
-    fn write_object(&mut self, names: &'static str, members: &[&dyn Tell], extras: Option<Extras<'s>>) -> Result<(), WriteError> {
+    fn write_object(
+        &mut self,
+        names: &'static str,
+        members: &[&dyn Tell],
+        extras: Option<Extras<'s>>,
+    ) -> Result<(), WriteError> {
         self.writer.open(b'{')?;
         let mut seen = Seen::default();
         let mut rest = names;
@@ -148,7 +158,8 @@ impl Teller for Pen<'_, '_, '_> {
 
     fn close(&mut self) {
         if self.result.is_ok() {
-            self.result = self.writer.close(if let Slot::Element = self.slot { b"]" } else { b"}" });
+            self.result =
+                self.writer.close(if let Slot::Element = self.slot { b"]" } else { b"}" });
         }
         self.told = true;
     }

@@ -24,8 +24,9 @@ use crate::printable::Printable;
 /// struct Pin { pin: u8, on: bool }
 /// ```
 ///
-/// Strings keep their escapes ([`JsonStr`]) and numbers their digits. It serializes as the value that it is, with any serializer; it deserializes only
-/// from another `RawJson`, since only there the text to lend exists.
+/// Strings keep their escapes ([`JsonStr`]) and numbers their digits. It serializes as the value
+/// that it is, with any serializer; it deserializes only from another `RawJson`, since only there
+/// the text to lend exists.
 #[derive(Clone, Copy)]
 pub struct RawJson<'f>(&'f str);
 
@@ -287,7 +288,11 @@ struct Inner<'a>(RawJson<'a>);
 impl Serialize for Inner<'_> {
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() { self.value(serializer) } else { serializer.serialize_str(self.0.0) }
+        if serializer.is_human_readable() {
+            self.value(serializer)
+        } else {
+            serializer.serialize_str(self.0.0)
+        }
     }
 }
 
@@ -332,7 +337,9 @@ impl<'de: 'f, 'f> Deserialize<'de> for RawJson<'f> {
                 f.write_str("JSON text to borrow (deserialize it from a RawJson)")
             }
             fn visit_borrowed_str<E: de::Error>(self, json: &'de str) -> Result<RawJson<'de>, E> {
-                RawJson::parse(json).map_err(|_| E::invalid_type(de::Unexpected::Other("another deserializer's string"), &self))
+                RawJson::parse(json).map_err(|_| {
+                    E::invalid_type(de::Unexpected::Other("another deserializer's string"), &self)
+                })
             }
         }
         deserializer.deserialize_newtype_struct(RAW, Visitor)

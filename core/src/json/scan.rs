@@ -1,9 +1,12 @@
-//! The scanner: finds where a value ends, and that it is one. Iterative, constant memory, no panic on any input.
+//! The scanner: finds where a value ends, and that it is one. Iterative, constant memory, no panic
+//! on any input.
 //!
-//! It is a `const fn`, so that [`RawJson::from_static`](super::RawJson::from_static) is checked while the program is compiled. It works on the bytes of a
-//! `str`: that they are UTF-8 has been checked before.
+//! It is a `const fn`, so that [`RawJson::from_static`](super::RawJson::from_static) is checked
+//! while the program is compiled. It works on the bytes of a `str`: that they are UTF-8 has been
+//! checked before.
 
-/// How deeply arrays and objects may be nested in a frame, the outermost included. One bit each of a 64-bit stack.
+/// How deeply arrays and objects may be nested in a frame, the outermost included. One bit each of
+/// a 64-bit stack.
 pub const MAX_DEPTH: u32 = 64;
 
 /// Where and why a text is not JSON.
@@ -24,7 +27,8 @@ impl core::fmt::Display for SyntaxError {
 
 impl core::error::Error for SyntaxError {}
 
-/// A [`SyntaxError`] in one word, so that what the scanner returns stays in registers: no slice reaches the highest bit of an offset.
+/// A [`SyntaxError`] in one word, so that what the scanner returns stays in registers: no slice
+/// reaches the highest bit of an offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fault(usize);
 
@@ -50,7 +54,8 @@ impl From<Fault> for SyntaxError {
     }
 }
 
-/// The end of the value that begins at `at`, which must not be whitespace. `used` levels of nesting surround it.
+/// The end of the value that begins at `at`, which must not be whitespace. `used` levels of nesting
+/// surround it.
 pub(crate) const fn skip_value(text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
     let mut at = at;
     // One bit a level: set for an object.
@@ -199,7 +204,8 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
     false
 }
 
-/// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte is known.
+/// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte
+/// is known.
 #[cfg_attr(target_pointer_width = "64", inline(always))]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
@@ -208,7 +214,11 @@ pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Resul
         // Ids and most other numbers are digits alone.
         b'1'..=b'9' if cfg!(target_pointer_width = "64") => {
             let end = skip_digits(text, at + 1);
-            if matches!(byte(text, end), b'.' | b'e' | b'E') { skip_number(text, at) } else { Ok(end) }
+            if matches!(byte(text, end), b'.' | b'e' | b'E') {
+                skip_number(text, at)
+            } else {
+                Ok(end)
+            }
         }
         b'-' | b'0'..=b'9' => skip_number(text, at),
         _ => skip_value(text, at, used),
@@ -268,10 +278,11 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault>
     }
 }
 
-/// The first byte from `at` on that is special inside a string: a quote, a backslash, a control character; or the end.
+/// The first byte from `at` on that is special inside a string: a quote, a backslash, a control
+/// character; or the end.
 ///
-/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A small machine, to which a word is four bytes that it has to
-/// load one by one, looks at bytes.
+/// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A
+/// small machine, to which a word is four bytes that it has to load one by one, looks at bytes.
 #[cfg_attr(target_pointer_width = "64", inline(always))]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
@@ -288,7 +299,11 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
 #[cfg_attr(target_pointer_width = "64", inline)]
 #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
-    if cfg!(target_pointer_width = "64") && text.len() < 8 { is_clean_key(text) } else { skip_clean(text, 0) == text.len() }
+    if cfg!(target_pointer_width = "64") && text.len() < 8 {
+        is_clean_key(text)
+    } else {
+        skip_clean(text, 0) == text.len()
+    }
 }
 
 /// The same for a short one, in a shape of which nothing is left when the compiler knows it.
@@ -298,7 +313,8 @@ pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
     if cfg!(target_pointer_width = "64") {
         // Two pieces that overlap, or words of which the last two do: nothing is left over.
         if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
-            let mut found = special_bytes(u64::from_le_bytes(*first)) | special_bytes(u64::from_le_bytes(*last));
+            let mut found = special_bytes(u64::from_le_bytes(*first))
+                | special_bytes(u64::from_le_bytes(*last));
             let mut at = 8;
             while at + 8 < text.len() {
                 found |= match word(text, at) {
@@ -310,7 +326,9 @@ pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
             return found == 0;
         }
         if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
-            return special_bytes(u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32) == 0;
+            return special_bytes(
+                u32::from_le_bytes(*first) as u64 | (u32::from_le_bytes(*last) as u64) << 32,
+            ) == 0;
         }
     }
     skip_clean_bytes(text, 0) == text.len()
@@ -342,12 +360,14 @@ const fn skip_clean_words(text: &[u8], at: usize) -> usize {
     skip_clean_end(text, text.len() - rest.len())
 }
 
-/// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a control character.
+/// Marks, in the high bit of its byte, the first byte of `word` that is a quote, a backslash or a
+/// control character.
 #[inline]
 const fn special_bytes(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    // A byte without its high bit gets it from the subtraction when it was less than that; what a hit borrows from is behind it. With this bit flipped a
-    // quote comes right behind the control characters, which stay among themselves.
+    // A byte without its high bit gets it from the subtraction when it was less than that; what a
+    // hit borrows from is behind it. With this bit flipped a quote comes right behind the
+    // control characters, which stay among themselves.
     let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let backslash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     (quote_or_control | backslash) & !word & (ONES << 7)
@@ -549,7 +569,11 @@ mod tests {
                         *text.last_mut().unwrap() = special;
                         assert!(!is_clean(&text) && !is_clean_key(&text));
                         for at in (0..=place).step_by(step + 2) {
-                            assert_eq!(skip_clean(&text, at), place, "{filler} {special} {len} {at}");
+                            assert_eq!(
+                                skip_clean(&text, at),
+                                place,
+                                "{filler} {special} {len} {at}"
+                            );
                         }
                         text = vec![filler; len];
                     }

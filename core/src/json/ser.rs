@@ -1,4 +1,5 @@
-//! serde's `Serializer` into a frame. Acts on our [markers](super::marker), and completes the results of the modern era.
+//! serde's `Serializer` into a frame. Acts on our [markers](super::marker), and completes the
+//! results of the modern era.
 
 use core::fmt;
 
@@ -15,7 +16,10 @@ use crate::error::SendError;
 use crate::lifecycle::Revision;
 
 /// Writes a value.
-pub(crate) fn write_value<T: Serialize + ?Sized>(writer: &mut Writer<'_>, value: &T) -> Result<(), WriteError> {
+pub(crate) fn write_value<T: Serialize + ?Sized>(
+    writer: &mut Writer<'_>,
+    value: &T,
+) -> Result<(), WriteError> {
     value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: None })
 }
 
@@ -30,8 +34,13 @@ pub(super) fn serialize_into<T: Serialize + ?Sized>(
 }
 
 /// The same for JSON text.
-pub(super) fn write_raw_completed(writer: &mut Writer<'_>, json: RawJson<'_>, extras: Extras<'_>) -> Result<(), WriteError> {
-    ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }.raw(json.as_str())
+pub(super) fn write_raw_completed(
+    writer: &mut Writer<'_>,
+    json: RawJson<'_>,
+    extras: Extras<'_>,
+) -> Result<(), WriteError> {
+    ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) }
+        .raw(json.as_str())
 }
 
 /// Writes a value that must be an object, and adds the members of `extras` that it does not have.
@@ -40,7 +49,12 @@ pub(crate) fn write_result<T: Serialize + ?Sized>(
     value: &T,
     extras: Extras<'_>,
 ) -> Result<(), WriteError> {
-    value.serialize(ValueSerializer { writer, slot: Slot::Alone, mode: Mode::Value, extras: Some(extras) })
+    value.serialize(ValueSerializer {
+        writer,
+        slot: Slot::Alone,
+        mode: Mode::Value,
+        extras: Some(extras),
+    })
 }
 
 /// Writes an object whose members `write` writes, and adds those of `extras`.
@@ -55,8 +69,8 @@ pub(super) fn write_members(
     writer.close(b"}")
 }
 
-/// What our serializer writes. Where code is scarce it comes as a `dyn`: one function writes members of all types, and what is made anew for each is only
-/// how it tells what it is.
+/// What our serializer writes. Where code is scarce it comes as a `dyn`: one function writes
+/// members of all types, and what is made anew for each is only how it tells what it is.
 trait Value {
     fn write(&self, to: ValueSerializer<'_, '_, '_>) -> Result<(), WriteError>;
 }
@@ -82,7 +96,8 @@ pub(crate) enum Extras<'e> {
     Meta(&'e [Addition<'e>]),
 }
 
-/// What params and results of the modern era have beside what the application put into them. What is there already is not added.
+/// What params and results of the modern era have beside what the application put into them. What
+/// is there already is not added.
 pub(crate) struct Additions<'e> {
     pub(crate) members: &'e [Addition<'e>],
     pub(crate) meta: &'e [Addition<'e>],
@@ -91,7 +106,8 @@ pub(crate) struct Additions<'e> {
 /// A member, by its key and what writes its value. An object gets fewer than 15 of them.
 pub(crate) type Addition<'e> = (&'static str, &'e dyn AddedValue);
 
-/// A function that writes a value. Closures have a trait of their own here, since the `dyn` of theirs also has ways to call them by value.
+/// A function that writes a value. Closures have a trait of their own here, since the `dyn` of
+/// theirs also has ways to call them by value.
 pub(crate) trait AddedValue {
     fn write(&self, writer: &mut Writer<'_>) -> Result<(), WriteError>;
 }
@@ -110,7 +126,8 @@ pub(super) struct ValueSerializer<'w, 'b, 's> {
     extras: Option<Extras<'s>>,
 }
 
-/// Where a value goes. Comma and key are written when the value is, so that a field can turn out to be absent.
+/// Where a value goes. Comma and key are written when the value is, so that a field can turn out to
+/// be absent.
 enum Slot {
     Alone,
     Element,
@@ -151,7 +168,10 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         Ok(writer)
     }
 
-    fn number(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+    fn number(
+        self,
+        write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         if let Slot::Key = self.slot {
             self.writer.separate()?;
             self.writer.put(b"\"")?;
@@ -162,7 +182,10 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    fn text(self, write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>) -> Result<(), WriteError> {
+    fn text(
+        self,
+        write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>,
+    ) -> Result<(), WriteError> {
         let writer = match self.slot {
             Slot::Key => {
                 self.writer.separate()?;
@@ -192,7 +215,13 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     fn array(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = self.begin()?;
         writer.open(b'[')?;
-        Ok(Compound { writer, close: Close::Array, extras: Extras::Nothing, seen: Seen::default(), next: None })
+        Ok(Compound {
+            writer,
+            close: Close::Array,
+            extras: Extras::Nothing,
+            seen: Seen::default(),
+            next: None,
+        })
     }
 
     /// Bytes, as a base64 string.
@@ -211,7 +240,13 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
             return Err(WriteError::Value);
         }
         let writer = Self::open(self.writer, self.slot)?;
-        Ok(Compound { writer, close: Close::Text, extras: Extras::Nothing, seen: Seen::default(), next: self.extras })
+        Ok(Compound {
+            writer,
+            close: Close::Text,
+            extras: Extras::Nothing,
+            seen: Seen::default(),
+            next: self.extras,
+        })
     }
 
     /// A string that a foreign type says is JSON text. It is checked, since that type is not ours.
@@ -229,7 +264,9 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     pub(super) fn raw(self, text: &str) -> Result<(), WriteError> {
         match self.extras {
             // Of JSON texts only a string may be a key.
-            None if matches!(self.slot, Slot::Key) && !text.starts_with('"') => Err(WriteError::Value),
+            None if matches!(self.slot, Slot::Key) && !text.starts_with('"') => {
+                Err(WriteError::Value)
+            }
             None => self.text(|writer| writer.raw(text)),
             Some(_) => self.raw_completed(text),
         }
@@ -246,8 +283,13 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
                     compound.writer.separate()?;
                     compound.writer.raw(key.as_json())?;
                     compound.writer.put(b":")?;
-                    ValueSerializer { writer: compound.writer, slot: Slot::Alone, mode: Mode::Value, extras }
-                        .raw(value.as_str())?;
+                    ValueSerializer {
+                        writer: compound.writer,
+                        slot: Slot::Alone,
+                        mode: Mode::Value,
+                        extras,
+                    }
+                    .raw(value.as_str())?;
                 }
                 compound.finish()
             }
@@ -298,11 +340,19 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 
     fn serialize_f32(self, value: f32) -> Result<(), WriteError> {
         // Debug, since it keeps the point of a whole number and writes large ones with an exponent.
-        if value.is_finite() { self.begin()?.plain(&format_args!("{value:?}")) } else { self.serialize_unit() }
+        if value.is_finite() {
+            self.begin()?.plain(&format_args!("{value:?}"))
+        } else {
+            self.serialize_unit()
+        }
     }
 
     fn serialize_f64(self, value: f64) -> Result<(), WriteError> {
-        if value.is_finite() { self.begin()?.plain(&format_args!("{value:?}")) } else { self.serialize_unit() }
+        if value.is_finite() {
+            self.begin()?.plain(&format_args!("{value:?}"))
+        } else {
+            self.serialize_unit()
+        }
     }
 
     fn serialize_char(self, value: char) -> Result<(), WriteError> {
@@ -340,13 +390,22 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
-    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<(), WriteError> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+    ) -> Result<(), WriteError> {
         self.text(|writer| writer.name(variant))
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)]
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, name: &'static str, value: &T) -> Result<(), WriteError> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), WriteError> {
         if !name.starts_with('$') {
             return value.serialize(self);
         }
@@ -356,7 +415,11 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         if foreign::is_private_newtype(name) {
             return Err(WriteError::Value);
         }
-        if cfg!(target_pointer_width = "64") { self.known(name, &value) } else { self.known::<dyn Value>(name, &value) }
+        if cfg!(target_pointer_width = "64") {
+            self.known(name, &value)
+        } else {
+            self.known::<dyn Value>(name, &value)
+        }
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -381,7 +444,11 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         self.array()
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, WriteError> {
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, WriteError> {
         self.array()
     }
 
@@ -401,7 +468,11 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline)]
-    fn serialize_struct(self, name: &'static str, _: usize) -> Result<Self::SerializeStruct, WriteError> {
+    fn serialize_struct(
+        self,
+        name: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStruct, WriteError> {
         if foreign::is_private_struct(name) { self.foreign(name) } else { self.object() }
     }
 
@@ -441,7 +512,12 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         }
     }
 
-    fn variant(self, variant: &'static str, open: u8, close: Close) -> Result<Compound<'w, 'b, 's>, WriteError> {
+    fn variant(
+        self,
+        variant: &'static str,
+        open: u8,
+        close: Close,
+    ) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let object = self.object()?;
         object.writer.member(variant)?;
         object.writer.open(open)?;
@@ -502,7 +578,8 @@ impl Seen {
 
 // By value and out of line: an object that completes nothing stays in registers.
 impl<'s> Extras<'s> {
-    /// Whether a key is one of those that would be added, and what its value is to be completed with.
+    /// Whether a key is one of those that would be added, and what its value is to be completed
+    /// with.
     #[inline(never)]
     pub(super) fn note(self, key: &str) -> (Seen, Option<Self>) {
         match self {
@@ -536,7 +613,8 @@ impl<'s> Extras<'s> {
 }
 
 impl<'s> Compound<'_, '_, 's> {
-    /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that is to be completed with.
+    /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that
+    /// is to be completed with.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn note(&mut self, key: &str) -> Option<Extras<'s>> {
@@ -567,7 +645,12 @@ impl<'s> Compound<'_, '_, 's> {
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     fn element<T: Value + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-        value.write(ValueSerializer { writer: self.writer, slot: Slot::Element, mode: Mode::Value, extras: None })
+        value.write(ValueSerializer {
+            writer: self.writer,
+            slot: Slot::Element,
+            mode: Mode::Value,
+            extras: None,
+        })
     }
 
     #[cfg_attr(target_pointer_width = "64", inline(always))]
@@ -577,7 +660,12 @@ impl<'s> Compound<'_, '_, 's> {
             return self.foreign_field(key, value);
         }
         let extras = self.note(key);
-        value.write(ValueSerializer { writer: self.writer, slot: Slot::Member(key), mode: Mode::Value, extras })
+        value.write(ValueSerializer {
+            writer: self.writer,
+            slot: Slot::Member(key),
+            mode: Mode::Value,
+            extras,
+        })
     }
 }
 
@@ -592,7 +680,12 @@ impl Compound<'_, '_, '_> {
         }
         self.close = Close::Nothing;
         let (start, extras) = (self.writer.position(), self.next.take());
-        value.write(ValueSerializer { writer: self.writer, slot: Slot::Text, mode: Mode::Value, extras })?;
+        value.write(ValueSerializer {
+            writer: self.writer,
+            slot: Slot::Text,
+            mode: Mode::Value,
+            extras,
+        })?;
         if self.writer.position() == start { Err(WriteError::Value) } else { Ok(()) }
     }
 }
@@ -648,30 +741,56 @@ impl ser::SerializeMap for Compound<'_, '_, '_> {
             // The key is looked at through a small window; one that does not fit is none of ours.
             let mut text = [0; 64];
             let mut window = Writer::new(&mut text, 0, self.writer.revision(), false);
-            let seen = key.serialize(ValueSerializer { writer: &mut window, slot: Slot::Key, mode: Mode::Value, extras: None });
+            let seen = key.serialize(ValueSerializer {
+                writer: &mut window,
+                slot: Slot::Key,
+                mode: Mode::Value,
+                extras: None,
+            });
             let len = window.position();
             if seen.is_ok()
-                && let Some(key) = text.get(1..len.saturating_sub(1)).and_then(|t| core::str::from_utf8(t).ok())
+                && let Some(key) =
+                    text.get(1..len.saturating_sub(1)).and_then(|t| core::str::from_utf8(t).ok())
             {
                 self.next = self.note(key);
             }
         }
-        key.serialize(ValueSerializer { writer: self.writer, slot: Slot::Key, mode: Mode::Value, extras: None })
+        key.serialize(ValueSerializer {
+            writer: self.writer,
+            slot: Slot::Key,
+            mode: Mode::Value,
+            extras: None,
+        })
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         self.writer.put(b":")?;
         let extras = self.next.take();
         let start = self.writer.position();
-        value.serialize(ValueSerializer { writer: self.writer, slot: Slot::Alone, mode: Mode::Value, extras })?;
+        value.serialize(ValueSerializer {
+            writer: self.writer,
+            slot: Slot::Alone,
+            mode: Mode::Value,
+            extras,
+        })?;
         // The key is there already.
         if self.writer.position() == start { self.writer.put(b"null") } else { Ok(()) }
     }
 
-    fn serialize_entry<K: Serialize + ?Sized, T: Serialize + ?Sized>(&mut self, key: &K, value: &T) -> Result<(), WriteError> {
-        // The fields of a flattened struct come this way. Without a window, the first byte of a value ends the writing of it.
+    fn serialize_entry<K: Serialize + ?Sized, T: Serialize + ?Sized>(
+        &mut self,
+        key: &K,
+        value: &T,
+    ) -> Result<(), WriteError> {
+        // The fields of a flattened struct come this way. Without a window, the first byte of a
+        // value ends the writing of it.
         let mut probe = Writer::new(&mut [], 0, self.writer.revision(), false);
-        let probed = value.serialize(ValueSerializer { writer: &mut probe, slot: Slot::Alone, mode: Mode::Value, extras: None });
+        let probed = value.serialize(ValueSerializer {
+            writer: &mut probe,
+            slot: Slot::Alone,
+            mode: Mode::Value,
+            extras: None,
+        });
         if probed.is_ok() && probe.position() == 0 {
             return Ok(());
         }
@@ -701,19 +820,29 @@ impl fmt::Display for WriteError {
     }
 }
 
-/// Writes `value` as JSON into `out`, leaving out what `revision` does not know, and returns the text.
+/// Writes `value` as JSON into `out`, leaving out what `revision` does not know, and returns the
+/// text.
 ///
-/// For values that are to be kept or looked at; what is sent goes straight into a [`TxBuffer`](crate::TxBuffer).
+/// For values that are to be kept or looked at; what is sent goes straight into a
+/// [`TxBuffer`](crate::TxBuffer).
 ///
 /// # Errors
-/// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when the value's `Serialize` fails.
-pub fn to_slice<'o, T: Serialize + ?Sized>(value: &T, revision: Revision, out: &'o mut [u8]) -> Result<RawJson<'o>, SendError> {
+/// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when the value's `Serialize`
+/// fails.
+pub fn to_slice<'o, T: Serialize + ?Sized>(
+    value: &T,
+    revision: Revision,
+    out: &'o mut [u8],
+) -> Result<RawJson<'o>, SendError> {
     let mut writer = Writer::new(out, 0, revision, false);
     let result = write_value(&mut writer, value);
     let len = writer.position();
     match result {
         Ok(()) => {
-            let text = out.get(..len).and_then(|text| core::str::from_utf8(text).ok()).ok_or(SendError::Value)?;
+            let text = out
+                .get(..len)
+                .and_then(|text| core::str::from_utf8(text).ok())
+                .ok_or(SendError::Value)?;
             RawJson::parse(text).map_err(|_| SendError::Value)
         }
         Err(WriteError::Overflow) => Err(SendError::TooLarge),

@@ -1,6 +1,8 @@
-//! What our serializer hands to the inside of a [marker](super::marker): it takes JSON text and bytes, and nothing else.
+//! What our serializer hands to the inside of a [marker](super::marker): it takes JSON text and
+//! bytes, and nothing else.
 //!
-//! A type of its own, so that what a value would do for other serializers (parse and print floats, above all) is never linked.
+//! A type of its own, so that what a value would do for other serializers (parse and print floats,
+//! above all) is never linked.
 
 use core::fmt;
 
@@ -78,7 +80,11 @@ impl ser::Serializer for Splice<'_, '_, '_> {
         Err(WriteError::Value)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, _: &T) -> Result<(), WriteError> {
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: &T,
+    ) -> Result<(), WriteError> {
         Err(WriteError::Value)
     }
 

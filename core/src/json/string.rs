@@ -15,7 +15,8 @@ use crate::printable::Printable;
 pub struct JsonStr<'f>(&'f str);
 
 impl<'f> JsonStr<'f> {
-    /// A string in a program's text, checked while it compiles: `JsonStr::from_static("\"caf\\u00e9\"")`.
+    /// A string in a program's text, checked while it compiles:
+    /// `JsonStr::from_static("\"caf\\u00e9\"")`.
     ///
     /// # Panics
     /// When `json` is not a JSON string with its quotes: in a `const`, that is a compile error.
@@ -133,14 +134,19 @@ impl Serialize for JsonStr<'_> {
         impl Serialize for Inner<'_> {
             #[cfg_attr(target_pointer_width = "64", inline(always))]
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                if serializer.is_human_readable() { serializer.collect_str(&self.0) } else { serializer.serialize_str(self.0.0) }
+                if serializer.is_human_readable() {
+                    serializer.collect_str(&self.0)
+                } else {
+                    serializer.serialize_str(self.0.0)
+                }
             }
         }
         serializer.serialize_newtype_struct(RAW, &Inner(*self))
     }
 }
 
-/// Our deserializer lends the JSON text. No other has it, nor has what serde buffers (`untagged`, `flatten`, an internal tag).
+/// Our deserializer lends the JSON text. No other has it, nor has what serde buffers (`untagged`,
+/// `flatten`, an internal tag).
 impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor;
@@ -165,7 +171,9 @@ impl<'de: 'f, 'f> Deserialize<'de> for JsonStr<'f> {
 pub(crate) fn same_text(inner: &str, text: &str) -> bool {
     // Without a backslash there is only one way to write a text.
     inner == text && is_plain(text)
-        || (inner.len() > text.len() && inner.contains('\\') && Chars::escaped(inner).eq(text.chars()))
+        || (inner.len() > text.len()
+            && inner.contains('\\')
+            && Chars::escaped(inner).eq(text.chars()))
 }
 
 /// Whether there is no backslash in a text that is a string's inside: then it is what that means.
@@ -223,7 +231,8 @@ impl Chars<'_> {
             let low = hex4(&mut ahead);
             if (0xdc00..0xe000).contains(&low) {
                 self.chars = ahead;
-                return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or(char::REPLACEMENT_CHARACTER);
+                return char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+                    .unwrap_or(char::REPLACEMENT_CHARACTER);
             }
         }
         char::REPLACEMENT_CHARACTER
@@ -231,7 +240,8 @@ impl Chars<'_> {
 }
 
 fn hex4(chars: &mut core::str::Chars<'_>) -> u32 {
-    (0..4).fold(0, |value, _| value << 4 | next_char(chars).and_then(|c| c.to_digit(16)).unwrap_or(0))
+    (0..4)
+        .fold(0, |value, _| value << 4 | next_char(chars).and_then(|c| c.to_digit(16)).unwrap_or(0))
 }
 
 #[cfg_attr(target_pointer_width = "64", inline)]

@@ -1,7 +1,7 @@
 //! The writer: puts JSON text into a window of a frame.
 //!
-//! A frame may be longer than the buffer. It is then formatted again for each piece, and only what lies in the window is copied: what
-//! lies before has been sent, what lies behind does not fit yet.
+//! A frame may be longer than the buffer. It is then formatted again for each piece, and only what
+//! lies in the window is copied: what lies before has been sent, what lies behind does not fit yet.
 
 use super::base64::encode;
 use super::number::Decimal;
@@ -143,7 +143,8 @@ impl<'b> Writer<'b> {
         if core::mem::take(&mut self.is_first) { Ok(()) } else { self.put(b",") }
     }
 
-    /// A key with what stands around it. A field's name hardly ever needs an escape: inlined, all that is left of it is one copy of known length.
+    /// A key with what stands around it. A field's name hardly ever needs an escape: inlined, all
+    /// that is left of it is one copy of known length.
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn member(&mut self, name: &str) -> Result<(), WriteError> {
         let is_first = core::mem::take(&mut self.is_first);
@@ -193,7 +194,11 @@ impl<'b> Writer<'b> {
     /// A string of the program's text. Like the key of a [`member`](Self::member).
     #[cfg_attr(target_pointer_width = "64", inline(always))]
     pub(crate) fn name(&mut self, name: &str) -> Result<(), WriteError> {
-        if is_clean_key(name.as_bytes()) { self.put_between(b"\"", name.as_bytes(), b"\"") } else { self.string(name) }
+        if is_clean_key(name.as_bytes()) {
+            self.put_between(b"\"", name.as_bytes(), b"\"")
+        } else {
+            self.string(name)
+        }
     }
 
     /// A string's inside, escaped.
@@ -220,14 +225,16 @@ impl<'b> Writer<'b> {
             b'\r' => b'r',
             b'\t' => b't',
             _ => {
-                let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
+                let digit =
+                    |nibble: u8| if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 };
                 return self.put(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 15)]);
             }
         };
         self.put(&[b'\\', short])
     }
 
-    /// JSON text as it is, except that line breaks between its tokens become spaces: a frame is a line.
+    /// JSON text as it is, except that line breaks between its tokens become spaces: a frame is a
+    /// line.
     #[inline]
     pub(crate) fn raw(&mut self, json: &str) -> Result<(), WriteError> {
         if cfg!(target_pointer_width = "64") && json.as_bytes().first() == Some(&b'"') {
@@ -244,7 +251,8 @@ impl<'b> Writer<'b> {
         if json.as_bytes().first() == Some(&b'"') {
             return result;
         }
-        // Only what is in the buffer is looked at: nothing while the length is counted, a piece where a frame leaves in pieces.
+        // Only what is in the buffer is looked at: nothing while the length is counted, a piece
+        // where a frame leaves in pieces.
         let from = start.saturating_sub(self.from);
         let to = self.position().saturating_sub(self.from).min(self.out.len());
         let written = self.out.get_mut(from..to).unwrap_or_default();
@@ -304,7 +312,11 @@ impl<'b> Writer<'b> {
         value: &dyn core::fmt::Display,
         put: fn(&mut Self, &str) -> Result<(), WriteError>,
     ) -> Result<(), WriteError> {
-        struct Sink<'w, 'b>(&'w mut Writer<'b>, fn(&mut Writer<'b>, &str) -> Result<(), WriteError>, Result<(), WriteError>);
+        struct Sink<'w, 'b>(
+            &'w mut Writer<'b>,
+            fn(&mut Writer<'b>, &str) -> Result<(), WriteError>,
+            Result<(), WriteError>,
+        );
         impl core::fmt::Write for Sink<'_, '_> {
             fn write_str(&mut self, text: &str) -> core::fmt::Result {
                 self.2 = (self.1)(self.0, text);
@@ -319,7 +331,8 @@ impl<'b> Writer<'b> {
     }
 }
 
-/// `copy_from_slice` between slices of one length, made for ids and field names: up to sixteen bytes it needs no call.
+/// `copy_from_slice` between slices of one length, made for ids and field names: up to sixteen
+/// bytes it needs no call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
     let done = cfg!(target_pointer_width = "64")
@@ -338,7 +351,9 @@ fn copy_short(from: &[u8], to: &mut [u8]) {
 /// Copies the first `N` bytes and the last, which together are all of them.
 #[inline]
 fn copy_halves<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
-    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return false };
+    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else {
+        return false;
+    };
     if let Some(to) = to.first_chunk_mut::<N>() {
         *to = *first;
     }
@@ -355,6 +370,8 @@ fn has_line_break(bytes: &[u8]) -> bool {
         return bytes.iter().any(is_line_break);
     }
     let (blocks, rest) = bytes.as_chunks::<64>();
-    let hits = |block: &[u8; 64]| block.iter().fold(0, |hit, byte| hit | u8::from(*byte == b'\n') | u8::from(*byte == b'\r'));
+    let hits = |block: &[u8; 64]| {
+        block.iter().fold(0, |hit, byte| hit | u8::from(*byte == b'\n') | u8::from(*byte == b'\r'))
+    };
     blocks.iter().any(|block| hits(block) != 0) || rest.iter().any(is_line_break)
 }

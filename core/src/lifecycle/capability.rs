@@ -77,7 +77,8 @@ impl ClientCapability {
         let refined = revision >= Revision::V2025_11_25;
         for (key, value) in declared.members().filter(|(_, value)| value.is_object()) {
             if key == "roots" {
-                let list_changed = !revision.is_modern() && value.get("listChanged").and_then(RawJson::as_bool) == Some(true);
+                let list_changed = !revision.is_modern()
+                    && value.get("listChanged").and_then(RawJson::as_bool) == Some(true);
                 set = set.and(if list_changed { Self::ROOTS_LIST_CHANGED } else { Self::ROOTS });
             } else if key == "sampling" {
                 set = set.and(Self::SAMPLING);
@@ -100,7 +101,8 @@ impl ClientCapability {
         set
     }
 
-    /// What a client must have declared to be sent this request; `None` for one that no revision knows.
+    /// What a client must have declared to be sent this request; `None` for one that no revision
+    /// knows.
     pub(crate) fn needed_for(method: JsonStr<'_>, params: Option<RawJson<'_>>) -> Option<Self> {
         let param = |key| params.and_then(|params| params.get(key));
         if method == "roots/list" {
@@ -118,7 +120,8 @@ impl ClientCapability {
 
     /// What of the set `revision` has a word for.
     pub(crate) const fn known_in(self, revision: Revision) -> Self {
-        const EVERYWHERE: ClientCapability = ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING);
+        const EVERYWHERE: ClientCapability =
+            ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING);
         const IN_MOST: ClientCapability = EVERYWHERE.and(ClientCapability::ELICITATION_FORM);
         let known = match revision {
             Revision::V2024_11_05 | Revision::V2025_03_26 => EVERYWHERE.0,
@@ -151,12 +154,15 @@ impl ClientCapability {
             group(writer, b"\"roots\":{", &[])?;
         }
         if self.contains(Self::SAMPLING) {
-            let members: &[(Self, &[u8])] =
-                &[(Self::SAMPLING_TOOLS, b"\"tools\":{}"), (Self::SAMPLING_CONTEXT, b"\"context\":{}")];
+            let members: &[(Self, &[u8])] = &[
+                (Self::SAMPLING_TOOLS, b"\"tools\":{}"),
+                (Self::SAMPLING_CONTEXT, b"\"context\":{}"),
+            ];
             group(writer, b"\"sampling\":{", members)?;
         }
         if self.contains(Self::ELICITATION_FORM) || self.contains(Self::ELICITATION_URL) {
-            let members: &[(Self, &[u8])] = &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
+            let members: &[(Self, &[u8])] =
+                &[(Self::ELICITATION_FORM, b"\"form\":{}"), (Self::ELICITATION_URL, b"\"url\":{}")];
             group(writer, b"\"elicitation\":{", members)?;
         }
         writer.put(b"}")

@@ -88,18 +88,23 @@ impl<'f> Method<'f> {
         })
     }
 
-    /// Which revisions know it and which capability must have been declared; `None` for one that no revision knows.
+    /// Which revisions know it and which capability must have been declared; `None` for one that no
+    /// revision knows.
     pub(crate) const fn rule(self) -> Option<Rule> {
         use Revision as R;
         use ServerCapability as C;
         let (first, last, needs) = match self {
-            Self::Initialize | Self::Ping | Self::Shutdown => (R::V2024_11_05, R::V2025_11_25, C::NONE),
+            Self::Initialize | Self::Ping | Self::Shutdown => {
+                (R::V2024_11_05, R::V2025_11_25, C::NONE)
+            }
             Self::ServerDiscover => (R::V2026_07_28, R::V2026_07_28, C::NONE),
             Self::ToolsList | Self::ToolsCall => (R::V2024_11_05, R::V2026_07_28, C::TOOLS),
             Self::ResourcesList | Self::ResourcesTemplatesList | Self::ResourcesRead => {
                 (R::V2024_11_05, R::V2026_07_28, C::RESOURCES)
             }
-            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => (R::V2024_11_05, R::V2025_11_25, C::RESOURCES_SUBSCRIBE),
+            Self::ResourcesSubscribe | Self::ResourcesUnsubscribe => {
+                (R::V2024_11_05, R::V2025_11_25, C::RESOURCES_SUBSCRIBE)
+            }
             Self::PromptsList | Self::PromptsGet => (R::V2024_11_05, R::V2026_07_28, C::PROMPTS),
             Self::CompletionComplete => (R::V2024_11_05, R::V2026_07_28, C::COMPLETIONS),
             Self::LoggingSetLevel => (R::V2024_11_05, R::V2025_11_25, C::LOGGING),
@@ -184,7 +189,8 @@ pub(crate) enum Usual {
 }
 
 impl Usual {
-    /// The one whose name a text begins with, quotes included and written as most writers do, and how long that is.
+    /// The one whose name a text begins with, quotes included and written as most writers do, and
+    /// how long that is.
     #[inline(always)]
     pub(crate) fn named(text: &[u8]) -> Option<(Self, usize)> {
         macro_rules! among {

@@ -31,10 +31,17 @@ pub enum Era {
 
 impl Revision {
     /// All revisions, newest first: the order in which `server/discover` lists them.
-    pub const ALL: [Self; 5] = [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
+    pub const ALL: [Self; 5] = [
+        Self::V2026_07_28,
+        Self::V2025_11_25,
+        Self::V2025_06_18,
+        Self::V2025_03_26,
+        Self::V2024_11_05,
+    ];
     /// The newest revision.
     pub const LATEST: Self = Self::V2026_07_28;
-    /// The newest revision with an `initialize` handshake: what an unknown version in `initialize` is answered with.
+    /// The newest revision with an `initialize` handshake: what an unknown version in `initialize`
+    /// is answered with.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
     /// As it is written on the wire.

@@ -9,7 +9,8 @@ use crate::json::{JsonStr, RawJson};
 use crate::rpc::PeerError;
 use crate::violation::Violation;
 
-/// A message as it came, whatever it means to a session: what a bridge, a proxy or a log needs to know of it. See [`Messages::next_message`].
+/// A message as it came, whatever it means to a session: what a bridge, a proxy or a log needs to
+/// know of it. See [`Messages::next_message`].
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'f> {
     /// All of it; of a batch, this element alone.
@@ -53,17 +54,19 @@ pub struct Malformed<'f> {
     pub violation: Violation,
     /// Its id, where one could be read.
     pub id: Option<RawJson<'f>>,
-    /// Whether it was meant as a response or a notification, so that nobody waits for an answer to it.
+    /// Whether it was meant as a response or a notification, so that nobody waits for an answer to
+    /// it.
     pub silent: bool,
 }
 
 impl<'f> Messages<'f> {
-    /// The next message of the frame, without a session that deals with it: nothing is checked but the form, and nothing answered. The end of the frame
-    /// says `None`.
+    /// The next message of the frame, without a session that deals with it: nothing is checked but
+    /// the form, and nothing answered. The end of the frame says `None`.
     ///
     /// ```
     /// use mcp_sansio::{Frame, MessageKind, Messages};
-    /// let mut messages = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":"a\/b","method":"ping"}"#));
+    /// let mut messages =
+    ///     Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":"a\/b","method":"ping"}"#));
     /// let message = messages.next_message().unwrap().unwrap();
     /// let MessageKind::Request { id, method, .. } = message.kind else { panic!() };
     /// assert!(id.as_str() == r#""a\/b""# && method == "ping");
@@ -79,7 +82,9 @@ impl<'f> Messages<'f> {
             self.place = next.0;
             let kind = match item {
                 Item::Batch => continue,
-                Item::Fault { violation, id, silent } => return Some(Err(Malformed { violation, id: id.map(raw), silent })),
+                Item::Fault { violation, id, silent } => {
+                    return Some(Err(Malformed { violation, id: id.map(raw), silent }));
+                }
                 Item::Message(kind) => kind,
             };
             let method = envelope.value(Member::Method).and_then(RawJson::as_string);
@@ -87,10 +92,13 @@ impl<'f> Messages<'f> {
                 (Kind::Request { id, .. }, Some(method)) => {
                     MessageKind::Request { id: raw(id), method, params: envelope.params() }
                 }
-                (Kind::Response { id, outcome }, _) => {
-                    MessageKind::Response { id: id.map(raw), outcome: outcome.map_err(PeerError::new) }
+                (Kind::Response { id, outcome }, _) => MessageKind::Response {
+                    id: id.map(raw),
+                    outcome: outcome.map_err(PeerError::new),
+                },
+                (_, Some(method)) => {
+                    MessageKind::Notification { method, params: envelope.params() }
                 }
-                (_, Some(method)) => MessageKind::Notification { method, params: envelope.params() },
                 // Whatever has no method is a response.
                 (_, None) => continue,
             };
@@ -128,23 +136,38 @@ mod tests {
                 Ok(Message { text, kind: MessageKind::Request { id, method, params } }) => {
                     format!("request {id} {method} {} of {}", params.raw(), text.as_str().len())
                 }
-                Ok(Message { kind: MessageKind::Notification { method, .. }, .. }) => format!("notification {method}"),
-                Ok(Message { text, kind: MessageKind::Response { id, outcome } }) => {
-                    format!("response {id:?} {:?} of {}", outcome.map_err(|error| error.code()), text.as_str().len())
+                Ok(Message { kind: MessageKind::Notification { method, .. }, .. }) => {
+                    format!("notification {method}")
                 }
-                Err(Malformed { violation, id, silent }) => format!("{violation:?} {id:?} {silent}"),
+                Ok(Message { text, kind: MessageKind::Response { id, outcome } }) => {
+                    format!(
+                        "response {id:?} {:?} of {}",
+                        outcome.map_err(|error| error.code()),
+                        text.as_str().len()
+                    )
+                }
+                Err(Malformed { violation, id, silent }) => {
+                    format!("{violation:?} {id:?} {silent}")
+                }
             })
             .collect()
     }
 
     #[test]
     fn each_message_of_a_frame_says_what_it_is() {
-        let one = read(Frame::Complete(br#" {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}} "#));
+        let one = read(Frame::Complete(
+            br#" {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}} "#,
+        ));
         assert_eq!(one, ["request 1 tools/call {\"name\":\"x\"} of 68"]);
         let batch = br#"[{"jsonrpc":"2.0","method":"a"} , 7,{"jsonrpc":"2.0","id":"b","result":{}},{"jsonrpc":"2.0","error":{"code":-1}}]"#;
         assert_eq!(
             read(Frame::Complete(batch)),
-            ["notification a", "NotAMessage None false", "response Some(\"b\") Ok({}) of 38", "response None Err(-1) of 37",]
+            [
+                "notification a",
+                "NotAMessage None false",
+                "response Some(\"b\") Ok({}) of 38",
+                "response None Err(-1) of 37",
+            ]
         );
     }
 
@@ -159,7 +182,10 @@ mod tests {
         ] {
             assert_eq!(read(Frame::Complete(bytes)), [expected]);
         }
-        let long = Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":"r","result":{"text":"xx"#, tail: b"xx\"}}" };
+        let long = Frame::Oversized {
+            prefix: br#"{"jsonrpc":"2.0","id":"r","result":{"text":"xx"#,
+            tail: b"xx\"}}",
+        };
         assert_eq!(read(long), ["TooLong Some(\"r\") true"]);
     }
 }

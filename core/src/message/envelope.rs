@@ -6,7 +6,10 @@ use super::member::{Level, Member};
 use super::params::Params;
 use super::span::Span;
 use super::usual::{Step, word};
-use crate::json::{Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member, skip_whitespace};
+use crate::json::{
+    Fault, JsonStr, RawJson, byte, next_byte, skip_clean, skip_escapes, skip_member,
+    skip_whitespace,
+};
 use crate::lifecycle::{Method, Usual};
 use crate::violation::Violation;
 
@@ -50,9 +53,11 @@ impl<'f> Envelope<'f> {
         self.text
     }
 
-    /// Reads the object at `start`, around which there are `used` levels of nesting; returns its end.
+    /// Reads the object at `start`, around which there are `used` levels of nesting; returns its
+    /// end.
     ///
-    /// One loop for all levels: what is open is known from the level, and from the places that have no end yet.
+    /// One loop for all levels: what is open is known from the level, and from the places that have
+    /// no end yet.
     pub(crate) fn read(&mut self, start: usize, used: u32) -> Result<usize, Fault> {
         let text = self.text.as_bytes();
         if byte(text, start) != b'{' {
@@ -108,7 +113,9 @@ impl<'f> Envelope<'f> {
                 }
             };
             // Most members have another behind them, and most writers leave no space.
-            if cfg!(target_pointer_width = "64") && text.get(end..).is_some_and(|rest| rest.starts_with(b",\"")) {
+            if cfg!(target_pointer_width = "64")
+                && text.get(end..).is_some_and(|rest| rest.starts_with(b",\""))
+            {
                 (at, first) = (end + 1, b'"');
                 continue;
             }
@@ -130,7 +137,8 @@ impl<'f> Envelope<'f> {
         }
     }
 
-    /// Takes in the argument at `at` and returns its end. The same as for other members, without what arguments do not need.
+    /// Takes in the argument at `at` and returns its end. The same as for other members, without
+    /// what arguments do not need.
     #[inline(always)]
     fn argument(&mut self, text: &[u8], at: usize, used: u32) -> Result<usize, Fault> {
         let Key { end: key_end, escaped, colon, .. } = key(self.text, Level::Arguments, at)?;
@@ -159,7 +167,9 @@ impl<'f> Envelope<'f> {
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(crate) fn params(&self) -> Params<'f> {
         let mut starts = [0; Member::STARTS];
-        for (start, span) in starts.iter_mut().zip(self.members.iter().skip(Member::FIRST_START as usize)) {
+        for (start, span) in
+            starts.iter_mut().zip(self.members.iter().skip(Member::FIRST_START as usize))
+        {
             *start = span.start() as u32;
         }
         let (whole, arguments) = (self.span(Member::Params), self.span(Member::Arguments));
@@ -177,20 +187,29 @@ impl<'f> Envelope<'f> {
         }
         let id = self.id();
         if cfg!(target_pointer_width = "64")
-            && let (Some(id), Some(method), false) = (id, self.method, self.has(Member::Result) || self.has(Member::Error))
+            && let (Some(id), Some(method), false) =
+                (id, self.method, self.has(Member::Result) || self.has(Member::Error))
         {
             return Ok(Kind::Request { id, method: method.into() });
         }
         match (self.value(Member::Method), self.value(Member::Result), self.value(Member::Error)) {
             // A request needs an id that can be answered; without one it is a notification.
-            (Some(_), None, None) if id.is_none() && self.has(Member::Id) => Err(Violation::InvalidId),
+            (Some(_), None, None) if id.is_none() && self.has(Member::Id) => {
+                Err(Violation::InvalidId)
+            }
             (Some(method), None, None) => match (method.as_string(), id) {
-                (Some(method), Some(id)) => Ok(Kind::Request { id, method: Method::from_json(method) }),
+                (Some(method), Some(id)) => {
+                    Ok(Kind::Request { id, method: Method::from_json(method) })
+                }
                 (Some(method), None) => Ok(Kind::Notification { method }),
                 (None, _) => Err(Violation::NotAMessage),
             },
-            (None, Some(result), None) if id.is_some() => Ok(Kind::Response { id, outcome: Ok(result) }),
-            (None, None, Some(error)) if error.is_object() => Ok(Kind::Response { id, outcome: Err(error) }),
+            (None, Some(result), None) if id.is_some() => {
+                Ok(Kind::Response { id, outcome: Ok(result) })
+            }
+            (None, None, Some(error)) if error.is_object() => {
+                Ok(Kind::Response { id, outcome: Err(error) })
+            }
             _ => Err(Violation::NotAMessage),
         }
     }
@@ -205,7 +224,9 @@ impl<'f> Envelope<'f> {
     #[cold]
     #[inline(never)]
     fn is_escaped_version(&self) -> bool {
-        self.value(Member::Version).and_then(RawJson::as_string).is_some_and(|version| version == "2.0")
+        self.value(Member::Version)
+            .and_then(RawJson::as_string)
+            .is_some_and(|version| version == "2.0")
     }
 
     fn span(&self, member: Member) -> Span {
@@ -249,7 +270,8 @@ impl<'f> Envelope<'f> {
         self.span(Member::Result).is_begun() || self.span(Member::Error).is_begun()
     }
 
-    /// The id of a message that was cut off or broken: only one behind which the message goes on, since a number may be cut, too.
+    /// The id of a message that was cut off or broken: only one behind which the message goes on,
+    /// since a number may be cut, too.
     pub(super) fn id_before_the_end(&self) -> Option<Id<'f>> {
         let text = self.text.as_bytes();
         match text.get(skip_whitespace(text, self.span(Member::Id).end())) {
@@ -279,7 +301,11 @@ fn key(text: &str, level: Level, at: usize) -> Result<Key, Fault> {
     let mut end = skip_clean(bytes, at + 1);
     let escaped = byte(bytes, end) != b'"';
     let member = if !escaped {
-        if level == Level::Arguments { Member::Other } else { level.member(bytes.get(at + 1..end).unwrap_or_default()) }
+        if level == Level::Arguments {
+            Member::Other
+        } else {
+            level.member(bytes.get(at + 1..end).unwrap_or_default())
+        }
     } else {
         end = skip_escapes(bytes, end)? - 1;
         level.member_escaped(text.get(at..end + 1).map(JsonStr::scanned))

@@ -43,7 +43,10 @@ impl<'f> Id<'f> {
             [b'"', ..] => {
                 // What does not fit is too long and compared with nothing.
                 let mut decoded = [0; MAX_ID];
-                mix(STRING, JsonStr::scanned(text).copy_to(&mut decoded).unwrap_or_default().as_bytes())
+                mix(
+                    STRING,
+                    JsonStr::scanned(text).copy_to(&mut decoded).unwrap_or_default().as_bytes(),
+                )
             }
             [b'-' | b'0'..=b'9', ..] => match mix_digits(bytes) {
                 Some(hash) => hash,
@@ -66,7 +69,8 @@ impl<'f> Id<'f> {
         if self.text.starts_with('"') {
             None
         } else {
-            integer::<u64>(self.text).and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
+            integer::<u64>(self.text)
+                .and_then(|(negative, n)| if negative { None } else { n.try_into().ok() })
         }
     }
 
@@ -152,7 +156,8 @@ fn respelled(negative: bool, value: u64) -> Decimal {
     Decimal::new(value, negative && value > 0)
 }
 
-/// A hash of a plain integer, one digit at a time: there are few. `None` where it is not the only spelling.
+/// A hash of a plain integer, one digit at a time: there are few. `None` where it is not the only
+/// spelling.
 fn mix_digits(bytes: &[u8]) -> Option<u32> {
     let digits = match bytes {
         b"-0" => return None,
@@ -207,11 +212,20 @@ mod tests {
         ];
         for (at, spellings) in same.iter().enumerate() {
             for spelling in spellings {
-                assert!(hash(spelling).is_some_and(|hash| hash != 0) && hash(spelling) == hash(spellings[0]), "{spelling}");
+                assert!(
+                    hash(spelling).is_some_and(|hash| hash != 0)
+                        && hash(spelling) == hash(spellings[0]),
+                    "{spelling}"
+                );
                 let mut kept = IdText::default();
                 kept.set(Id::parse(spelling).unwrap());
                 for (other, others) in same.iter().enumerate() {
-                    assert_eq!(Id::parse(others[1]).unwrap().means_the_same(&kept), at == other, "{spelling} {}", others[1]);
+                    assert_eq!(
+                        Id::parse(others[1]).unwrap().means_the_same(&kept),
+                        at == other,
+                        "{spelling} {}",
+                        others[1]
+                    );
                 }
             }
         }

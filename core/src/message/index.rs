@@ -3,13 +3,15 @@
 use super::span::Span;
 use crate::json::{JsonStr, byte, skip_string, skip_whitespace};
 
-/// Up to [`INDEXED`] members, each as two places: eight bytes, of which the second four are zero where nothing is.
+/// Up to [`INDEXED`] members, each as two places: eight bytes, of which the second four are zero
+/// where nothing is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Index([Entry; INDEXED]);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The first character of the key. Of one that is empty or has an escape its opening quote, which no character between quotes is.
+    /// The first character of the key. Of one that is empty or has an escape its opening quote,
+    /// which no character between quotes is.
     key: u32,
     /// Behind the value.
     end: u32,
@@ -18,9 +20,17 @@ struct Entry {
 impl Index {
     pub(crate) const EMPTY: Self = Self([Entry { key: 0, end: 0 }; INDEXED]);
 
-    /// Takes in a member, if there is room: its opening quote, the end of its key, whether there is an escape in that, and the end of its value.
+    /// Takes in a member, if there is room: its opening quote, the end of its key, whether there is
+    /// an escape in that, and the end of its value.
     #[inline]
-    pub(crate) fn add(&mut self, at: usize, quote: usize, key_end: usize, escaped: bool, end: usize) {
+    pub(crate) fn add(
+        &mut self,
+        at: usize,
+        quote: usize,
+        key_end: usize,
+        escaped: bool,
+        end: usize,
+    ) {
         if let Some(entry) = self.0.get_mut(at) {
             let key = if escaped || key_end == quote + 1 { quote } else { quote + 1 };
             *entry = Entry { key: key as u32, end: end as u32 };
@@ -31,7 +41,10 @@ impl Index {
     #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
         let by = by as u32;
-        Self(self.0.map(|entry| Entry { key: entry.key.saturating_sub(by), end: entry.end.saturating_sub(by) }))
+        Self(self.0.map(|entry| Entry {
+            key: entry.key.saturating_sub(by),
+            end: entry.end.saturating_sub(by),
+        }))
     }
 
     /// Whether there may be members that are not in it.
@@ -44,8 +57,10 @@ impl Index {
     #[inline]
     pub(crate) fn find(&self, text: &str, key: &str) -> Option<Span> {
         let bytes = text.as_bytes();
-        let entry = self.0.iter().take_while(|entry| entry.end != 0).find(|entry| entry.is(text, key))?;
-        // Between the key's closing quote, which is the next one, and the value there is nothing but a colon.
+        let entry =
+            self.0.iter().take_while(|entry| entry.end != 0).find(|entry| entry.is(text, key))?;
+        // Between the key's closing quote, which is the next one, and the value there is nothing
+        // but a colon.
         let mut quote = entry.key as usize + key.len();
         if byte(bytes, entry.key as usize) == b'"' {
             quote = skip_string(bytes, entry.key as usize).ok()? - 1;
@@ -63,7 +78,9 @@ impl Entry {
             Some([b'"', ..]) => self.means(text, key),
             // A key that has a quote goes on behind that of the one that is written there.
             Some(rest) => {
-                rest.starts_with(key.as_bytes()) && rest.get(key.len()) == Some(&b'"') && !key.as_bytes().contains(&b'"')
+                rest.starts_with(key.as_bytes())
+                    && rest.get(key.len()) == Some(&b'"')
+                    && !key.as_bytes().contains(&b'"')
             }
             None => false,
         }
@@ -75,7 +92,9 @@ impl Entry {
     fn means(self, text: &str, key: &str) -> bool {
         let start = self.key as usize;
         let end = skip_string(text.as_bytes(), start);
-        end.ok().and_then(|end| text.get(start..end)).is_some_and(|written| JsonStr::scanned(written) == key)
+        end.ok()
+            .and_then(|end| text.get(start..end))
+            .is_some_and(|written| JsonStr::scanned(written) == key)
     }
 }
 
@@ -95,7 +114,13 @@ mod tests {
         for (at, (key, value)) in RawJson::scanned(text).members().enumerate() {
             let place = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize;
             let (quote, end) = (place(key.as_json()), place(value.as_str()) + value.as_str().len());
-            index.add(at, quote, quote + key.as_json().len() - 1, key.as_json().contains('\\'), end);
+            index.add(
+                at,
+                quote,
+                quote + key.as_json().len() - 1,
+                key.as_json().contains('\\'),
+                end,
+            );
         }
         index
     }
@@ -105,7 +130,10 @@ mod tests {
         let text = r#"{"a" : 1,"":[2],"\u0061b":"3", "ab\"":{} }"#;
         let index = index(text);
         let find = |key| index.find(text, key).and_then(|span| span.of(text));
-        assert_eq!((find("a"), find(""), find("ab"), find("ab\"")), (Some("1"), Some("[2]"), Some("\"3\""), Some("{}")));
+        assert_eq!(
+            (find("a"), find(""), find("ab"), find("ab\"")),
+            (Some("1"), Some("[2]"), Some("\"3\""), Some("{}"))
+        );
         for other in ["b", "a\"", "aa", "a\" : 1,\"", "\"", "ab\\\""] {
             assert_eq!(find(other), None, "{other}");
         }

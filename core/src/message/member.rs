@@ -3,7 +3,8 @@
 use super::usual::begins;
 use crate::json::JsonStr;
 
-/// A member that is kept: those of the message and of `_meta`, which only the machine looks at, then `params` and those of `params`.
+/// A member that is kept: those of the message and of `_meta`, which only the machine looks at,
+/// then `params` and those of `params`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Member {
     Version,
@@ -57,7 +58,14 @@ impl Member {
     /// Whether a second one is refused, and not taken in place of the first.
     #[inline]
     pub(super) const fn is_unique(self) -> bool {
-        !matches!(self, Self::ProgressToken | Self::ProtocolVersion | Self::ClientCapabilities | Self::LogLevel | Self::Other)
+        !matches!(
+            self,
+            Self::ProgressToken
+                | Self::ProtocolVersion
+                | Self::ClientCapabilities
+                | Self::LogLevel
+                | Self::Other
+        )
     }
 }
 
@@ -83,8 +91,10 @@ impl Level {
         }
     }
 
-    /// The member whose key a text begins with, and how long that is with its colon, if it is one that most messages have and is written as most writers do.
-    /// Whole keys are compared a word at a time, which is much faster than to look for their ends; what is not found is for [`member`](Self::member) to say.
+    /// The member whose key a text begins with, and how long that is with its colon, if it is one
+    /// that most messages have and is written as most writers do. Whole keys are compared a
+    /// word at a time, which is much faster than to look for their ends; what is not found is for
+    /// [`member`](Self::member) to say.
     #[inline(always)]
     pub(super) fn usual_member(self, text: &[u8], word: u64) -> Option<(Member, usize)> {
         macro_rules! among {
@@ -94,7 +104,9 @@ impl Level {
         }
         match self {
             Self::Message => among!(b"\"id\":" Id, b"\"method\":" Method, b"\"params\":" Params),
-            Self::Params => among!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta),
+            Self::Params => {
+                among!(b"\"name\":" Name, b"\"arguments\":" Arguments, b"\"_meta\":" Meta)
+            }
             Self::Arguments => None,
             Self::Meta => among!(
                 b"\"io.modelcontextprotocol/protocolVersion\":" ProtocolVersion,
@@ -111,7 +123,9 @@ impl Level {
     pub(super) fn member_escaped(self, string: Option<JsonStr<'_>>) -> Member {
         let mut decoded = [0; 48];
         // What is too long is none of ours.
-        string.and_then(|string| string.copy_to(&mut decoded)).map_or(Member::Other, |name| self.member(name.as_bytes()))
+        string
+            .and_then(|string| string.copy_to(&mut decoded))
+            .map_or(Member::Other, |name| self.member(name.as_bytes()))
     }
 
     /// The member with this key. Comparisons and no `match`, which compares byte by byte.

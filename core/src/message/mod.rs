@@ -31,8 +31,8 @@ use crate::json::{skip_value, skip_whitespace};
 use crate::rx::Frame;
 use crate::violation::Violation;
 
-/// A cursor over the messages of a frame. It moves on when a message has been dealt with, so a call that said `Full` is repeated with the same
-/// cursor.
+/// A cursor over the messages of a frame. It moves on when a message has been dealt with, so a call
+/// that said `Full` is repeated with the same cursor.
 #[derive(Clone, Debug)]
 pub struct Messages<'f> {
     source: Source<'f>,
@@ -69,7 +69,8 @@ pub(crate) enum Item<'f> {
     Message(Kind<'f>),
     /// The beginning of a batch.
     Batch,
-    /// Something that is no message. Answered under `id`, if that could be read; never, if it was meant as a response or as a notification.
+    /// Something that is no message. Answered under `id`, if that could be read; never, if it was
+    /// meant as a response or as a notification.
     Fault { violation: Violation, id: Option<Id<'f>>, silent: bool },
 }
 
@@ -84,23 +85,32 @@ impl<'f> Messages<'f> {
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
-            // A byte order mark is noise that some writers put in front. Most do not, which one byte shows.
-            Frame::Complete(bytes @ [0xef, ..]) => Source::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)),
+            // A byte order mark is noise that some writers put in front. Most do not, which one
+            // byte shows.
+            Frame::Complete(bytes @ [0xef, ..]) => {
+                Source::new(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+            }
             Frame::Complete(bytes) => Source::new(bytes),
             Frame::Oversized { prefix, tail } => Source::Oversized { prefix, tail },
         };
         Self { source, place: Place::Start, carrier: Carrier::STREAM }
     }
 
-    /// The messages of the body of an HTTP request. The machine looks into its head where the protocol wants it to, and remembers of each request that it
-    /// came with this exchange: a key of yours, not zero, which names a session's own stream.
+    /// The messages of the body of an HTTP request. The machine looks into its head where the
+    /// protocol wants it to, and remembers of each request that it came with this exchange: a
+    /// key of yours, not zero, which names a session's own stream.
     #[cfg(feature = "http")]
     #[must_use]
-    pub fn over_http(body: Frame<'f>, head: &'f crate::http::RequestHead<'f>, exchange: core::num::NonZeroU32) -> Self {
+    pub fn over_http(
+        body: Frame<'f>,
+        head: &'f crate::http::RequestHead<'f>,
+        exchange: core::num::NonZeroU32,
+    ) -> Self {
         Self { carrier: Carrier::http(head, exchange.get()), ..Self::new(body) }
     }
 
-    /// Where the cursor stands, so that the frame can be given back ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
+    /// Where the cursor stands, so that the frame can be given back
+    /// ([`RxBuffer::unread`](crate::RxBuffer::unread)) and gone on with later.
     #[must_use]
     pub fn position(&self) -> Position {
         Position(self.place)
@@ -144,7 +154,11 @@ impl<'f> Messages<'f> {
             Source::Bytes(bytes) => bytes,
             Source::Oversized { prefix, tail } => {
                 let found = oversized::identify(prefix, tail);
-                let item = Item::Fault { violation: Violation::TooLong, id: found.id, silent: found.silent() };
+                let item = Item::Fault {
+                    violation: Violation::TooLong,
+                    id: found.id,
+                    silent: found.silent(),
+                };
                 return Some((item, Next(Place::End)));
             }
         };
@@ -224,21 +238,35 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
 
 /// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
 #[cfg_attr(target_pointer_width = "64", inline(always))]
-fn read<'f>(envelope: &mut Envelope<'f>, text: &'f str, at: usize, used: u32, alone: bool) -> Item<'f> {
+fn read<'f>(
+    envelope: &mut Envelope<'f>,
+    text: &'f str,
+    at: usize,
+    used: u32,
+    alone: bool,
+) -> Item<'f> {
     let bytes = text.as_bytes();
     let violation = match envelope.read(at, used) {
-        Ok(end) if !alone || end == bytes.len() || skip_whitespace(bytes, end) == bytes.len() => match envelope.kind() {
-            Ok(kind) => return Item::Message(kind),
-            Err(violation) => violation,
-        },
+        Ok(end) if !alone || end == bytes.len() || skip_whitespace(bytes, end) == bytes.len() => {
+            match envelope.kind() {
+                Ok(kind) => return Item::Message(kind),
+                Err(violation) => violation,
+            }
+        }
         Ok(_) => Violation::NotJson,
         Err(e) if e.is_too_deep() => {
             let found = oversized::identify(bytes, bytes);
-            return Item::Fault { violation: Violation::TooDeep, id: found.id, silent: found.silent() };
+            return Item::Fault {
+                violation: Violation::TooDeep,
+                id: found.id,
+                silent: found.silent(),
+            };
         }
         // Valid JSON that is no object is no message; anything else is not even JSON.
         Err(_) => match skip_value(bytes, at, used) {
-            Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => Violation::NotAMessage,
+            Ok(end) if !alone || skip_whitespace(bytes, end) == bytes.len() => {
+                Violation::NotAMessage
+            }
             _ => Violation::NotJson,
         },
     };

@@ -12,7 +12,8 @@ pub(crate) struct Found<'f> {
 }
 
 impl Found<'_> {
-    /// Whether it gets no answer: a response never does, and what has no id that was found may be one, or a notification.
+    /// Whether it gets no answer: a response never does, and what has no id that was found may be
+    /// one, or a notification.
     pub(crate) fn silent(&self) -> bool {
         self.is_response || self.id.is_none()
     }
@@ -24,11 +25,15 @@ pub(crate) fn identify<'f>(prefix: &'f [u8], tail: &'f [u8]) -> Found<'f> {
     let mut envelope = Envelope::new(text);
     // It ends in an error, where the line was cut.
     let _ = envelope.read(skip_whitespace(text.as_bytes(), 0), 0);
-    Found { id: envelope.id_before_the_end().or_else(|| id_at_the_end(tail)), is_response: envelope.begins_like_a_response() }
+    Found {
+        id: envelope.id_before_the_end().or_else(|| id_at_the_end(tail)),
+        is_response: envelope.begins_like_a_response(),
+    }
 }
 
-/// The id when it is the last member of the outermost object: `,"id":` value `}` and nothing else. Only the last brace closes that object, and inside
-/// a string the quotes around `id` would be escaped.
+/// The id when it is the last member of the outermost object: `,"id":` value `}` and nothing else.
+/// Only the last brace closes that object, and inside a string the quotes around `id` would be
+/// escaped.
 fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
     const KEY: &[u8] = b"\"id\"";
     let line = tail.trim_ascii_end();
@@ -57,6 +62,9 @@ fn id_at_the_end(tail: &[u8]) -> Option<Id<'_>> {
 fn valid_prefix(bytes: &[u8]) -> &str {
     match core::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(e) => bytes.get(..e.valid_up_to()).and_then(|valid| core::str::from_utf8(valid).ok()).unwrap_or_default(),
+        Err(e) => bytes
+            .get(..e.valid_up_to())
+            .and_then(|valid| core::str::from_utf8(valid).ok())
+            .unwrap_or_default(),
     }
 }

@@ -11,7 +11,8 @@ use super::span::Span;
 /// A copy of [`Params`]: their text, and the places in it.
 #[derive(Clone, Debug)]
 pub(crate) struct OwnedParams {
-    /// A byte that belongs to nothing, since a place at the very start means none; then the params.
+    /// A byte that belongs to nothing, since a place at the very start means none; then the
+    /// params.
     text: Box<str>,
     whole: Span,
     arguments: Span,
@@ -21,7 +22,13 @@ pub(crate) struct OwnedParams {
 
 impl OwnedParams {
     pub(crate) fn as_params(&self) -> Params<'_> {
-        Params { text: &self.text, whole: self.whole, arguments: self.arguments, starts: self.starts, index: self.index }
+        Params {
+            text: &self.text,
+            whole: self.whole,
+            arguments: self.arguments,
+            starts: self.starts,
+            index: self.index,
+        }
     }
 }
 

@@ -7,7 +7,8 @@ use crate::json::{JsonStr, RawJson, ReadError, byte, skip_string, skip_value};
 
 /// The `params` of a request or notification.
 ///
-/// As small as it can be, since an event is moved a few times before its handler has it: of what may be large it knows the end, of the rest the beginning.
+/// As small as it can be, since an event is moved a few times before its handler has it: of what
+/// may be large it knows the end, of the rest the beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Params<'f> {
     pub(super) text: &'f str,
@@ -100,7 +101,11 @@ impl<'f> Params<'f> {
             return None;
         }
         let bytes = self.text.as_bytes();
-        let end = if byte(bytes, start) == b'"' { skip_string(bytes, start) } else { skip_value(bytes, start, 0) };
+        let end = if byte(bytes, start) == b'"' {
+            skip_string(bytes, start)
+        } else {
+            skip_value(bytes, start, 0)
+        };
         let end = end.ok()?;
         self.text.get(start..end).map(RawJson::scanned)
     }
@@ -142,7 +147,8 @@ impl<'f> Arguments<'f> {
     /// The arguments as a type of yours, borrowing where it can.
     ///
     /// # Errors
-    /// What did not fit the type. From 2025-11-25 on that is worth a result with `isError`, so that the model can correct itself.
+    /// What did not fit the type. From 2025-11-25 on that is worth a result with `isError`, so that
+    /// the model can correct itself.
     pub fn to<T: serde::Deserialize<'f>>(&self) -> Result<T, ReadError> {
         self.raw().to()
     }

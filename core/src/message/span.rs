@@ -1,4 +1,5 @@
-//! Parts of a frame, as places in it: half the size of a slice, and no check of where characters begin until somebody looks.
+//! Parts of a frame, as places in it: half the size of a slice, and no check of where characters
+//! begin until somebody looks.
 
 use crate::json::RawJson;
 
@@ -34,7 +35,8 @@ impl Span {
         self.end == 0
     }
 
-    /// Whether there is at least the beginning of a value; none stands at the very start of a message.
+    /// Whether there is at least the beginning of a value; none stands at the very start of a
+    /// message.
     pub(crate) fn is_begun(self) -> bool {
         self.start != 0
     }
@@ -59,7 +61,10 @@ impl Span {
     /// The same place when `by` bytes in front of it are gone.
     #[cfg(feature = "alloc")]
     pub(crate) fn moved_down(self, by: usize) -> Self {
-        Self { start: self.start.saturating_sub(by as u32), end: self.end.saturating_sub(by as u32) }
+        Self {
+            start: self.start.saturating_sub(by as u32),
+            end: self.end.saturating_sub(by as u32),
+        }
     }
 
     /// What is there.

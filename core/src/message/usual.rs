@@ -1,5 +1,7 @@
-//! What most messages have, as most writers write it: compared a word at a time, which is much faster than to look for where things end. Whatever is not
-//! found here is for the reader of any [`Envelope`] to find, and means the same there. A machine that does not load eight bytes at once has only that one.
+//! What most messages have, as most writers write it: compared a word at a time, which is much
+//! faster than to look for where things end. Whatever is not found here is for the reader of any
+//! [`Envelope`] to find, and means the same there. A machine that does not load eight bytes at once
+//! has only that one.
 
 use super::envelope::Envelope;
 use super::member::{Level, Member};
@@ -36,7 +38,9 @@ impl Envelope<'_> {
                 }
                 if let Some(value) = behind!(b"\"id\":") {
                     let end = skip_digits(text, value);
-                    let is_number = end > value && byte(text, value) != b'0' && matches!(byte(text, end), b',' | b'}');
+                    let is_number = end > value
+                        && byte(text, value) != b'0'
+                        && matches!(byte(text, end), b',' | b'}');
                     return if is_number { Some(self.over(Member::Id, value, end)) } else { None };
                 }
                 let inner = behind!(b"\"params\":{\"")?;
@@ -45,7 +49,11 @@ impl Envelope<'_> {
             Level::Params => {
                 if let Some(inner) = behind!(b"\"name\":\"") {
                     let end = skip_clean(text, inner);
-                    return if byte(text, end) == b'"' { Some(self.over(Member::Name, inner - 1, end + 1)) } else { None };
+                    return if byte(text, end) == b'"' {
+                        Some(self.over(Member::Name, inner - 1, end + 1))
+                    } else {
+                        None
+                    };
                 }
                 if let Some(inner) = behind!(b"\"arguments\":{\"") {
                     return Some(self.into(Level::Arguments, Member::Arguments, inner - 1));
@@ -71,7 +79,8 @@ impl Envelope<'_> {
     }
 }
 
-/// What begins at `at`, and the first eight bytes of it in a word, where the machine loads those at once.
+/// What begins at `at`, and the first eight bytes of it in a word, where the machine loads those at
+/// once.
 #[inline(always)]
 pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
     if cfg!(not(target_pointer_width = "64")) {
@@ -85,7 +94,10 @@ pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
 #[inline(always)]
 pub(super) fn begins<const L: usize>(text: &[u8], word: u64, known: &[u8; L]) -> bool {
     match known.split_first_chunk() {
-        Some((first, rest)) => word == u64::from_le_bytes(*first) && text.get(8..).is_some_and(|text| text.starts_with(rest)),
+        Some((first, rest)) => {
+            word == u64::from_le_bytes(*first)
+                && text.get(8..).is_some_and(|text| text.starts_with(rest))
+        }
         None => {
             let known = known.iter().rev().fold(0, |known, byte| known << 8 | u64::from(*byte));
             word << (8 * (8 - L)) == known << (8 * (8 - L))
@@ -124,7 +136,9 @@ mod tests {
         let kind = match envelope.kind() {
             Ok(Kind::Request { id, method }) => format!("request {} {method:?}", id.as_str()),
             Ok(Kind::Notification { method }) => format!("notification {method:?}"),
-            Ok(Kind::Response { id, outcome }) => format!("response {:?} {outcome:?}", id.map(Id::as_str)),
+            Ok(Kind::Response { id, outcome }) => {
+                format!("response {:?} {outcome:?}", id.map(Id::as_str))
+            }
             Err(violation) => format!("{violation:?}"),
         };
         let kept = KEPT.map(|member| envelope.value(member));
@@ -199,6 +213,9 @@ mod tests {
                 }
             }
         }
-        assert!(found(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#).starts_with("truerequest7ToolsCall"));
+        assert!(
+            found(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#)
+                .starts_with("truerequest7ToolsCall")
+        );
     }
 }

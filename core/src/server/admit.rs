@@ -11,7 +11,8 @@ use crate::uri_template::is_uri;
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Everything that is checked before a request is looked at closely, in the order of the specification's checks.
+    /// Everything that is checked before a request is looked at closely, in the order of the
+    /// specification's checks.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn admit<'f>(
         &self,
@@ -22,7 +23,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         carrier: Carrier<'f>,
     ) -> Result<Context<'f>, (Revision, Refusal<'f>)> {
         let modern = envelope.has(Member::ProtocolVersion)
-            || self.scope.is_none() && (envelope.has(Member::ClientCapabilities) || self.is_meant_as_modern(method, carrier));
+            || self.scope.is_none()
+                && (envelope.has(Member::ClientCapabilities)
+                    || self.is_meant_as_modern(method, carrier));
         let revision = if modern { Revision::LATEST } else { self.fallback_revision() };
         let refuse = |refusal: Refusal<'f>| (revision, refusal);
         // First of all, since no refusal may be written with an id that another request uses.
@@ -44,8 +47,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         .map_err(refuse)?;
         let token = envelope.value(Member::ProgressToken);
         let token = match token.map(|token| Id::parse(token.as_str())) {
-            Some(None) => return Err(refuse(Refusal::params("The progress token must be a string or an integer"))),
-            Some(Some(token)) if token.is_too_long() => return Err(refuse(Violation::IdTooLong.into())),
+            Some(None) => {
+                return Err(refuse(Refusal::params(
+                    "The progress token must be a string or an integer",
+                )));
+            }
+            Some(Some(token)) if token.is_too_long() => {
+                return Err(refuse(Violation::IdTooLong.into()));
+            }
             token => token.flatten(),
         };
         if !is_usual_call(method, envelope) {
@@ -70,7 +79,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         else {
             return Err(Violation::InvalidMeta.into());
         };
-        let Some(requested) = version.as_string().filter(|_| declared.is_object() && version.as_str().len() <= MAX_ECHOED) else {
+        let Some(requested) = version
+            .as_string()
+            .filter(|_| declared.is_object() && version.as_str().len() <= MAX_ECHOED)
+        else {
             return Err(Violation::InvalidMeta.into());
         };
         carrier.version_is(requested)?;
@@ -87,7 +99,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         self.admit_method(method, Revision::LATEST)?;
         carrier.repeats(method, envelope)?;
-        let level = envelope.value(Member::LogLevel).map(|level| level.as_string().and_then(LoggingLevel::from_json));
+        let level = envelope
+            .value(Member::LogLevel)
+            .map(|level| level.as_string().and_then(LoggingLevel::from_json));
         if level == Some(None) {
             return Err(Refusal::params("Unknown log level"));
         }
@@ -96,12 +110,20 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn admit_legacy<'f>(&self, method: Method<'f>, in_batch: bool) -> Result<ClientCapability, Refusal<'f>> {
+    fn admit_legacy<'f>(
+        &self,
+        method: Method<'f>,
+        in_batch: bool,
+    ) -> Result<ClientCapability, Refusal<'f>> {
         match (method, self.scope) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
             (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
-            (Method::Initialize | Method::Ping | Method::Shutdown, None) => Ok(ClientCapability::NONE),
-            (_, Some(scope)) => self.admit_method(method, scope.revision).map(|()| scope.capabilities),
+            (Method::Initialize | Method::Ping | Method::Shutdown, None) => {
+                Ok(ClientCapability::NONE)
+            }
+            (_, Some(scope)) => {
+                self.admit_method(method, scope.revision).map(|()| scope.capabilities)
+            }
             (_, None) => {
                 if method.rule().is_none() && !self.is_own(method) {
                     return Err(Violation::UnknownMethod.into());
@@ -109,7 +131,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 let mut refusal = Refusal::from(Violation::NotInitialized);
                 let revisions = self.config.revisions;
                 if !revisions.contains(Revision::LATEST) {
-                    refusal.error = RpcError::new(ErrorCode::InvalidRequest, "Send initialize first");
+                    refusal.error =
+                        RpcError::new(ErrorCode::InvalidRequest, "Send initialize first");
                 } else if revisions.newest_legacy().is_none() {
                     refusal = Violation::InvalidMeta.into();
                 }
@@ -126,9 +149,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if allowed { Ok(()) } else { Err(Violation::UnknownMethod.into()) }
     }
 
-    /// Whether what carries a request without modern metadata says that there should be some; or where nothing else is spoken.
+    /// Whether what carries a request without modern metadata says that there should be some; or
+    /// where nothing else is spoken.
     fn is_meant_as_modern(&self, method: Method<'_>, carrier: Carrier<'_>) -> bool {
-        let only_modern = !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
+        let only_modern =
+            !carrier.exchange().is_a_stream() && self.config.revisions.newest_legacy().is_none();
         only_modern || method != Method::Initialize && carrier.is_meant_as_modern()
     }
 
@@ -186,21 +211,33 @@ fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
 
 /// The shape of the parameters, as far as all applications need it.
 #[cfg_attr(target_pointer_width = "64", inline(never))]
-fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool, features: &Features) -> Result<(), &'static str> {
+fn check_params(
+    method: Method<'_>,
+    params: &Params<'_>,
+    modern: bool,
+    features: &Features,
+) -> Result<(), &'static str> {
     let feature = match method {
         Method::ToolsCall if params.first_byte(Member::Name) != b'"' => return Err(NAME),
         Method::ToolsCall if !matches!(params.first_byte(Member::Arguments), 0 | b'{') => {
             return Err("params.arguments must be an object");
         }
         Method::PromptsGet => features.check_prompts,
-        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => features.check_resources,
+        Method::ResourcesRead | Method::ResourcesSubscribe | Method::ResourcesUnsubscribe => {
+            features.check_resources
+        }
         Method::CompletionComplete => features.check_completion,
-        Method::ToolsList | Method::ResourcesList | Method::ResourcesTemplatesList | Method::PromptsList
+        Method::ToolsList
+        | Method::ResourcesList
+        | Method::ResourcesTemplatesList
+        | Method::PromptsList
             if !is_string_if_there(params.get("cursor")) =>
         {
             return Err("params.cursor must be a string");
         }
-        Method::SubscriptionsListen if !params.get("notifications").is_some_and(RawJson::is_object) => {
+        Method::SubscriptionsListen
+            if !params.get("notifications").is_some_and(RawJson::is_object) =>
+        {
             return Err("params.notifications must be an object");
         }
         _ => None,
@@ -208,12 +245,16 @@ fn check_params(method: Method<'_>, params: &Params<'_>, modern: bool, features:
     if let Some(check) = feature {
         check(params)?;
     }
-    let objects = |map: RawJson<'_>| map.is_object() && map.members().all(|(_, value)| value.is_object());
+    let objects =
+        |map: RawJson<'_>| map.is_object() && map.members().all(|(_, value)| value.is_object());
     if modern
         && method.may_require_input()
-        && !(params.get("inputResponses").is_none_or(objects) && is_string_if_there(params.get("requestState")))
+        && !(params.get("inputResponses").is_none_or(objects)
+            && is_string_if_there(params.get("requestState")))
     {
-        return Err("params.inputResponses must be an object of objects and params.requestState a string");
+        return Err(
+            "params.inputResponses must be an object of objects and params.requestState a string",
+        );
     }
     Ok(())
 }
@@ -229,7 +270,11 @@ pub(super) fn check_prompts(params: &Params<'_>) -> Result<(), &'static str> {
     if params.first_byte(Member::Name) != b'"' {
         return Err(NAME);
     }
-    if is_string_map(params.arguments().raw()) { Ok(()) } else { Err("params.arguments must be an object of strings") }
+    if is_string_map(params.arguments().raw()) {
+        Ok(())
+    } else {
+        Err("params.arguments must be an object of strings")
+    }
 }
 
 /// What `completion/complete` takes.
@@ -237,12 +282,18 @@ pub(super) fn check_completion(params: &Params<'_>) -> Result<(), &'static str> 
     let reference = params.get("ref").is_some_and(|r| {
         let kind = r.get("type").and_then(RawJson::as_string);
         let named = |key| r.get(key).is_some_and(|value| value.as_string().is_some());
-        kind.is_some_and(|kind| (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri")))
+        kind.is_some_and(|kind| {
+            (kind == "ref/prompt" && named("name")) || (kind == "ref/resource" && named("uri"))
+        })
     });
     let argument = params.get("argument").is_some_and(is_string_map)
-        && params.get("argument").is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
+        && params
+            .get("argument")
+            .is_some_and(|a| a.get("name").is_some() && a.get("value").is_some());
     match (reference, argument) {
-        (false, _) => Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri"),
+        (false, _) => {
+            Err("params.ref must be a ref/prompt with a name or a ref/resource with a uri")
+        }
         (_, false) => Err("params.argument must have the strings name and value"),
         _ => Ok(()),
     }

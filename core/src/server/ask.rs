@@ -31,7 +31,10 @@ impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
     /// `sampling/createMessage`. Deprecated since 2026-07-28.
     #[must_use]
     pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
-        Self { is_sound: sound::sampling, ..Self::new("sampling/createMessage", Some(params), params.needs()) }
+        Self {
+            is_sound: sound::sampling,
+            ..Self::new("sampling/createMessage", Some(params), params.needs())
+        }
     }
 }
 
@@ -39,7 +42,10 @@ impl<'a> ClientRequest<'a, ElicitParams<'a>> {
     /// `elicitation/create`
     #[must_use]
     pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
-        Self { is_sound: sound::elicitation, ..Self::new("elicitation/create", Some(params), params.needs()) }
+        Self {
+            is_sound: sound::elicitation,
+            ..Self::new("elicitation/create", Some(params), params.needs())
+        }
     }
 }
 
@@ -64,7 +70,8 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
         Self { method, params, needs, is_sound: |_, _| true, parent: None, timeout: None }
     }
 
-    /// On behalf of this request: its time stands still meanwhile, and when it ends this one is cancelled.
+    /// On behalf of this request: its time stands still meanwhile, and when it ends this one is
+    /// cancelled.
     #[must_use]
     pub const fn on_behalf_of(self, parent: RequestHandle) -> Self {
         Self { parent: Some(parent), ..self }
@@ -81,10 +88,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Asks a legacy client. The answer is a [`ServerEvent::Answer`](super::ServerEvent::Answer).
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] where the client did not declare the capability, is not initialized (ping excepted), or is modern: there a handler answers
-    /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat, a page without a URL (in 2025-11-25: or id), and a
-    /// conversation in which a tool's use has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and
-    /// call again.
+    /// [`SendError::NotAllowed`] where the client did not declare the capability, is not
+    /// initialized (ping excepted), or is modern: there a handler answers
+    /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat,
+    /// a page without a URL (in 2025-11-25: or id), and a conversation in which a tool's use
+    /// has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`],
+    /// [`SendError::More`]: drain and call again.
     pub fn request<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
@@ -98,7 +107,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             self.may_ask(request, scope)?;
         }
         let timeout = request.timeout.unwrap_or(self.config.call_timeout);
-        let slot = self.call(now, request.method, request.params, Purpose::Application, parent, timeout, scope.revision, tx)?;
+        let slot = self.call(
+            now,
+            request.method,
+            request.params,
+            Purpose::Application,
+            parent,
+            timeout,
+            scope.revision,
+            tx,
+        )?;
         match parent {
             Some(parent) if self.requests.get(parent).is_some() => self.suspend(now, parent),
             Some(parent) => self.orphan_calls(parent),
@@ -107,13 +125,27 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Call(slot))
     }
 
-    fn may_ask<P: ?Sized>(&self, request: &ClientRequest<'_, P>, scope: Scope) -> Result<(), SendError> {
-        let parent = request.parent.map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed)).transpose()?;
+    fn may_ask<P: ?Sized>(
+        &self,
+        request: &ClientRequest<'_, P>,
+        scope: Scope,
+    ) -> Result<(), SendError> {
+        let parent = request
+            .parent
+            .map(|parent| self.requests.get(parent.0).ok_or(SendError::NotAllowed))
+            .transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
         // Until 2025-11-25 there was nothing to declare for a context.
         let context = ClientCapability::SAMPLING_CONTEXT.without(ClientCapability::SAMPLING);
-        let needs = if scope.revision < Revision::V2025_11_25 { request.needs.without(context) } else { request.needs };
-        if modern || !(scope.ready || request.method == "ping") || !scope.capabilities.contains(needs) {
+        let needs = if scope.revision < Revision::V2025_11_25 {
+            request.needs.without(context)
+        } else {
+            request.needs
+        };
+        if modern
+            || !(scope.ready || request.method == "ping")
+            || !scope.capabilities.contains(needs)
+        {
             return Err(SendError::NotAllowed);
         }
         if request.params.is_some_and(|params| !(request.is_sound)(params, scope.revision)) {
@@ -126,7 +158,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn cancel_call(&mut self, now: Instant, call: Call, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+    pub fn cancel_call(
+        &mut self,
+        now: Instant,
+        call: Call,
+        tx: &mut Tx<'_>,
+    ) -> Result<bool, SendError> {
         let Some(outgoing) = self.calls.get(call.0) else { return Ok(false) };
         let number = outgoing.number;
         self.write_cancelled(number, tx)?;
@@ -172,9 +209,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             writer.put(b"}")
         })?;
         self.calls_made = number;
-        let hash = core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
+        let hash =
+            core::str::from_utf8(digits.as_bytes()).ok().and_then(Id::parse).map_or(1, Id::hash);
         let deadline = Some(now.saturating_add(timeout));
-        self.calls.insert(hash, deadline, Outgoing { number, parent, purpose }).map(|(slot, _)| slot).ok_or(SendError::TooMany)
+        self.calls
+            .insert(hash, deadline, Outgoing { number, parent, purpose })
+            .map(|(slot, _)| slot)
+            .ok_or(SendError::TooMany)
     }
 
     /// Takes a request of ours out of the table; its parent's time goes on.
@@ -190,8 +231,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub(super) fn orphan_calls(&mut self, parent: Slot) {
         // One at a time, since the table is changed on the way.
         loop {
-            let of_parent = |outgoing: &Outgoing| outgoing.parent == Some(parent) && outgoing.purpose == Purpose::Application;
-            let Some(slot) = self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(of_parent)) else { return };
+            let of_parent = |outgoing: &Outgoing| {
+                outgoing.parent == Some(parent) && outgoing.purpose == Purpose::Application
+            };
+            let Some(slot) =
+                self.calls.slots().find(|slot| self.calls.get(*slot).is_some_and(of_parent))
+            else {
+                return;
+            };
             if let Some(outgoing) = self.calls.get_mut(slot) {
                 outgoing.purpose = Purpose::Orphan;
             }
@@ -201,7 +248,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     pub(super) fn write_cancelled(&self, number: u32, tx: &mut Tx<'_>) -> Result<(), SendError> {
         tx.frame(FrameKey::cancel(number), self.fallback_revision(), &mut |writer| {
-            write_notification(writer, "notifications/cancelled", &Object { names: "requestId,", members: &[&u64::from(number)] })
+            write_notification(
+                writer,
+                "notifications/cancelled",
+                &Object { names: "requestId,", members: &[&u64::from(number)] },
+            )
         })
     }
 
@@ -223,7 +274,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         let left = core::mem::replace(&mut pending.time_left, u64::MAX);
         if left != u64::MAX {
-            self.requests.set_deadline(parent, Some(Instant::from_millis(now.as_millis().saturating_add(left))));
+            self.requests.set_deadline(
+                parent,
+                Some(Instant::from_millis(now.as_millis().saturating_add(left))),
+            );
         }
     }
 }

@@ -10,15 +10,21 @@ use crate::rpc::write_response_head;
 use crate::tx::Tx;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Begins an answer whose result is fed by hand: [`feed`](Self::feed) its members, without the braces around them and at least one, then
-    /// [`end_answer`](Self::end_answer). In between nothing else is written: other calls say `Full`. Such an answer is not cancelled and does not expire; where its
-    /// source fails, [`abandon`](Self::abandon) it.
+    /// Begins an answer whose result is fed by hand: [`feed`](Self::feed) its members, without the
+    /// braces around them and at least one, then [`end_answer`](Self::end_answer). In between
+    /// nothing else is written: other calls say `Full`. Such an answer is not cancelled and does
+    /// not expire; where its source fails, [`abandon`](Self::abandon) it.
     ///
-    /// What an answer can hold in memory or in flash goes through [`respond`](Self::respond), which streams by itself.
+    /// What an answer can hold in memory or in flash goes through [`respond`](Self::respond), which
+    /// streams by itself.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
-    pub fn begin_answer(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn begin_answer(
+        &mut self,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
@@ -29,20 +35,32 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Answered::Sent)
     }
 
-    /// Puts as much of `json` into the answer as fits, and returns how many bytes that was. It is not checked: all pieces together must be the members of an
-    /// object, whole characters or not.
+    /// Puts as much of `json` into the answer as fits, and returns how many bytes that was. It is
+    /// not checked: all pieces together must be the members of an object, whole characters or
+    /// not.
     ///
     /// # Errors
-    /// [`SendError::Full`] when nothing fits: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
-    pub fn feed(&mut self, request: RequestHandle, json: &[u8], tx: &mut Tx<'_>) -> Result<usize, SendError> {
+    /// [`SendError::Full`] when nothing fits: drain and call again. [`SendError::NotAllowed`] when
+    /// the answer has not begun.
+    pub fn feed(
+        &mut self,
+        request: RequestHandle,
+        json: &[u8],
+        tx: &mut Tx<'_>,
+    ) -> Result<usize, SendError> {
         tx.feed(key(request.0), json)
     }
 
-    /// Ends the answer. For a modern client `resultType` and the server's name are added, so they must not have been fed.
+    /// Ends the answer. For a modern client `resultType` and the server's name are added, so they
+    /// must not have been fed.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
-    pub fn end_answer(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn end_answer(
+        &mut self,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
         let revision = pending.revision;
         tx.end(key(request.0), revision, &mut |writer| {

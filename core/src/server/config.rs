@@ -9,12 +9,14 @@ use crate::lifecycle::{Revisions, ServerCapability};
 use crate::types::meta::{check_declared, is_valid_extension_id};
 use crate::types::{CacheScope, Implementation, LoggingLevel};
 
-/// What a server is, what it offers, and its limits in time. Shared by all connections; usually a `const` or `static`.
+/// What a server is, what it offers, and its limits in time. Shared by all connections; usually a
+/// `const` or `static`.
 ///
 /// ```
 /// use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
-/// static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("thermometer", "1.0.0"), ServerCapability::TOOLS)
-///     .instructions("Call read for the temperature in the hall.");
+/// static CONFIG: ServerConfig =
+///     ServerConfig::new(Implementation::new("thermometer", "1.0.0"), ServerCapability::TOOLS)
+///         .instructions("Call read for the temperature in the hall.");
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -36,14 +38,16 @@ pub struct ServerConfig<'c> {
     pub revisions: Revisions,
     /// Methods of your own, handed over like the known ones. Default: none.
     pub methods: &'c [&'c str],
-    /// Whether modern results name the server in `_meta` (2026-07-28, basic: SHOULD). Default: yes.
+    /// Whether modern results name the server in `_meta` (2026-07-28, basic: SHOULD). Default:
+    /// yes.
     pub name_in_results: bool,
     /// How long a client may keep the answer to `server/discover`, in milliseconds. Default: 0.
     pub discover_ttl_ms: u64,
     /// Who may keep it. Default: everybody.
     pub discover_scope: CacheScope,
-    /// After how long a request that the application has not answered is answered with an error. Default: never. Does not count while the application
-    /// waits for a request of its own on behalf of this one.
+    /// After how long a request that the application has not answered is answered with an error.
+    /// Default: never. Does not count while the application waits for a request of its own on
+    /// behalf of this one.
     pub request_timeout: Option<Duration>,
     /// After how long a request of ours is given up, unless it says otherwise. Default: 60 s.
     pub call_timeout: Duration,
@@ -55,9 +59,10 @@ pub struct ServerConfig<'c> {
     pub progress_interval: Duration,
     /// What a legacy client is sent before it asked for a level. Default: everything.
     pub log_level: LoggingLevel,
-    /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a second `initialize` ends the session before it, and a
-    /// request whose id is in use ends the request that had it ([`ServerEvent::Cancelled`](crate::ServerEvent::Cancelled) for each); otherwise both are
-    /// refused. Default: no.
+    /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a
+    /// second `initialize` ends the session before it, and a request whose id is in use ends
+    /// the request that had it ([`ServerEvent::Cancelled`](crate::ServerEvent::Cancelled) for
+    /// each); otherwise both are refused. Default: no.
     pub peer_may_restart: bool,
 }
 
@@ -89,8 +94,9 @@ impl<'c> ServerConfig<'c> {
         }
     }
 
-    /// Looks for what a client could not understand: extensions whose id has no prefix or breaks the grammar, extensions and experimental
-    /// capabilities that are no objects; more than [`MAX_EXTENSIONS`] of the client's.
+    /// Looks for what a client could not understand: extensions whose id has no prefix or breaks
+    /// the grammar, extensions and experimental capabilities that are no objects; more than
+    /// [`MAX_EXTENSIONS`] of the client's.
     ///
     /// # Errors
     /// What is wrong. Worth a test, or a line at start-up.
@@ -147,8 +153,9 @@ impl<'c> ServerConfig<'c> {
     ///
     /// ```
     /// # use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
-    /// static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerCapability::TOOLS)
-    ///     .client_extensions(&["io.modelcontextprotocol/ui"]);
+    /// static CONFIG: ServerConfig =
+    ///     ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerCapability::TOOLS)
+    ///         .client_extensions(&["io.modelcontextprotocol/ui"]);
     /// ```
     #[must_use]
     pub const fn client_extensions(mut self, ids: &'static [&'static str]) -> Self {
@@ -178,7 +185,8 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`discover_ttl_ms`](Self::discover_ttl_ms) and [`discover_scope`](Self::discover_scope).
+    /// Sets [`discover_ttl_ms`](Self::discover_ttl_ms) and
+    /// [`discover_scope`](Self::discover_scope).
     #[must_use]
     pub const fn discover_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
         self.discover_ttl_ms = ttl_ms;

@@ -16,14 +16,21 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// When [`handle_timeout`](Self::handle_timeout) is worth a call: perhaps early, never late.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        [self.requests.earliest(), self.calls.earliest(), self.ping_due()].into_iter().flatten().min()
+        [self.requests.earliest(), self.calls.earliest(), self.ping_due()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Does one thing that is due, and says which. Call it until it says `None`.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn handle_timeout(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
+    pub fn handle_timeout(
+        &mut self,
+        now: Instant,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
         // What has begun goes on, whatever else is due by now.
         if tx.is_open(FrameKey::PING) {
             return self.ping(now, tx).map(|()| None);
@@ -37,7 +44,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         while let Some(slot) = self.requests.expired(now) {
             // An answer that has begun is finished.
-            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request) || has_begun(tx, slot) {
+            if self.requests.get(slot).is_none_or(|pending| pending.role != Role::Request)
+                || has_begun(tx, slot)
+            {
                 self.requests.set_deadline(slot, None);
                 // The next may belong elsewhere.
                 if self.requests.get(slot).is_some_and(|pending| !pending.exchange.is_a_stream()) {
@@ -55,21 +64,30 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// Whose cancellation or expiry has been written in part.
     fn begun(&self, tx: &Tx<'_>) -> (Option<Slot>, Option<Slot>) {
-        let is_begun = |slot: &Slot| self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)));
+        let is_begun = |slot: &Slot| {
+            self.calls.get(*slot).is_some_and(|call| tx.is_open(FrameKey::cancel(call.number)))
+        };
         let expires = |slot: &Slot| tx.is_open(FrameKey::expiry(slot.index, slot.serial));
         (self.calls.slots().find(is_begun), self.requests.slots().find(expires))
     }
 
-    fn expire(&mut self, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
+    fn expire(
+        &mut self,
+        slot: Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
         let Some(pending) = self.requests.get(slot) else { return Ok(None) };
         let error = RpcError::internal("The request timed out");
         let key = FrameKey::expiry(slot.index, slot.serial);
-        tx.frame(key, pending.revision, &mut |writer| write_error(writer, Some(pending.id.as_str()), &error))?;
+        tx.frame(key, pending.revision, &mut |writer| {
+            write_error(writer, Some(pending.id.as_str()), &error)
+        })?;
         self.forget(slot);
         Ok(Some(ServerEvent::Expired { request: RequestHandle(slot) }))
     }
 
-    /// The transport is closed: everything in flight is forgotten, and nobody is told. The server can be used for a new connection.
+    /// The transport is closed: everything in flight is forgotten, and nobody is told. The server
+    /// can be used for a new connection.
     pub fn close(&mut self) {
         self.requests.clear();
         self.calls.clear();
@@ -79,8 +97,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.calls_made = 0;
     }
 
-    fn give_up(&mut self, now: Instant, slot: Slot, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'static>>, SendError> {
-        let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else { return Ok(None) };
+    fn give_up(
+        &mut self,
+        now: Instant,
+        slot: Slot,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
+        let Some(number) = self.calls.get(slot).map(|outgoing| outgoing.number) else {
+            return Ok(None);
+        };
         self.write_cancelled(number, tx)?;
         Ok(match self.end_call(now, slot) {
             Some(Purpose::Application) => Some(ServerEvent::CallTimedOut { call: Call(slot) }),
@@ -94,13 +119,29 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     pub(super) fn ping_due(&self) -> Option<Instant> {
         let interval = self.config.ping_interval?;
         self.scope?;
-        let waiting = self.calls.slots().any(|slot| self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive));
-        if waiting || self.calls.is_full() { None } else { Some(self.heard.saturating_add(interval)) }
+        let waiting = self.calls.slots().any(|slot| {
+            self.calls.get(slot).is_some_and(|call| call.purpose == Purpose::KeepAlive)
+        });
+        if waiting || self.calls.is_full() {
+            None
+        } else {
+            Some(self.heard.saturating_add(interval))
+        }
     }
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         let Some(scope) = self.scope else { return Ok(()) };
         let timeout = self.config.ping_timeout;
-        self.call::<RawJson<'_>>(now, "ping", None, Purpose::KeepAlive, None, timeout, scope.revision, tx).map(|_| ())
+        self.call::<RawJson<'_>>(
+            now,
+            "ping",
+            None,
+            Purpose::KeepAlive,
+            None,
+            timeout,
+            scope.revision,
+            tx,
+        )
+        .map(|_| ())
     }
 }

@@ -74,7 +74,8 @@ pub enum ServerEvent<'f> {
         /// Which.
         call: Call,
     },
-    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call, which writes at most one frame.
+    /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call,
+    /// which writes at most one frame.
     Pinged,
     /// A ping that the configuration asked for was not answered: the connection is as good as lost.
     Unresponsive,
@@ -115,7 +116,8 @@ pub struct Request<'f> {
 }
 
 impl<'f> Request<'f> {
-    /// The head of the HTTP request that it came with. Not of a copy ([`OwnedRequest`](crate::OwnedRequest)), which outlives it.
+    /// The head of the HTTP request that it came with. Not of a copy
+    /// ([`OwnedRequest`](crate::OwnedRequest)), which outlives it.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn http_head(&self) -> Option<&'f crate::http::RequestHead<'f>> {
@@ -146,13 +148,15 @@ impl<'f> Request<'f> {
         self.params.get("cursor").and_then(RawJson::as_string)
     }
 
-    /// The answer to the input request `key` of an earlier attempt (2026-07-28, basic/patterns/mrtr).
+    /// The answer to the input request `key` of an earlier attempt (2026-07-28,
+    /// basic/patterns/mrtr).
     #[must_use]
     pub fn input_response(&self, key: &str) -> Option<RawJson<'f>> {
         self.params.get("inputResponses")?.get(key)
     }
 
-    /// The `requestState` of an earlier attempt. It comes from the client: trust it only as far as you can verify it.
+    /// The `requestState` of an earlier attempt. It comes from the client: trust it only as far as
+    /// you can verify it.
     #[must_use]
     pub fn request_state(&self) -> Option<JsonStr<'f>> {
         self.params.get("requestState").and_then(RawJson::as_string)
@@ -171,11 +175,13 @@ impl<'f> Request<'f> {
     /// settings: take those out of [`ServerEvent::Initialize`].
     #[must_use]
     pub fn extension(&self, id: &str) -> Option<RawJson<'f>> {
-        let declared = self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;
+        let declared =
+            self.params.meta().filter(|_| self.revision.is_modern())?.get(CLIENT_CAPABILITIES)?;
         declared.get("extensions")?.get(id).filter(|settings| settings.is_object())
     }
 
-    /// `_meta.traceparent`, where it is well formed and written without escapes. What is not is no fault of the request's: it is only not traced.
+    /// `_meta.traceparent`, where it is well formed and written without escapes. What is not is no
+    /// fault of the request's: it is only not traced.
     #[must_use]
     pub fn traceparent(&self) -> Option<&'f str> {
         self.trace(TRACEPARENT).filter(|text| trace::is_traceparent(text))

@@ -1,7 +1,8 @@
 //! Over HTTP: which exchange a request came with, so that what belongs to it goes there.
 //!
-//! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_exchange) of its own. What [`Server::next_event`] writes goes to the exchange whose body it takes in; for
-//! all else these say where it goes. 0 is the session's own stream: what no request has to do with.
+//! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_exchange) of its own. What
+//! [`Server::next_event`] writes goes to the exchange whose body it takes in; for all else these
+//! say where it goes. 0 is the session's own stream: what no request has to do with.
 
 use super::pending::Purpose;
 use super::{Scope, Server};
@@ -11,19 +12,22 @@ use crate::lifecycle::{ClientCapability, Revision};
 use crate::time::Instant;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Where the answer to a request goes, its progress, its log messages, and what is asked on its behalf. 0 when it is no longer open.
+    /// Where the answer to a request goes, its progress, its log messages, and what is asked on its
+    /// behalf. 0 when it is no longer open.
     #[must_use]
     pub fn exchange(&self, request: RequestHandle) -> u32 {
         self.exchange_of(request.0)
     }
 
-    /// Where the cancellation of a request of ours goes: to the exchange on whose behalf it was made, if that is still open.
+    /// Where the cancellation of a request of ours goes: to the exchange on whose behalf it was
+    /// made, if that is still open.
     #[must_use]
     pub fn exchange_of_call(&self, call: Call) -> u32 {
         self.parent_exchange(call.0)
     }
 
-    /// Where the next [`handle_timeout`](Self::handle_timeout) writes: one exchange for each call of it. `None` when nothing is due.
+    /// Where the next [`handle_timeout`](Self::handle_timeout) writes: one exchange for each call
+    /// of it. `None` when nothing is due.
     pub fn due_exchange(&mut self, now: Instant) -> Option<u32> {
         if let Some(slot) = self.calls.expired(now) {
             return Some(self.parent_exchange(slot));
@@ -34,17 +38,25 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.ping_due().filter(|due| *due <= now).map(|_| 0)
     }
 
-    /// How many requests of an exchange wait for an answer. When none does, it has said all it has to say.
+    /// How many requests of an exchange wait for an answer. When none does, it has said all it has
+    /// to say.
     #[must_use]
     pub fn in_flight_of(&self, exchange: u32) -> usize {
         self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
     }
 
-    /// Serves a legacy client that has no session: as if `initialize` had settled this revision, with no capabilities. For one exchange.
+    /// Serves a legacy client that has no session: as if `initialize` had settled this revision,
+    /// with no capabilities. For one exchange.
     pub fn assume_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;
-            self.scope = Some(Scope { revision, capabilities: ClientCapability::NONE, extensions: 0, log_level, ready: true });
+            self.scope = Some(Scope {
+                revision,
+                capabilities: ClientCapability::NONE,
+                extensions: 0,
+                log_level,
+                ready: true,
+            });
         }
     }
 

@@ -1,5 +1,5 @@
-//! What a server has because it declares it. A program that declares less contains less: what is reached through a pointer that a constant configuration
-//! does not have is not linked.
+//! What a server has because it declares it. A program that declares less contains less: what is
+//! reached through a pointer that a constant configuration does not have is not linked.
 
 use super::admit::{check_completion, check_prompts, check_resources};
 use super::event::ServerEvent;
@@ -26,8 +26,13 @@ pub(super) struct Features {
 type Check = fn(&Params<'_>) -> Result<(), &'static str>;
 
 /// Answers a request of a session.
-type Answer =
-    for<'f> fn(&mut Session<'_>, Id<'f>, Revision, &Params<'f>, &mut Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError>;
+type Answer = for<'f> fn(
+    &mut Session<'_>,
+    Id<'f>,
+    Revision,
+    &Params<'f>,
+    &mut Tx<'_>,
+) -> Result<Option<ServerEvent<'f>>, SendError>;
 
 /// What such an answer may change.
 pub(super) struct Session<'s> {
@@ -38,12 +43,17 @@ pub(super) struct Session<'s> {
 impl Features {
     pub(super) const fn of(capabilities: ServerCapability) -> Self {
         use ServerCapability as C;
-        let (resources, prompts) = (capabilities.contains(C::RESOURCES), capabilities.contains(C::PROMPTS));
+        let (resources, prompts) =
+            (capabilities.contains(C::RESOURCES), capabilities.contains(C::PROMPTS));
         let subscribes = capabilities.contains(C::RESOURCES_SUBSCRIBE);
         Self {
             check_resources: if resources { Some(check_resources) } else { None },
             check_prompts: if prompts { Some(check_prompts) } else { None },
-            check_completion: if capabilities.contains(C::COMPLETIONS) { Some(check_completion) } else { None },
+            check_completion: if capabilities.contains(C::COMPLETIONS) {
+                Some(check_completion)
+            } else {
+                None
+            },
             subscribe: if subscribes { Some(subscribe) } else { None },
             unsubscribe: if subscribes { Some(unsubscribe) } else { None },
             set_level: if capabilities.contains(C::LOGGING) { Some(set_level) } else { None },

@@ -1,13 +1,17 @@
-//! From a `file:` URI to a path (2026-07-28, server/resources: paths are sanitized against traversal).
+//! From a `file:` URI to a path (2026-07-28, server/resources: paths are sanitized against
+//! traversal).
 
 use super::Request;
 
 impl Request<'_> {
-    /// The path that `params.uri` names, when it is a `file:` URI: absolute, percent-encoding resolved, in the beginning of `out`.
+    /// The path that `params.uri` names, when it is a `file:` URI: absolute, percent-encoding
+    /// resolved, in the beginning of `out`.
     ///
-    /// `None` for any other URI, for another host's, for a path longer than `out`, and for one that could lead elsewhere than it seems to: with `.` or `..`
-    /// as a segment, a backslash, a NUL, or a slash in percent-encoding. Whether the client may read it is for you to say; and that no link
-    /// leads out of the directory that it may read, for your file system. Drive letters stay as they are: `/C:/x`.
+    /// `None` for any other URI, for another host's, for a path longer than `out`, and for one that
+    /// could lead elsewhere than it seems to: with `.` or `..` as a segment, a backslash, a
+    /// NUL, or a slash in percent-encoding. Whether the client may read it is for you to say; and
+    /// that no link leads out of the directory that it may read, for your file system. Drive
+    /// letters stay as they are: `/C:/x`.
     #[must_use]
     pub fn file_path<'o>(&self, out: &'o mut [u8]) -> Option<&'o str> {
         let mut chars = self.uri()?.chars();
@@ -45,8 +49,9 @@ impl Request<'_> {
             Some(rest) => rest.strip_prefix("localhost").unwrap_or(rest),
             None => path,
         };
-        let is_safe =
-            path.starts_with('/') && !path.starts_with("//") && !path.split('/').any(|segment| matches!(segment, "." | ".."));
+        let is_safe = path.starts_with('/')
+            && !path.starts_with("//")
+            && !path.split('/').any(|segment| matches!(segment, "." | ".."));
         is_safe.then_some(path)
     }
 }

@@ -5,7 +5,9 @@ use super::event::ServerEvent;
 use super::receive::refuse;
 use super::{Scope, Server, ServerConfig};
 use crate::error::SendError;
-use crate::json::{Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload};
+use crate::json::{
+    Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload,
+};
 use crate::lifecycle::{ClientCapability, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
@@ -24,9 +26,13 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let supported = self.config.revisions;
-        let string = |value: RawJson<'f>, key| value.get(key).is_some_and(|value| value.as_string().is_some());
+        let string = |value: RawJson<'f>, key| {
+            value.get(key).is_some_and(|value| value.as_string().is_some())
+        };
         let (version, declared) = (params.get("protocolVersion"), params.get("capabilities"));
-        let client = params.get("clientInfo").is_some_and(|info| string(info, "name") && string(info, "version"));
+        let client = params
+            .get("clientInfo")
+            .is_some_and(|info| string(info, "name") && string(info, "version"));
         let (Some(version), Some(declared), true) = (
             version.filter(|v| v.as_string().is_some() && v.as_str().len() <= MAX_ECHOED),
             declared.filter(|d| d.is_object()),
@@ -36,34 +42,49 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return refuse(Some(id), self.fallback_revision(), Refusal::params(message), tx);
         };
         let offered = version.as_string().and_then(Revision::from_json);
-        let revision = match offered.filter(|offered| !offered.is_modern() && supported.contains(*offered)) {
+        let revision = match offered
+            .filter(|offered| !offered.is_modern() && supported.contains(*offered))
+        {
             Some(revision) => revision,
             None => match supported.newest_legacy() {
                 Some(revision) => revision,
                 None => {
                     let message = "No initialize here: send each request with version 2026-07-28 in params._meta";
-                    let error = RpcError::unsupported_version(supported, version).with_message(message);
+                    let error =
+                        RpcError::unsupported_version(supported, version).with_message(message);
                     let refusal = Refusal::new(Violation::UnsupportedVersion, error);
                     return refuse(Some(id), Revision::LATEST_LEGACY, refusal, tx);
                 }
             },
         };
         let config = self.config;
-        let result = InitializeResult::new(revision, self.capabilities(), config.info).with_instructions(config.instructions);
+        let result = InitializeResult::new(revision, self.capabilities(), config.info)
+            .with_instructions(config.instructions);
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
             write_payload(writer, &result, None)?;
             writer.put(b"}")
         })?;
         let capabilities = ClientCapability::read(declared, revision);
-        let extensions = config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
-        self.scope = Some(Scope { revision, capabilities, extensions, log_level: config.log_level, ready: false });
+        let extensions =
+            config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
+        self.scope = Some(Scope {
+            revision,
+            capabilities,
+            extensions,
+            log_level: config.log_level,
+            ready: false,
+        });
         Ok(Some(ServerEvent::Initialize { revision, params: params.raw() }))
     }
 
     /// 2026-07-28, server/discover.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    pub(super) fn discover<'f>(&mut self, id: Id<'f>, tx: &mut Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
+    pub(super) fn discover<'f>(
+        &mut self,
+        id: Id<'f>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let config = self.config;
         let result = DiscoverResult::new(config.revisions, self.capabilities())
             .with_instructions(config.instructions)
@@ -103,7 +124,8 @@ pub(super) fn write_result<P: Payload + ?Sized>(
     let extras = if writer.revision().is_modern() {
         members = [("resultType", &write_type)];
         meta = [(SERVER_INFO, &write_info)];
-        additions = Additions { members: &members, meta: if config.name_in_results { &meta } else { &[] } };
+        additions =
+            Additions { members: &members, meta: if config.name_in_results { &meta } else { &[] } };
         Extras::Members(&additions)
     } else {
         Extras::Nothing

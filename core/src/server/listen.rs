@@ -1,4 +1,5 @@
-//! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe` (before).
+//! Who is told of which change: `subscriptions/listen` (2026-07-28) and `resources/subscribe`
+//! (before).
 
 use super::Server;
 use super::admit::Refusal;
@@ -21,11 +22,16 @@ use crate::types::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Ends a `subscriptions/listen`: on a stream that is a `notifications/cancelled` and then the result, so two frames. Call again while it says `true`.
+    /// Ends a `subscriptions/listen`: on a stream that is a `notifications/cancelled` and then the
+    /// result, so two frames. Call again while it says `true`.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
-    pub fn end_listen(&mut self, request: RequestHandle, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+    pub fn end_listen(
+        &mut self,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<bool, SendError> {
         let Some(pending) = self.requests.get_mut(request.0) else { return Ok(false) };
         match pending.role {
             Role::Request => Err(SendError::NotAllowed),
@@ -35,7 +41,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 Ok(true)
             }
             Role::Listen(_) => {
-                let params = Object { names: "requestId,", members: &[&RawJson::scanned(pending.id.as_str())] };
+                let params = Object {
+                    names: "requestId,",
+                    members: &[&RawJson::scanned(pending.id.as_str())],
+                };
                 tx.frame(told(request.0), Revision::LATEST, &mut |writer| {
                     write_notification(writer, "notifications/cancelled", &params)
                 })?;
@@ -62,8 +71,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured: what was asked for, as far as the capability was
-    /// declared and the table has room.
+    /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured:
+    /// what was asked for, as far as the capability was declared and the table has room.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn listen<'f>(
         &mut self,
@@ -75,16 +84,26 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let filter = params.get("notifications").unwrap_or(RawJson::EMPTY);
         let (wanted, uris) = match Wanted::read(filter, self.config.capabilities()) {
             Ok(parts) => parts,
-            Err(message) => return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx),
+            Err(message) => {
+                return refuse(Some(id), Revision::LATEST, Refusal::params(message), tx);
+            }
         };
         let slot = match self.acknowledging {
             Some(slot) => slot,
             None => match self.open_listen(id, wanted, uris, exchange) {
                 Some(slot) => slot,
-                None => return refuse(Some(id), Revision::LATEST, Violation::TooManyRequests.into(), tx),
+                None => {
+                    return refuse(
+                        Some(id),
+                        Revision::LATEST,
+                        Violation::TooManyRequests.into(),
+                        tx,
+                    );
+                }
             },
         };
-        let granted = Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
+        let granted =
+            Granted { wanted, uris, owner: slot.index, subscribed: self.subscriptions.all() };
         let meta = Object { names: SUBSCRIPTION, members: &[&RawJson::scanned(id.as_str())] };
         let params = Object { names: "notifications,_meta,", members: &[&granted, &meta] };
         let sent = tx.frame(told(slot), Revision::LATEST, &mut |writer| {
@@ -107,8 +126,18 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn open_listen(&mut self, id: Id<'_>, wanted: Wanted, uris: RawJson<'_>, exchange: ExchangeKey) -> Option<Slot> {
-        let open = self.requests.slots().filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request)).count();
+    fn open_listen(
+        &mut self,
+        id: Id<'_>,
+        wanted: Wanted,
+        uris: RawJson<'_>,
+        exchange: ExchangeKey,
+    ) -> Option<Slot> {
+        let open = self
+            .requests
+            .slots()
+            .filter(|slot| self.requests.get(*slot).is_some_and(|p| p.role != Role::Request))
+            .count();
         // One place stays for requests, unless there is only one.
         if open + 1 >= N.max(2) {
             return None;
@@ -180,24 +209,34 @@ impl Wanted {
     pub(super) const PROMPTS: Self = Self(2);
     pub(super) const RESOURCES: Self = Self(4);
     pub(super) const UPDATES: Self = Self(8);
-    const FLAGS: [(Self, &'static str); 3] =
-        [(Self::TOOLS, "toolsListChanged"), (Self::PROMPTS, "promptsListChanged"), (Self::RESOURCES, "resourcesListChanged")];
+    const FLAGS: [(Self, &'static str); 3] = [
+        (Self::TOOLS, "toolsListChanged"),
+        (Self::PROMPTS, "promptsListChanged"),
+        (Self::RESOURCES, "resourcesListChanged"),
+    ];
 
     pub(super) const fn contains(self, bit: Self) -> bool {
         self.0 & bit.0 != 0
     }
 
     /// The part of a filter that the declared capabilities allow, and the URIs in it.
-    fn read(filter: RawJson<'_>, declared: ServerCapability) -> Result<(Self, RawJson<'_>), &'static str> {
+    fn read(
+        filter: RawJson<'_>,
+        declared: ServerCapability,
+    ) -> Result<(Self, RawJson<'_>), &'static str> {
         let mut wanted = Self(0);
         for (bit, key) in Self::FLAGS {
             let Some(value) = filter.get(key) else { continue };
-            let on = value.as_bool().ok_or("listChanged members of params.notifications must be booleans")?;
+            let on = value
+                .as_bool()
+                .ok_or("listChanged members of params.notifications must be booleans")?;
             if on && declared.contains(bit.list_changed()) {
                 wanted.0 |= bit.0;
             }
         }
-        let Some(uris) = filter.get("resourceSubscriptions") else { return Ok((wanted, RawJson::EMPTY)) };
+        let Some(uris) = filter.get("resourceSubscriptions") else {
+            return Ok((wanted, RawJson::EMPTY));
+        };
         if !uris.is_array() || uris.elements().any(|uri| uri.as_string().is_none()) {
             return Err("params.notifications.resourceSubscriptions must be an array of strings");
         }
@@ -218,8 +257,8 @@ impl Wanted {
     }
 }
 
-/// Who subscribed to which URI: a slot of the request table, or the legacy scope. A URI is kept as a hash; two that collide cost a notification too many, to a
-/// client that may have both.
+/// Who subscribed to which URI: a slot of the request table, or the legacy scope. A URI is kept as
+/// a hash; two that collide cost a notification too many, to a client that may have both.
 #[derive(Debug)]
 pub(super) struct Subscriptions<const S: usize> {
     owners: [u16; S],
@@ -267,14 +306,18 @@ impl Subscribed<'_> {
             return;
         }
         let free = self.owners.iter().position(|slot| *slot == NOBODY);
-        if let Some((slot, stored)) = free.and_then(|at| Some((self.owners.get_mut(at)?, self.uris.get_mut(at)?))) {
+        if let Some((slot, stored)) =
+            free.and_then(|at| Some((self.owners.get_mut(at)?, self.uris.get_mut(at)?)))
+        {
             *slot = owner;
             *stored = uri;
         }
     }
 
     fn remove(&mut self, owner: u16, uri: u64) {
-        if let Some(slot) = position(self.owners, self.uris, owner, uri).and_then(|at| self.owners.get_mut(at)) {
+        if let Some(slot) =
+            position(self.owners, self.uris, owner, uri).and_then(|at| self.owners.get_mut(at))
+        {
             *slot = NOBODY;
         }
     }

@@ -40,12 +40,15 @@ use crate::types::LoggingLevel;
 use listen::Subscriptions;
 use pending::{Outgoing, Pending};
 
-/// One peer's server: up to `N` requests in flight, and as many of our own; up to `S` subscribed URIs.
+/// One peer's server: up to `N` requests in flight, and as many of our own; up to `S` subscribed
+/// URIs.
 ///
-/// A value is one id space: a process's stdio, a connection, a legacy HTTP session, one modern HTTP exchange. Legacy and modern peers may share a stream: a
-/// request that carries its version in `_meta` is modern, `initialize` opens the legacy scope.
+/// A value is one id space: a process's stdio, a connection, a legacy HTTP session, one modern HTTP
+/// exchange. Legacy and modern peers may share a stream: a request that carries its version in
+/// `_meta` is modern, `initialize` opens the legacy scope.
 ///
-/// Memory: about 210 bytes for each of `N` and 10 for each of `S`, and 90 more (on a 32-bit machine).
+/// Memory: about 210 bytes for each of `N` and 10 for each of `S`, and 90 more (on a 32-bit
+/// machine).
 #[derive(Debug)]
 pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
     config: &'c ServerConfig<'c>,
@@ -75,7 +78,8 @@ struct Scope {
 }
 
 impl<'c> Server<'c> {
-    /// A server with room for eight requests and eight subscribed URIs. For other sizes: [`with_capacity`](Server::with_capacity).
+    /// A server with room for eight requests and eight subscribed URIs. For other sizes:
+    /// [`with_capacity`](Server::with_capacity).
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self::with_capacity(config)
@@ -83,7 +87,8 @@ impl<'c> Server<'c> {
 }
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
-    /// A server whose sizes the type says: `let mut server: Server<4, 16> = Server::with_capacity(&CONFIG)`.
+    /// A server whose sizes the type says: `let mut server: Server<4, 16> =
+    /// Server::with_capacity(&CONFIG)`.
     #[must_use]
     pub const fn with_capacity(config: &'c ServerConfig<'c>) -> Self {
         Self {
@@ -122,7 +127,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         self.calls.len()
     }
 
-    /// Whether the request still waits for its answer: `false` once it was answered, cancelled or expired.
+    /// Whether the request still waits for its answer: `false` once it was answered, cancelled or
+    /// expired.
     #[must_use]
     pub fn is_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()

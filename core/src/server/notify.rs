@@ -16,7 +16,8 @@ use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
 use crate::types::tell::{Object, Tell};
 
-/// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the same without a client's help.
+/// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the
+/// same without a client's help.
 #[derive(Debug)]
 pub struct LogMessage<'a, T: ?Sized> {
     /// How severe.
@@ -79,7 +80,8 @@ impl<'a> Change<'a> {
         Self { kind, uri: "", hash: 0, next: 0 }
     }
 
-    /// How many have been passed by, told or not: what to [`resume`](Self::resume) with where the change cannot be kept, since it lends its URI.
+    /// How many have been passed by, told or not: what to [`resume`](Self::resume) with where the
+    /// change cannot be kept, since it lends its URI.
     #[must_use]
     pub const fn position(&self) -> u16 {
         self.next
@@ -118,10 +120,18 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pending.token.is_empty() {
             return Ok(Answered::Unasked);
         }
-        pending.reported.report(now, interval, pending.token.as_str(), progress, pending.revision, tx)
+        pending.reported.report(
+            now,
+            interval,
+            pending.token.as_str(),
+            progress,
+            pending.revision,
+            tx,
+        )
     }
 
-    /// Logs to the client on behalf of a request: where it asked for that level (in its `_meta`, or in its session).
+    /// Logs to the client on behalf of a request: where it asked for that level (in its `_meta`, or
+    /// in its session).
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again, or let it be. [`SendError::TooLarge`]: shorten it. [`SendError::NotAllowed`] when the capability
@@ -134,11 +144,16 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
         let revision = pending.revision;
-        let level = if revision.is_modern() { pending.log_level } else { self.scope.map(|scope| scope.log_level) };
+        let level = if revision.is_modern() {
+            pending.log_level
+        } else {
+            self.scope.map(|scope| scope.log_level)
+        };
         self.write_log(revision, level, message, tx)
     }
 
-    /// Logs to a legacy client what belongs to no request. A modern client cannot be told ([`Answered::Unasked`]).
+    /// Logs to a legacy client what belongs to no request. A modern client cannot be told
+    /// ([`Answered::Unasked`]).
     ///
     /// # Errors
     /// As [`log`](Self::log).
@@ -180,15 +195,24 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         Ok(Answered::Sent)
     }
 
-    /// Sends a legacy client a notification that has no method of its own here, as `notifications/elicitation/complete`.
+    /// Sends a legacy client a notification that has no method of its own here, as
+    /// `notifications/elicitation/complete`.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
     /// what has a method of its own, since only that knows whether the client may be told.
-    pub fn notify<P: Payload + ?Sized>(&mut self, method: &str, params: &P, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        let Some(scope) = self.scope.filter(|scope| scope.ready) else { return Err(SendError::NotAllowed) };
+    pub fn notify<P: Payload + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        tx: &mut Tx<'_>,
+    ) -> Result<(), SendError> {
+        let Some(scope) = self.scope.filter(|scope| scope.ready) else {
+            return Err(SendError::NotAllowed);
+        };
         let url = method != "notifications/elicitation/complete"
-            || scope.revision == Revision::V2025_11_25 && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
+            || scope.revision == Revision::V2025_11_25
+                && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
         if !url || HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed);
         }
@@ -197,9 +221,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Tells one subscriber of a change; `false` when all have been told. `while server.publish(&mut change, tx)? {}`, or `send` around each call.
+    /// Tells one subscriber of a change; `false` when all have been told. `while
+    /// server.publish(&mut change, tx)? {}`, or `send` around each call.
     ///
-    /// Subscribers are the legacy client, where the capability was declared and, for a resource, it subscribed; and each `subscriptions/listen` that asked for it.
+    /// Subscribers are the legacy client, where the capability was declared and, for a resource, it
+    /// subscribed; and each `subscriptions/listen` that asked for it.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same change.
@@ -208,7 +234,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Ok(false);
         }
         if change.next == 0 {
-            if let Some(scope) = self.scope.filter(|scope| scope.ready && self.legacy_wants(change)) {
+            if let Some(scope) = self.scope.filter(|scope| scope.ready && self.legacy_wants(change))
+            {
                 write_change(change, 0, scope.revision, None, tx)?;
                 change.next = 1;
                 return Ok(true);
@@ -216,7 +243,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             change.next = 1;
         }
         // Few requests are in flight, and of those few are listens.
-        let next = self.requests.slots().find(|slot| slot.index + 1 >= change.next && self.listener_wants(*slot, change));
+        let next = self
+            .requests
+            .slots()
+            .find(|slot| slot.index + 1 >= change.next && self.listener_wants(*slot, change));
         let Some(slot) = next else { return Ok(false) };
         if let Some(pending) = self.requests.get(slot) {
             write_change(change, slot.serial, pending.revision, Some(&pending.id), tx)?;
@@ -240,10 +270,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     fn listener_wants(&self, slot: Slot, change: &Change<'_>) -> bool {
         // Nothing may come before the acknowledgement is out.
-        let Some(Role::Listen(wanted)) = self.requests.get(slot).map(|pending| pending.role) else { return false };
+        let Some(Role::Listen(wanted)) = self.requests.get(slot).map(|pending| pending.role) else {
+            return false;
+        };
         self.acknowledging != Some(slot)
             && wanted.contains(change.kind)
-            && (change.kind != Wanted::UPDATES || self.subscriptions.contains(slot.index, change.hash))
+            && (change.kind != Wanted::UPDATES
+                || self.subscriptions.contains(slot.index, change.hash))
     }
 }
 
@@ -260,7 +293,9 @@ fn write_change(
     let meta: [&dyn Tell; 1] = [&id];
     let meta = id.map(|_| Object { names: SUBSCRIPTION, members: &meta });
     let params = Object { names: "uri,_meta,", members: &[&uri, &meta] };
-    tx.frame(FrameKey::sent(hash), revision, &mut |writer| write_notification(writer, change.method(), &params))
+    tx.frame(FrameKey::sent(hash), revision, &mut |writer| {
+        write_notification(writer, change.method(), &params)
+    })
 }
 
 /// Notifications that other methods than [`Server::notify`] send.

@@ -9,8 +9,8 @@ use crate::json::JsonStr;
 use crate::lifecycle::{ClientCapability, Method, Revision};
 use crate::message::OwnedParams;
 
-/// A copy of a [`Request`], for a handler that is not done at once. It holds the parameters and nothing else of the frame; what was found without a search
-/// there is found without a search here.
+/// A copy of a [`Request`], for a handler that is not done at once. It holds the parameters and
+/// nothing else of the frame; what was found without a search there is found without a search here.
 #[derive(Clone, Debug)]
 pub struct OwnedRequest {
     handle: RequestHandle,
@@ -70,15 +70,21 @@ impl From<&Request<'_>> for OwnedRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, Messages, RawJson, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer, types::Implementation};
+    use crate::{
+        Frame, Messages, RawJson, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+        types::Implementation,
+    };
 
     const CONFIG: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS).methods(&["own/method"]);
+        ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS)
+            .methods(&["own/method"]);
 
     /// Takes a line in and compares the request with its copy.
     fn compare(method: &str, members: &str) {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}},"progressToken":1,"io.modelcontextprotocol/logLevel":"info","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}"#;
-        let line = alloc::format!(r#"{{"params":{{{meta}{members}}},"jsonrpc":"2.0","method":"{method}","id":"x"}}"#);
+        let line = alloc::format!(
+            r#"{{"params":{{{meta}{members}}},"jsonrpc":"2.0","method":"{method}","id":"x"}}"#
+        );
         let mut server: Server<'_> = Server::new(&CONFIG);
         let mut tx = TxBuffer::new([0; 512]);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
@@ -92,7 +98,16 @@ mod tests {
         assert!(copy.wants_progress && request.wants_progress);
         assert_eq!(copy.params.raw(), request.params.raw());
         assert_eq!(copy.arguments().raw(), request.arguments().raw());
-        for key in ["name", "uri", "cursor", "inputResponses", "requestState", "arguments", "_meta", "other"] {
+        for key in [
+            "name",
+            "uri",
+            "cursor",
+            "inputResponses",
+            "requestState",
+            "arguments",
+            "_meta",
+            "other",
+        ] {
             assert_eq!(copy.params.get(key), request.params.get(key), "{key}");
         }
         for key in ["a", "b", "c", "d", "e", "f", ""] {
@@ -125,7 +140,11 @@ mod tests {
         take(
             r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
         );
-        let Some(ServerEvent::Request(request)) = take(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#) else { panic!() };
+        let Some(ServerEvent::Request(request)) =
+            take(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#)
+        else {
+            panic!()
+        };
         let owned = OwnedRequest::from(&request);
         assert_eq!(owned.as_request().params.raw(), RawJson::EMPTY);
         assert_eq!(owned.as_request().params.name(), None);

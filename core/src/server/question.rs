@@ -10,7 +10,8 @@ use crate::tx::Tx;
 use crate::types::tell::{Object, Tell, Teller};
 use crate::types::{CreateMessageParams, ElicitForm, ElicitParams, ElicitUrl, InputRequest};
 
-/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitForm`], [`ElicitUrl`], [`CreateMessageParams`] and [`InputRequest`].
+/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitForm`],
+/// [`ElicitUrl`], [`CreateMessageParams`] and [`InputRequest`].
 pub trait Question {
     #[doc(hidden)]
     fn asked(&self) -> Asked<'_>;
@@ -25,10 +26,11 @@ pub struct Asked<'x> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// The same as [`input_required`](Self::input_required) by the types of the questions, each with a key of its own. A small program has only those in it that
-    /// it asks.
+    /// The same as [`input_required`](Self::input_required) by the types of the questions, each
+    /// with a key of its own. A small program has only those in it that it asks.
     ///
-    /// `state` comes back with the client's next attempt. A client can read and change it: protect what must not be.
+    /// `state` comes back with the client's next attempt. A client can read and change it: protect
+    /// what must not be.
     ///
     /// # Errors
     /// As [`input_required`](Self::input_required).
@@ -55,15 +57,19 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::Value);
         }
         let questions = (!questions.is_empty()).then_some(Questions(questions));
-        let result =
-            Object { names: "resultType,inputRequests,requestState,", members: &[&"input_required", &questions, &state] };
+        let result = Object {
+            names: "resultType,inputRequests,requestState,",
+            members: &[&"input_required", &questions, &state],
+        };
         self.respond_with::<dyn Payload>(request, "input_required", &result, tx)
     }
 
-    /// Asks a legacy client, on behalf of a request, what a modern one is asked by [`input_required`](Self::input_required). For whoever has one handler for both.
+    /// Asks a legacy client, on behalf of a request, what a modern one is asked by
+    /// [`input_required`](Self::input_required). For whoever has one handler for both.
     ///
     /// # Errors
-    /// As [`request`](Self::request). [`SendError::NotAllowed`] for a question whose method is not known.
+    /// As [`request`](Self::request). [`SendError::NotAllowed`] for a question whose method is not
+    /// known.
     pub fn request_input(
         &mut self,
         now: Instant,
@@ -72,11 +78,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Call, SendError> {
         match question {
-            InputRequest::Elicit(params) => self.request(now, &ClientRequest::elicitation(params).on_behalf_of(on_behalf_of), tx),
+            InputRequest::Elicit(params) => self.request(
+                now,
+                &ClientRequest::elicitation(params).on_behalf_of(on_behalf_of),
+                tx,
+            ),
             InputRequest::CreateMessage(params) => {
                 self.request(now, &ClientRequest::sampling(params).on_behalf_of(on_behalf_of), tx)
             }
-            InputRequest::ListRoots => self.request(now, &ClientRequest::roots().on_behalf_of(on_behalf_of), tx),
+            InputRequest::ListRoots => {
+                self.request(now, &ClientRequest::roots().on_behalf_of(on_behalf_of), tx)
+            }
             InputRequest::Other(_) => Err(SendError::NotAllowed),
         }
     }
@@ -91,7 +103,9 @@ impl Tell for Questions<'_> {
             to.item(key);
             let asked = question.asked();
             match asked.params {
-                Some(params) => to.item(&Object { names: "method,params,", members: &[&asked.method, &params] }),
+                Some(params) => {
+                    to.item(&Object { names: "method,params,", members: &[&asked.method, &params] })
+                }
                 None => to.item(&Object { names: "method,", members: &[&asked.method] }),
             }
         }
@@ -109,21 +123,36 @@ impl Question for ElicitParams<'_> {
 impl Question for ElicitForm<'_> {
     fn asked(&self) -> Asked<'_> {
         let is_sound = self.requested_schema.can_be_sent(Revision::LATEST);
-        Asked { method: "elicitation/create", params: Some(self), needs: ClientCapability::ELICITATION_FORM, is_sound }
+        Asked {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: ClientCapability::ELICITATION_FORM,
+            is_sound,
+        }
     }
 }
 
 impl Question for ElicitUrl<'_> {
     fn asked(&self) -> Asked<'_> {
         let is_sound = self.is_valid(Revision::LATEST);
-        Asked { method: "elicitation/create", params: Some(self), needs: ClientCapability::ELICITATION_URL, is_sound }
+        Asked {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: ClientCapability::ELICITATION_URL,
+            is_sound,
+        }
     }
 }
 
 impl Question for CreateMessageParams<'_> {
     fn asked(&self) -> Asked<'_> {
         let is_sound = sound::sampling(self, Revision::LATEST);
-        Asked { method: "sampling/createMessage", params: Some(self), needs: self.needs(), is_sound }
+        Asked {
+            method: "sampling/createMessage",
+            params: Some(self),
+            needs: self.needs(),
+            is_sound,
+        }
     }
 }
 
@@ -132,8 +161,15 @@ impl Question for InputRequest<'_> {
         match self {
             Self::Elicit(params) => params.asked(),
             Self::CreateMessage(params) => params.asked(),
-            Self::ListRoots => Asked { method: "roots/list", params: None, needs: ClientCapability::ROOTS, is_sound: true },
-            Self::Other(_) => Asked { method: "", params: None, needs: ClientCapability::NONE, is_sound: false },
+            Self::ListRoots => Asked {
+                method: "roots/list",
+                params: None,
+                needs: ClientCapability::ROOTS,
+                is_sound: true,
+            },
+            Self::Other(_) => {
+                Asked { method: "", params: None, needs: ClientCapability::NONE, is_sound: false }
+            }
         }
     }
 }
@@ -145,12 +181,15 @@ mod tests {
     use std::string::String;
 
     use super::*;
-    use crate::types::{CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage};
+    use crate::types::{
+        CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage,
+    };
     use crate::{Frame, Messages, RawJson, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
 
     #[test]
     fn each_question_becomes_its_request() {
-        static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS);
+        static CONFIG: ServerConfig<'_> =
+            ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS);
         let mut server: Server<'_> = Server::new(&CONFIG);
         let mut tx = TxBuffer::new([0; 1024]);
         let now = Instant::from_millis(0);
@@ -161,7 +200,9 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t"}}"#,
         ] {
             let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-            if let Ok(Some(ServerEvent::Request(request))) = server.next_event(now, &mut messages, &mut tx) {
+            if let Ok(Some(ServerEvent::Request(request))) =
+                server.next_event(now, &mut messages, &mut tx)
+            {
                 parent = Some(request.handle);
             }
         }
@@ -169,18 +210,29 @@ mod tests {
         let parent = parent.unwrap();
         let messages = [SamplingMessage::user("hello")];
         for (question, method) in [
-            (InputRequest::Elicit(ElicitParams::form("m", RequestedSchema::new(&[]))), "elicitation/create"),
-            (InputRequest::CreateMessage(CreateMessageParams::new(&messages, 1)), "sampling/createMessage"),
+            (
+                InputRequest::Elicit(ElicitParams::form("m", RequestedSchema::new(&[]))),
+                "elicitation/create",
+            ),
+            (
+                InputRequest::CreateMessage(CreateMessageParams::new(&messages, 1)),
+                "sampling/createMessage",
+            ),
             (InputRequest::ListRoots, "roots/list"),
         ] {
             assert!(server.request_input(now, parent, &question, &mut tx).is_ok());
             let sent = String::from_utf8(tx.pending().into()).unwrap();
             tx.advance(usize::MAX);
             let sent = RawJson::parse(&sent).unwrap();
-            assert!(sent.get("method").and_then(RawJson::as_string).is_some_and(|sent| sent == method));
+            assert!(
+                sent.get("method").and_then(RawJson::as_string).is_some_and(|sent| sent == method)
+            );
         }
         assert_eq!(server.calls_in_flight(), 3);
         let unknown = InputRequest::Other(RawJson::EMPTY);
-        assert_eq!(server.request_input(now, parent, &unknown, &mut tx), Err(SendError::NotAllowed));
+        assert_eq!(
+            server.request_input(now, parent, &unknown, &mut tx),
+            Err(SendError::NotAllowed)
+        );
     }
 }

@@ -23,10 +23,12 @@ use crate::violation::Violation;
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// The next event of a frame; `None` when there is none left in it.
     ///
-    /// Answers by itself what needs no application: `initialize`, `ping`, `server/discover`, `logging/setLevel`, subscriptions, and whatever is wrong.
+    /// Answers by itself what needs no application: `initialize`, `ping`, `server/discover`,
+    /// `logging/setLevel`, subscriptions, and whatever is wrong.
     ///
     /// # Errors
-    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and call again with the same cursor.
+    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and
+    /// call again with the same cursor.
     pub fn next_event<'f>(
         &mut self,
         now: Instant,
@@ -58,11 +60,15 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     {
                         return Ok(Some(ended));
                     }
-                    match self.admit(id, method, envelope, messages.in_batch(), messages.carrier()) {
+                    match self.admit(id, method, envelope, messages.in_batch(), messages.carrier())
+                    {
                         Ok(context) if method.is_for_the_application() => {
-                            if let Some(slot) = self.open_request(now, id, method, &context, messages.carrier()) {
+                            if let Some(slot) =
+                                self.open_request(now, id, method, &context, messages.carrier())
+                            {
                                 messages.advance(next);
-                                // Made here and nowhere else: it is large, and this is where most messages end.
+                                // Made here and nowhere else: it is large, and this is where most
+                                // messages end.
                                 return Ok(Some(ServerEvent::Request(Request {
                                     handle: RequestHandle(slot),
                                     method,
@@ -75,12 +81,24 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                                     carrier: messages.carrier(),
                                 })));
                             }
-                            refuse(Some(id), context.revision, Violation::TooManyRequests.into(), tx)?
+                            refuse(
+                                Some(id),
+                                context.revision,
+                                Violation::TooManyRequests.into(),
+                                tx,
+                            )?
                         }
                         Ok(context) => {
-                            let event =
-                                self.answer_by_itself(id, method, context.revision, &envelope.params(), messages.carrier(), tx)?;
-                            // A call writes at most one frame, so between the messages of a batch it returns.
+                            let event = self.answer_by_itself(
+                                id,
+                                method,
+                                context.revision,
+                                &envelope.params(),
+                                messages.carrier(),
+                                tx,
+                            )?;
+                            // A call writes at most one frame, so between the messages of a batch
+                            // it returns.
                             event.or(messages.in_batch().then_some(ServerEvent::Pinged))
                         }
                         Err((revision, refusal)) => refuse(refusal.id(id), revision, refusal, tx)?,
@@ -94,12 +112,19 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                     self.heard = now;
                     self.response(now, id, outcome, tx)
                 }
-                Item::Batch if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) => {
+                Item::Batch
+                    if self.scope.is_some_and(|scope| scope.revision == Revision::V2025_03_26) =>
+                {
                     tx.expect_several();
                     None
                 }
                 Item::Batch => {
-                    let event = refuse(None, self.fallback_revision(), Violation::BatchNotAllowed.into(), tx)?;
+                    let event = refuse(
+                        None,
+                        self.fallback_revision(),
+                        Violation::BatchNotAllowed.into(),
+                        tx,
+                    )?;
                     messages.finish();
                     return Ok(event);
                 }
@@ -116,7 +141,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// The session's extensions, as a request in this revision sees them.
     fn extensions(&self, revision: Revision) -> Extensions {
         let scope = self.scope.filter(|_| !revision.is_modern());
-        Extensions { ids: self.config.client_extensions, declared: scope.map_or(0, |scope| scope.extensions) }
+        Extensions {
+            ids: self.config.client_extensions,
+            declared: scope.map_or(0, |scope| scope.extensions),
+        }
     }
 
     /// Whether the next message is a request that stays in flight until it is answered: for an
@@ -124,7 +152,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     #[must_use]
     pub fn is_request_next(&self, messages: &Messages<'_>) -> bool {
         let mut envelope = messages.envelope();
-        let Some((Item::Message(Kind::Request { method, .. }), _)) = messages.peek(&mut envelope) else { return false };
+        let Some((Item::Message(Kind::Request { method, .. }), _)) = messages.peek(&mut envelope)
+        else {
+            return false;
+        };
         method.is_for_the_application() || matches!(method, Method::SubscriptionsListen)
     }
 
@@ -152,10 +183,18 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 // Whoever declared it has it; others do not come here.
                 let Some(answer) = answer else { return Ok(None) };
                 let log_level = self.scope.as_mut().map(|scope| &mut scope.log_level);
-                answer(&mut Session { subscribed: self.subscriptions.all(), log_level }, id, revision, params, tx)
+                answer(
+                    &mut Session { subscribed: self.subscriptions.all(), log_level },
+                    id,
+                    revision,
+                    params,
+                    tx,
+                )
             }
             Method::SubscriptionsListen => self.listen(id, params, carrier.exchange(), tx),
-            Method::Shutdown => answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown)),
+            Method::Shutdown => {
+                answer_empty(id, revision, tx).map(|()| Some(ServerEvent::Shutdown))
+            }
             _ => answer_empty(id, revision, tx).map(|()| None),
         }
     }
@@ -206,22 +245,32 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         let modern = envelope.has(Member::ProtocolVersion);
         let Some(scope) = self.scope.as_mut().filter(|_| !modern) else { return Ok(None) };
         if method == "notifications/initialized" {
-            return Ok((!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized));
+            return Ok(
+                (!core::mem::replace(&mut scope.ready, true)).then_some(ServerEvent::Initialized)
+            );
         }
         Ok(Some(ServerEvent::Notification { method, params: *params }))
     }
 
     /// What is unknown, answered already or malformed is ignored, as all revisions want it.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
-    fn cancelled<'f>(&mut self, params: &Params<'f>, tx: &Tx<'_>) -> Result<Option<ServerEvent<'f>>, SendError> {
+    fn cancelled<'f>(
+        &mut self,
+        params: &Params<'f>,
+        tx: &Tx<'_>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let id = params.get("requestId").and_then(|id| Id::parse(id.as_str()));
-        let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else { return Ok(None) };
+        let Some(slot) = id.and_then(|id| self.requests.find(id, id.hash())) else {
+            return Ok(None);
+        };
         // An answer that has begun is finished; the client will ignore it.
         if has_begun(tx, slot) || tx.is_open(FrameKey::expiry(slot.index, slot.serial)) {
             return Ok(None);
         }
         // A change that has begun is told to the end, for which its subscription must be there.
-        if tx.has_open() && self.requests.get(slot).is_some_and(|pending| pending.role != Role::Request) {
+        if tx.has_open()
+            && self.requests.get(slot).is_some_and(|pending| pending.role != Role::Request)
+        {
             return Err(SendError::Full);
         }
         self.forget(slot);
@@ -308,6 +357,12 @@ pub(super) fn refuse<'f>(
 }
 
 /// `{}` is the answer.
-pub(super) fn answer_empty(id: Id<'_>, revision: Revision, tx: &mut Tx<'_>) -> Result<(), SendError> {
-    tx.frame(FrameKey::ANSWER, revision, &mut |writer| write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}"))
+pub(super) fn answer_empty(
+    id: Id<'_>,
+    revision: Revision,
+    tx: &mut Tx<'_>,
+) -> Result<(), SendError> {
+    tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
+        write_response_head(writer, id.as_str().as_bytes(), b",\"result\":{}}")
+    })
 }

@@ -1,4 +1,5 @@
-//! What the head of an HTTP request repeats of its body (2026-07-28, basic/transports/streamable-http). On a stream there is nothing to check.
+//! What the head of an HTTP request repeats of its body (2026-07-28,
+//! basic/transports/streamable-http). On a stream there is nothing to check.
 
 use super::admit::Refusal;
 use crate::json::JsonStr;
@@ -43,14 +44,19 @@ mod http {
         pub(in crate::server) fn has_version(&self) -> Result<(), Refusal<'f>> {
             match self.head().map(|head| head.fields.only(VERSION)) {
                 None | Some(Only::Value(_)) => Ok(()),
-                Some(Only::Absent) => {
-                    Err(mismatch("MCP-Protocol-Version is missing: it repeats the version in params._meta, as 2026-07-28"))
+                Some(Only::Absent) => Err(mismatch(
+                    "MCP-Protocol-Version is missing: it repeats the version in params._meta, as 2026-07-28",
+                )),
+                Some(Only::Repeated | Only::NotText) => {
+                    Err(mismatch("MCP-Protocol-Version must be there once"))
                 }
-                Some(Only::Repeated | Only::NotText) => Err(mismatch("MCP-Protocol-Version must be there once")),
             }
         }
 
-        pub(in crate::server) fn version_is(&self, version: JsonStr<'f>) -> Result<(), Refusal<'f>> {
+        pub(in crate::server) fn version_is(
+            &self,
+            version: JsonStr<'f>,
+        ) -> Result<(), Refusal<'f>> {
             match self.head().and_then(|head| head.fields.get(VERSION)) {
                 Some(repeated) if version != *repeated => {
                     Err(mismatch("MCP-Protocol-Version is not the version in params._meta"))
@@ -59,14 +65,25 @@ mod http {
             }
         }
 
-        /// `Mcp-Method`, and `Mcp-Name` where there is a name. `Mcp-Param-*` are for who knows the tool's schema: [`Catalog`](crate::Catalog).
-        pub(in crate::server) fn repeats(&self, method: Method<'f>, envelope: &Envelope<'f>) -> Result<(), Refusal<'f>> {
+        /// `Mcp-Method`, and `Mcp-Name` where there is a name. `Mcp-Param-*` are for who knows the
+        /// tool's schema: [`Catalog`](crate::Catalog).
+        pub(in crate::server) fn repeats(
+            &self,
+            method: Method<'f>,
+            envelope: &Envelope<'f>,
+        ) -> Result<(), Refusal<'f>> {
             let Some(head) = self.head() else { return Ok(()) };
-            let is_method =
-                |repeated: &str| envelope.value(Member::Method).and_then(|m| m.as_string()).is_some_and(|m| m == *repeated);
+            let is_method = |repeated: &str| {
+                envelope
+                    .value(Member::Method)
+                    .and_then(|m| m.as_string())
+                    .is_some_and(|m| m == *repeated)
+            };
             match head.fields.only("mcp-method") {
                 Only::Value(repeated) if is_method(repeated) => {}
-                Only::Absent => return Err(mismatch("Mcp-Method is missing: it repeats the method")),
+                Only::Absent => {
+                    return Err(mismatch("Mcp-Method is missing: it repeats the method"));
+                }
                 _ => return Err(mismatch("Mcp-Method is not the method")),
             }
             let name = match method {
@@ -75,10 +92,17 @@ mod http {
                 _ => return Ok(()),
             };
             // What is no string is wrong in another way.
-            let Some(name) = envelope.params().member(name).and_then(|name| name.as_string()) else { return Ok(()) };
+            let Some(name) = envelope.params().member(name).and_then(|name| name.as_string())
+            else {
+                return Ok(());
+            };
             match head.fields.only("mcp-name") {
-                Only::Value(repeated) if FieldValue::text(name).matches(repeated.as_bytes()) => Ok(()),
-                Only::Absent => Err(mismatch("Mcp-Name is missing: it repeats params.name, or params.uri")),
+                Only::Value(repeated) if FieldValue::text(name).matches(repeated.as_bytes()) => {
+                    Ok(())
+                }
+                Only::Absent => {
+                    Err(mismatch("Mcp-Name is missing: it repeats params.name, or params.uri"))
+                }
                 _ => Err(mismatch("Mcp-Name is not params.name, or params.uri")),
             }
         }

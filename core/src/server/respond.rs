@@ -16,9 +16,11 @@ use crate::types::tell::{Object, Shown, Tell};
 use crate::types::{ElicitUrl, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a JSON object in a [`Json`](crate::Json).
+    /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a
+    /// JSON object in a [`Json`](crate::Json).
     ///
-    /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are missing.
+    /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are
+    /// missing.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
@@ -31,7 +33,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if cfg!(target_pointer_width = "64") {
             self.respond_with(request, "complete", result, tx)
         } else {
-            // One function for results of all types: what is made anew for each is only how it is written.
+            // One function for results of all types: what is made anew for each is only how it is
+            // written.
             self.respond_with::<dyn Payload>(request, "complete", &result, tx)
         }
     }
@@ -40,15 +43,22 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
-    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
-        // Said before the first byte is written; of other values it is known only while they are written.
+    pub fn respond_raw(
+        &mut self,
+        request: RequestHandle,
+        result: RawJson<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
+        // Said before the first byte is written; of other values it is known only while they are
+        // written.
         if !result.is_object() {
             return Err(SendError::Value);
         }
         self.respond(request, &result, tx)
     }
 
-    /// Answers `tools/call` with data for programs, and with the same as text for models and for clients that know no structured content.
+    /// Answers `tools/call` with data for programs, and with the same as text for models and for
+    /// clients that know no structured content.
     ///
     /// # Errors
     /// As [`respond`](Self::respond).
@@ -59,12 +69,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
-        let result = Object { names: "content,structuredContent:CE,", members: &[&[block], &StructuredContent(&data)] };
+        let result = Object {
+            names: "content,structuredContent:CE,",
+            members: &[&[block], &StructuredContent(&data)],
+        };
         self.respond_with::<dyn Payload>(request, "complete", &result, tx)
     }
 
-    /// Answers `tools/call` that its arguments are not what the tool takes, and why: from 2025-11-25 on in a result with `isError`, so that the model can
-    /// correct itself, before with -32602. For what [`Catalog::check_arguments`](crate::Catalog::check_arguments) found, or the handler.
+    /// Answers `tools/call` that its arguments are not what the tool takes, and why: from
+    /// 2025-11-25 on in a result with `isError`, so that the model can correct itself, before
+    /// with -32602. For what [`Catalog::check_arguments`](crate::Catalog::check_arguments) found,
+    /// or the handler.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
@@ -74,13 +89,21 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        if self.requests.get(request.0).is_some_and(|pending| pending.revision >= Revision::V2025_11_25) {
+        if self
+            .requests
+            .get(request.0)
+            .is_some_and(|pending| pending.revision >= Revision::V2025_11_25)
+        {
             let block = Object { names: "type,text,", members: &[&"text", &Shown(why)] };
             let result = Object { names: "content,isError,", members: &[&[block], &true] };
             return self.respond_with::<dyn Payload>(request, "complete", &result, tx);
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
-            write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32602,\"message\":\"")?;
+            write_response_head(
+                writer,
+                id.as_bytes(),
+                b",\"error\":{\"code\":-32602,\"message\":\"",
+            )?;
             writer.display(why)?;
             writer.put(b"\"}}")
         })
@@ -90,20 +113,26 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] for
-    /// [`UrlElicitationRequired`](ErrorCode::UrlElicitationRequired) to a client that did not declare that mode.
+    /// [`UrlElicitationRequired`](ErrorCode::UrlElicitationRequired) to a client that did not
+    /// declare that mode.
     pub fn respond_error(
         &mut self,
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
-        if error.code == ErrorCode::UrlElicitationRequired && self.requests.get(request.0).is_some_and(cannot_show_pages) {
+        if error.code == ErrorCode::UrlElicitationRequired
+            && self.requests.get(request.0).is_some_and(cannot_show_pages)
+        {
             return Err(SendError::NotAllowed);
         }
-        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| write_error(writer, Some(id), error))
+        self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
+            write_error(writer, Some(id), error)
+        })
     }
 
-    /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in 2026-07-28, [`SendError::NotAllowed`]).
+    /// Answers with -32042: the person must see these pages first (2025-11-25 only; before, and in
+    /// 2026-07-28, [`SendError::NotAllowed`]).
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
@@ -123,7 +152,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             return Err(SendError::Value);
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
-            write_response_head(writer, id.as_bytes(), b",\"error\":{\"code\":-32042,\"message\":")?;
+            write_response_head(
+                writer,
+                id.as_bytes(),
+                b",\"error\":{\"code\":-32042,\"message\":",
+            )?;
             writer.string(message)?;
             writer.put(b",\"data\":{\"elicitations\":")?;
             Pen::new(writer, None).tell(&pages as &dyn Tell)?;
@@ -131,14 +164,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         })
     }
 
-    /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr). The client sends the request again, under
-    /// another id, with what was asked for. A small program asks with [`ask_first`](Self::ask_first): here all kinds of questions are in it.
+    /// Answers that the client has to provide something first (2026-07-28, basic/patterns/mrtr).
+    /// The client sends the request again, under another id, with what was asked for. A small
+    /// program asks with [`ask_first`](Self::ask_first): here all kinds of questions are in it.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a method other than `tools/call`, `prompts/get` and
-    /// `resources/read`, and where the client did not declare what is asked for. [`SendError::Value`] when neither input nor state is in it, when a key
-    /// is there twice, and for what a client could not answer: another method, a form that is not flat, a page without a URL, a conversation in which a
-    /// tool's use has no result.
+    /// [`SendError::NotAllowed`] for a legacy client (ask it: [`request`](Self::request)), for a
+    /// method other than `tools/call`, `prompts/get` and `resources/read`, and where the client
+    /// did not declare what is asked for. [`SendError::Value`] when neither input nor state is in
+    /// it, when a key is there twice, and for what a client could not answer: another method, a
+    /// form that is not flat, a page without a URL, a conversation in which a tool's use has no
+    /// result.
     pub fn input_required(
         &mut self,
         request: RequestHandle,
@@ -146,7 +182,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Answered, SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
-        if !pending.revision.is_modern() || !pending.may_require_input || !pending.capabilities.contains(input.needs()) {
+        if !pending.revision.is_modern()
+            || !pending.may_require_input
+            || !pending.capabilities.contains(input.needs())
+        {
             return Err(SendError::NotAllowed);
         }
         if !sound::input(input) {
@@ -155,21 +194,32 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.respond_with::<dyn Payload>(request, "input_required", input, tx)
     }
 
-    /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer open. Not in the middle of a frame about it, so not
-    /// between a [`SendError::More`] and the call that goes on.
+    /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer
+    /// open. Not in the middle of a frame about it, so not between a [`SendError::More`] and
+    /// the call that goes on.
     pub fn cancel(&mut self, request: RequestHandle) -> bool {
         self.forget(request.0)
     }
 
-    /// Breaks an answer off that has begun and cannot be finished, as the source of its data failed; an error answers the request instead.
-    /// These are two lines: the first may be ended already when this says `Full`, and calling again goes on with the second.
+    /// Breaks an answer off that has begun and cannot be finished, as the source of its data
+    /// failed; an error answers the request instead. These are two lines: the first may be
+    /// ended already when this says `Full`, and calling again goes on with the second.
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn abandon(&mut self, request: RequestHandle, error: &RpcError<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    pub fn abandon(
+        &mut self,
+        request: RequestHandle,
+        error: &RpcError<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         tx.abandon(key(request.0))?;
-        // Under a key of its own: called again in the middle of the error, it must not break that off too.
-        self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str, writer: &mut Writer<'_>| {
+        // Under a key of its own: called again in the middle of the error, it must not break that
+        // off too.
+        self.answer_as::<dyn Response>(instead(request.0), request, tx, &|id: &str,
+                                                                          writer: &mut Writer<
+            '_,
+        >| {
             write_error(writer, Some(id), error)
         })
     }
@@ -196,7 +246,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    fn answer(&mut self, request: RequestHandle, tx: &mut Tx<'_>, response: &dyn Response) -> Result<Answered, SendError> {
+    fn answer(
+        &mut self,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+        response: &dyn Response,
+    ) -> Result<Answered, SendError> {
         self.answer_as(key(request.0), request, tx, response)
     }
 
@@ -212,7 +267,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
-        tx.frame(frame, pending.revision, &mut |writer| response.write(pending.id.as_str(), writer))?;
+        tx.frame(frame, pending.revision, &mut |writer| {
+            response.write(pending.id.as_str(), writer)
+        })?;
         self.forget(request.0);
         Ok(Answered::Sent)
     }
@@ -247,7 +304,8 @@ impl<F: Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>> Response for F {
 }
 
 fn cannot_show_pages(pending: &Pending) -> bool {
-    pending.revision == Revision::V2025_11_25 && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
+    pending.revision == Revision::V2025_11_25
+        && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
 }
 
 /// The answer to the request in this slot.
@@ -265,7 +323,8 @@ pub(super) fn told(slot: Slot) -> FrameKey {
     FrameKey::listen(slot.index, slot.serial)
 }
 
-/// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores it if it must.
+/// Whether an answer to the request in this slot has begun: then it is finished, the peer ignores
+/// it if it must.
 pub(super) fn has_begun(tx: &Tx<'_>, slot: Slot) -> bool {
     tx.is_open(key(slot)) || tx.is_open(instead(slot)) || tx.is_open(told(slot))
 }

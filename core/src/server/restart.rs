@@ -11,7 +11,8 @@ use crate::message::{Envelope, Id, Member};
 use crate::tx::Tx;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// What ends because this request cannot come from the peer that we know: one thing a call, until there is none left.
+    /// What ends because this request cannot come from the peer that we know: one thing a call,
+    /// until there is none left.
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
     pub(super) fn restart(
         &mut self,
@@ -20,8 +21,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         envelope: &Envelope<'_>,
         tx: &Tx<'_>,
     ) -> Result<Option<ServerEvent<'static>>, SendError> {
-        let anew = self.scope.is_some() && matches!(method, Method::Initialize) && !envelope.has(Member::ProtocolVersion);
-        let slot = if anew { self.requests.slots().next() } else { self.requests.find(id, id.hash()) };
+        let anew = self.scope.is_some()
+            && matches!(method, Method::Initialize)
+            && !envelope.has(Member::ProtocolVersion);
+        let slot =
+            if anew { self.requests.slots().next() } else { self.requests.find(id, id.hash()) };
         // The acknowledgement that has begun is this very request's.
         let slot = slot.filter(|slot| self.acknowledging != Some(*slot));
         // What has begun must be finished, for which what it is about must be there.

@@ -16,7 +16,8 @@ pub(super) fn sampling(params: &CreateMessageParams<'_>, _: Revision) -> bool {
     params.check_uses().is_ok()
 }
 
-/// Questions with a key each, by one of the three methods, or a state, or both (2026-07-28, basic/patterns/mrtr).
+/// Questions with a key each, by one of the three methods, or a state, or both (2026-07-28,
+/// basic/patterns/mrtr).
 pub(super) fn input(input: &InputRequiredResult<'_>) -> bool {
     let mut at = 0usize;
     !input.is_empty()

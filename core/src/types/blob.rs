@@ -9,7 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Text;
 use super::tell::{Tell, Teller};
 
-/// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded when it is asked for.
+/// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded
+/// when it is asked for.
 #[derive(Clone, Copy)]
 pub struct Blob<'a>(Form<'a>);
 
@@ -97,7 +98,10 @@ impl<'a> Blob<'a> {
 }
 
 /// Decodes piece by piece, so that neither escapes in the text nor its length need room.
-fn decode(text: Text<'_>, put: &mut dyn FnMut(&[u8]) -> Result<(), BlobError>) -> Result<(), BlobError> {
+fn decode(
+    text: Text<'_>,
+    put: &mut dyn FnMut(&[u8]) -> Result<(), BlobError>,
+) -> Result<(), BlobError> {
     let mut chars = text.chars();
     loop {
         let mut piece = [0; 64];

@@ -4,10 +4,12 @@ use super::CacheScope;
 use crate::json::RawJson;
 use crate::time::Instant;
 
-/// What a result says about being kept (2026-07-28, server/utilities/caching). The library keeps no results; who does reads this.
+/// What a result says about being kept (2026-07-28, server/utilities/caching). The library keeps no
+/// results; who does reads this.
 ///
-/// What goes with it: keep under the method and all parameters, not what was asked for with input ([`retry`](crate::Client::retry)), private results for one
-/// authorization only; and forget what a [`Changed`](crate::Changed) event names.
+/// What goes with it: keep under the method and all parameters, not what was asked for with input
+/// ([`retry`](crate::Client::retry)), private results for one authorization only; and forget what a
+/// [`Changed`](crate::Changed) event names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CacheHint {
     /// For how many milliseconds the result stays fresh. Zero: not at all.
@@ -17,10 +19,14 @@ pub struct CacheHint {
 }
 
 impl CacheHint {
-    /// The hint of a result. What is absent, negative or no integer counts as zero; what is not plainly public is private.
+    /// The hint of a result. What is absent, negative or no integer counts as zero; what is not
+    /// plainly public is private.
     #[must_use]
     pub fn of(result: RawJson<'_>) -> Self {
-        let public = result.get("cacheScope").and_then(RawJson::as_string).is_some_and(|scope| scope == "public");
+        let public = result
+            .get("cacheScope")
+            .and_then(RawJson::as_string)
+            .is_some_and(|scope| scope == "public");
         let scope = if public { CacheScope::Public } else { CacheScope::Private };
         Self { ttl_ms: result.get("ttlMs").and_then(RawJson::as_u64).unwrap_or(0), scope }
     }

@@ -169,7 +169,11 @@ impl ServerCapabilities<'_> {
         let mut bits = C::NONE;
         for (name, bit, flags) in [
             ("tools", C::TOOLS, [("listChanged", C::TOOLS_LIST_CHANGED), ("", C::NONE)]),
-            ("resources", C::RESOURCES, [("listChanged", C::RESOURCES_LIST_CHANGED), ("subscribe", C::RESOURCES_SUBSCRIBE)]),
+            (
+                "resources",
+                C::RESOURCES,
+                [("listChanged", C::RESOURCES_LIST_CHANGED), ("subscribe", C::RESOURCES_SUBSCRIBE)],
+            ),
             ("prompts", C::PROMPTS, [("listChanged", C::PROMPTS_LIST_CHANGED), ("", C::NONE)]),
             ("completions", C::COMPLETIONS, [("", C::NONE); 2]),
             ("logging", C::LOGGING, [("", C::NONE); 2]),
@@ -252,8 +256,10 @@ impl Tell for Own<'_, ServerCapability> {
             "tools,resources,prompts,completions:BE,logging,experimental,tasks:DD,extensions:CE,",
             &[
                 &has(C::TOOLS).then_some(Flags("listChanged,", &[&on(C::TOOLS_LIST_CHANGED)])),
-                &has(C::RESOURCES)
-                    .then_some(Flags("subscribe,listChanged,", &[&on(C::RESOURCES_SUBSCRIBE), &on(C::RESOURCES_LIST_CHANGED)])),
+                &has(C::RESOURCES).then_some(Flags(
+                    "subscribe,listChanged,",
+                    &[&on(C::RESOURCES_SUBSCRIBE), &on(C::RESOURCES_LIST_CHANGED)],
+                )),
                 &has(C::PROMPTS).then_some(Flags("listChanged,", &[&on(C::PROMPTS_LIST_CHANGED)])),
                 &object(C::COMPLETIONS),
                 &object(C::LOGGING),
@@ -275,7 +281,8 @@ impl Tell for Own<'_, ClientCapability> {
         // 2025-06-18 knows forms only, and no modes.
         let modes: [&dyn Tell; 2] = [&form, &url];
         let modes = Flags("form,url,", &modes);
-        let (with_form, pages_only) = (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
+        let (with_form, pages_only) =
+            (OrElse("$mcp?DE", &modes, &EMPTY), OrElse("$mcp?DE", &modes, &Absent));
         to.object(
             "roots,sampling,elicitation:CE,elicitation,experimental,tasks:DD,extensions:CE,",
             &[
@@ -285,7 +292,11 @@ impl Tell for Own<'_, ClientCapability> {
                     &Flags("listChanged,", &[&has(C::ROOTS_LIST_CHANGED).then_some(true)]),
                     &EMPTY,
                 )),
-                &has(C::SAMPLING).then_some(OrElse("$mcp?DE", &Flags("tools,context,", &[&tools, &context]), &EMPTY)),
+                &has(C::SAMPLING).then_some(OrElse(
+                    "$mcp?DE",
+                    &Flags("tools,context,", &[&tools, &context]),
+                    &EMPTY,
+                )),
                 &form.is_some().then_some(with_form),
                 &(form.is_none() && url.is_some()).then_some(pages_only),
                 &self.experimental,

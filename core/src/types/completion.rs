@@ -48,7 +48,9 @@ tell_one_of! {
 impl<'de: 'a, 'a> Deserialize<'de> for CompletionRef<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
+            return Err(de::Error::missing_field("type"));
+        };
         let read = if kind == "ref/prompt" {
             raw.to().map(Self::Prompt)
         } else if kind == "ref/resource" {
@@ -131,7 +133,8 @@ payload! {
     }
 }
 
-/// Values for an argument. At most 100 are written: of more, the first 100, with `hasMore` and how many there are.
+/// Values for an argument. At most 100 are written: of more, the first 100, with `hasMore` and how
+/// many there are.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Completion<'a> {
@@ -185,7 +188,13 @@ struct First<'x, 'a>(&'x List<'a, Text<'a>>);
 impl Tell for First<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
         // What is not a string is left out, too.
-        let json = self.0.as_json().unwrap_or(RawJson::NULL).elements().filter_map(RawJson::as_string).map(Text::from_json);
+        let json = self
+            .0
+            .as_json()
+            .unwrap_or(RawJson::NULL)
+            .elements()
+            .filter_map(RawJson::as_string)
+            .map(Text::from_json);
         to.open(b'[');
         self.0.own().iter().copied().chain(json).take(MAX_VALUES).for_each(|text| to.item(&text));
         to.close();

@@ -12,8 +12,9 @@ use crate::json::RawJson;
 
 /// A block of content. Schema type `ContentBlock`.
 ///
-/// What the peer's revision does not know is written as a text block that says what is missing: audio in 2024-11-05, links to resources
-/// before 2025-06-18. A block of an unknown `type` is kept as it is.
+/// What the peer's revision does not know is written as a text block that says what is missing:
+/// audio in 2024-11-05, links to resources before 2025-06-18. A block of an unknown `type` is kept
+/// as it is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ContentBlock<'a> {
@@ -99,7 +100,9 @@ tell_one_of! {
 impl<'de: 'a, 'a> Deserialize<'de> for ContentBlock<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
+            return Err(de::Error::missing_field("type"));
+        };
         let read = if kind == "text" {
             raw.to().map(Self::Text)
         } else if kind == "image" {
@@ -174,7 +177,10 @@ payload! {
 
 impl<'a> AudioContent<'a> {
     /// As it is, or for 2024-11-05 a text block that says what is missing.
-    pub(super) fn or_notice<'x>(&'x self, notice: &'x Notice<'x, 'a>) -> OrElse<'x, Self, Notice<'x, 'a>> {
+    pub(super) fn or_notice<'x>(
+        &'x self,
+        notice: &'x Notice<'x, 'a>,
+    ) -> OrElse<'x, Self, Notice<'x, 'a>> {
         OrElse("$mcp?BE", self, notice)
     }
 

@@ -25,7 +25,8 @@ impl<'a> ElicitParams<'a> {
         Self::Form(ElicitForm::new(message, requested_schema))
     }
 
-    /// A page in the web, for 2026-07-28; 2025-11-25 wants an id as well ([`ElicitUrl::elicitation_id`]).
+    /// A page in the web, for 2026-07-28; 2025-11-25 wants an id as well
+    /// ([`ElicitUrl::elicitation_id`]).
     #[must_use]
     pub const fn url(message: &'a str, url: &'a str) -> Self {
         Self::Url(ElicitUrl::new(message, url))
@@ -80,7 +81,8 @@ payload! {
 }
 
 impl<'a> ElicitForm<'a> {
-    /// The answer of a person who filled it in: checked against the form, as a client should before it answers (client/elicitation).
+    /// The answer of a person who filled it in: checked against the form, as a client should before
+    /// it answers (client/elicitation).
     ///
     /// # Errors
     /// What does not fit: have it corrected.
@@ -120,10 +122,12 @@ payload! {
 }
 
 impl ElicitUrl<'_> {
-    /// Whether it has what `revision` wants: something that looks like a URL, and in 2025-11-25 an id.
+    /// Whether it has what `revision` wants: something that looks like a URL, and in 2025-11-25 an
+    /// id.
     #[must_use]
     pub fn is_valid(&self, revision: Revision) -> bool {
-        super::form_check::looks_like_uri(self.url) && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
+        super::form_check::looks_like_uri(self.url)
+            && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
     }
 }
 
@@ -150,17 +154,21 @@ impl<'a> ElicitResult<'a> {
         Self::new(ElicitAction::Accept).content(content)
     }
 
-    /// Whether it has what `revision` wants: content only when something was accepted, and in it only strings, numbers and booleans, from 2025-11-25 on
-    /// lists of strings, too.
+    /// Whether it has what `revision` wants: content only when something was accepted, and in it
+    /// only strings, numbers and booleans, from 2025-11-25 on lists of strings, too.
     #[must_use]
     pub fn is_valid(&self, revision: Revision) -> bool {
         let lists = revision >= Revision::V2025_11_25;
         let is_flat = |value: RawJson<'_>| {
-            let is_list = value.is_array() && value.elements().all(|element| element.as_string().is_some());
+            let is_list =
+                value.is_array() && value.elements().all(|element| element.as_string().is_some());
             !value.is_object() && !value.is_null() && (!value.is_array() || (lists && is_list))
         };
         match self.content {
-            Some(content) => self.action == ElicitAction::Accept && content.members().all(|(_, value)| is_flat(value)),
+            Some(content) => {
+                self.action == ElicitAction::Accept
+                    && content.members().all(|(_, value)| is_flat(value))
+            }
             None => true,
         }
     }

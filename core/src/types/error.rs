@@ -1,4 +1,5 @@
-//! What an error says, read from a message or written in the data of one. The errors of this side are [`RpcError`](crate::RpcError)s.
+//! What an error says, read from a message or written in the data of one. The errors of this side
+//! are [`RpcError`](crate::RpcError)s.
 
 use super::macros::payload;
 use super::{ClientCapabilities, ElicitParams, Text};

@@ -10,12 +10,16 @@ use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 use crate::message::hash_text;
 
-/// The fields of a form: an object without nesting. The member `requestedSchema` of schema type `ElicitRequestFormParams`.
+/// The fields of a form: an object without nesting. The member `requestedSchema` of schema type
+/// `ElicitRequestFormParams`.
 ///
-/// Made of [`Field`]s, or read: then written again as it was, with keywords that this library does not know.
+/// Made of [`Field`]s, or read: then written again as it was, with keywords that this library does
+/// not know.
 ///
 /// ```
-/// use mcp_sansio::types::{ElicitParams, Field, Number, NumberSchema, RequestedSchema, StringSchema};
+/// use mcp_sansio::types::{
+///     ElicitParams, Field, Number, NumberSchema, RequestedSchema, StringSchema,
+/// };
 /// const FORM: ElicitParams = ElicitParams::form(
 ///     "Whom may I ask for?",
 ///     RequestedSchema::new(&[
@@ -65,7 +69,8 @@ impl<'a> RequestedSchema<'a> {
         Self(Form::Own(fields))
     }
 
-    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`check`](Self::check) says.
+    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`check`](Self::check)
+    /// says.
     #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
         schema.is_object().then_some(Self(Form::Json(schema)))
@@ -93,10 +98,13 @@ impl<'a> RequestedSchema<'a> {
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         match self.0 {
-            Form::Own(fields) => Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() },
+            Form::Own(fields) => {
+                Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() }
+            }
             Form::Json(schema) => {
                 let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
-                let required = required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
+                let required =
+                    required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
                 Fields { own: &[], required, at: 0, members }
             }
         }
@@ -170,8 +178,12 @@ impl Tell for RequestedSchema<'_> {
         match self.0 {
             Form::Json(raw) => to.json(raw),
             Form::Own(fields) => {
-                let required = fields.iter().any(|field| field.required).then_some(Required(fields));
-                to.object("type,properties,required,", &[&"object", &Properties(fields), &required]);
+                let required =
+                    fields.iter().any(|field| field.required).then_some(Required(fields));
+                to.object(
+                    "type,properties,required,",
+                    &[&"object", &Properties(fields), &required],
+                );
             }
         }
     }
@@ -222,7 +234,8 @@ pub enum FieldSchema<'a> {
     Boolean(BooleanSchema<'a>),
     /// One of several texts.
     Select(SelectSchema<'a>),
-    /// Any of several texts. From 2025-11-25 on; in 2025-06-18 the person may choose one, and the answer is that text.
+    /// Any of several texts. From 2025-11-25 on; in 2025-06-18 the person may choose one, and the
+    /// answer is that text.
     SelectMany(SelectManySchema<'a>),
     /// A schema that no revision allows.
     Other(RawJson<'a>),

@@ -21,7 +21,8 @@ pub struct FormError<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum FormFault {
-    /// The form itself is not one: not an object, or the field's schema is not one of the flat ones that are allowed.
+    /// The form itself is not one: not an object, or the field's schema is not one of the flat ones
+    /// that are allowed.
     Schema,
     /// It must be filled in.
     Missing,
@@ -42,28 +43,38 @@ pub enum FormFault {
 }
 
 impl<'a> RequestedSchema<'a> {
-    /// Whether the form is flat: an object of texts, numbers, booleans and choices. What was made of [`Field`]s usually is.
+    /// Whether the form is flat: an object of texts, numbers, booleans and choices. What was made
+    /// of [`Field`]s usually is.
     ///
     /// # Errors
     /// The first field that is not.
     pub fn check(&self) -> Result<(), FormError<'a>> {
         let whole = |fault| FormError { field: Text::new(""), fault };
         if let Some(raw) = self.as_json() {
-            let object = raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
+            let object =
+                raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
             if !object || !raw.get("properties").is_some_and(RawJson::is_object) {
                 return Err(whole(FormFault::Schema));
             }
             // A required name may be none of the properties, so there is a limit to these, too.
             let required = raw.get("required").unwrap_or(RawJson::NULL);
             if required.elements().nth(MAX_FORM_FIELDS).is_some()
-                || raw.get("properties").unwrap_or(RawJson::EMPTY).members().nth(MAX_FORM_FIELDS).is_some()
+                || raw
+                    .get("properties")
+                    .unwrap_or(RawJson::EMPTY)
+                    .members()
+                    .nth(MAX_FORM_FIELDS)
+                    .is_some()
             {
                 return Err(whole(FormFault::TooMany));
             }
             for (name, schema) in raw.get("properties").unwrap_or(RawJson::EMPTY).members() {
                 match schema.to::<FieldSchema<'_>>() {
                     Ok(FieldSchema::Other(_)) | Err(_) => {
-                        return Err(FormError { field: Text::from_json(name), fault: FormFault::Schema });
+                        return Err(FormError {
+                            field: Text::from_json(name),
+                            fault: FormFault::Schema,
+                        });
                     }
                     Ok(_) => {}
                 }
@@ -78,8 +89,9 @@ impl<'a> RequestedSchema<'a> {
         Ok(())
     }
 
-    /// The same before it is sent, and whether `revision` can have it: fields of our own are written as 2025-06-18 knows them, JSON is written as it is.
-    /// Of that only the kinds of the fields are looked at: whoever sends need not be able to read.
+    /// The same before it is sent, and whether `revision` can have it: fields of our own are
+    /// written as 2025-06-18 knows them, JSON is written as it is. Of that only the kinds of
+    /// the fields are looked at: whoever sends need not be able to read.
     pub(crate) fn can_be_sent(&self, revision: Revision) -> bool {
         let Some(raw) = self.as_json() else {
             return !self.own().iter().any(|field| matches!(field.schema, FieldSchema::Other(_)));
@@ -93,8 +105,9 @@ impl<'a> RequestedSchema<'a> {
             })
     }
 
-    /// Whether `content`, what a person filled in, fits the form: required fields, types, choices, lengths, ranges, and formats where they are plainly
-    /// wrong. Other members may be there, if they are flat. One text counts as a choice of one where several were possible.
+    /// Whether `content`, what a person filled in, fits the form: required fields, types, choices,
+    /// lengths, ranges, and formats where they are plainly wrong. Other members may be there,
+    /// if they are flat. One text counts as a choice of one where several were possible.
     ///
     /// A client checks before it answers, a server what it received.
     ///
@@ -106,10 +119,14 @@ impl<'a> RequestedSchema<'a> {
         }
         self.check()?;
         for field in self.fields() {
-            let field = field.map_err(|_| FormError { field: Text::new(""), fault: FormFault::Schema })?;
+            let field =
+                field.map_err(|_| FormError { field: Text::new(""), fault: FormFault::Schema })?;
             match find(content, field.name) {
-                Some(value) => check_value(&field, value).map_err(|fault| FormError { field: field.name, fault })?,
-                None if field.required => return Err(FormError { field: field.name, fault: FormFault::Missing }),
+                Some(value) => check_value(&field, value)
+                    .map_err(|fault| FormError { field: field.name, fault })?,
+                None if field.required => {
+                    return Err(FormError { field: field.name, fault: FormFault::Missing });
+                }
                 None => {}
             }
         }
@@ -121,7 +138,10 @@ impl<'a> RequestedSchema<'a> {
             }
         }
         for (name, value) in content.members() {
-            if value.is_object() || value.is_null() || value.elements().any(|element| element.as_string().is_none()) {
+            if value.is_object()
+                || value.is_null()
+                || value.elements().any(|element| element.as_string().is_none())
+            {
                 return Err(FormError { field: Text::from_json(name), fault: FormFault::Type });
             }
         }
@@ -139,7 +159,9 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormFault> {
         FieldSchema::String(schema) => {
             let text = text.ok_or(FormFault::Type)?;
             if schema.min_length.is_some() || schema.max_length.is_some() {
-                within(text.chars().count(), schema.min_length, schema.max_length).then_some(()).ok_or(FormFault::Length)?;
+                within(text.chars().count(), schema.min_length, schema.max_length)
+                    .then_some(())
+                    .ok_or(FormFault::Length)?;
             }
             fits_format(text, schema.format).then_some(()).ok_or(FormFault::Format)
         }
@@ -165,7 +187,9 @@ fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormFault> {
             for element in value.elements() {
                 chosen(options, Text::from_json(element.as_string().ok_or(FormFault::Type)?))?;
             }
-            within(value.elements().count(), schema.min_items, schema.max_items).then_some(()).ok_or(FormFault::Count)
+            within(value.elements().count(), schema.min_items, schema.max_items)
+                .then_some(())
+                .ok_or(FormFault::Count)
         }
         FieldSchema::Other(_) => Err(FormFault::Schema),
     }
@@ -189,7 +213,9 @@ fn less(one: Number<'_>, other: Number<'_>) -> bool {
 
 /// Also one that is too great for 64 bits.
 fn is_integer(number: RawJson<'_>) -> bool {
-    number.as_i64().is_some() || number.as_u64().is_some() || !number.as_str().contains(['.', 'e', 'E'])
+    number.as_i64().is_some()
+        || number.as_u64().is_some()
+        || !number.as_str().contains(['.', 'e', 'E'])
 }
 
 /// Leniently: what is plainly something else is refused, and an unknown format accepts anything.
@@ -200,7 +226,9 @@ fn fits_format(text: Text<'_>, format: Option<Text<'_>>) -> bool {
         Some(format) if format == "date" => text.chars().count() == 10 && begins_with_date(text),
         Some(format) if format == "date-time" => {
             let time: fn(char) -> bool = |c| matches!(c, 'T' | 't' | ' ');
-            begins_with_date(text) && text.chars().nth(10).is_some_and(time) && text.chars().count() >= 16
+            begins_with_date(text)
+                && text.chars().nth(10).is_some_and(time)
+                && text.chars().count() >= 16
         }
         _ => true,
     }
@@ -217,7 +245,8 @@ pub(super) fn looks_like_uri(text: Text<'_>) -> bool {
     let mut chars = text.chars();
     let mut first = true;
     let scheme = chars.by_ref().take_while(|c| *c != ':').all(|c| {
-        let ok = c.is_ascii_alphabetic() || (!first && (c.is_ascii_digit() || matches!(c, '+' | '-' | '.')));
+        let ok = c.is_ascii_alphabetic()
+            || (!first && (c.is_ascii_digit() || matches!(c, '+' | '-' | '.')));
         first = false;
         ok
     });

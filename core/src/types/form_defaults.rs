@@ -5,12 +5,14 @@ use serde::{Serialize, Serializer};
 
 use super::{FieldSchema, RequestedSchema};
 
-/// The defaults of a form's fields, as the object that an answer would have: see [`RequestedSchema::defaults`].
+/// The defaults of a form's fields, as the object that an answer would have: see
+/// [`RequestedSchema::defaults`].
 #[derive(Clone, Copy, Debug)]
 pub struct FormDefaults<'a>(RequestedSchema<'a>);
 
 impl<'a> RequestedSchema<'a> {
-    /// What to show in the fields before the person has touched them (client/elicitation: SHOULD). Fields without a default are left out.
+    /// What to show in the fields before the person has touched them (client/elicitation: SHOULD).
+    /// Fields without a default are left out.
     #[must_use]
     pub const fn defaults(self) -> FormDefaults<'a> {
         FormDefaults(self)

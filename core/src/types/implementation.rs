@@ -44,11 +44,14 @@ payload! {
 }
 
 impl Icon<'_> {
-    /// Whether its URI may be used: one of `https:` or `data:`, as the protocol requires of a client (2025-11-25, basic: Icons). Whether the host is one to be
-    /// trusted is for you to say.
+    /// Whether its URI may be used: one of `https:` or `data:`, as the protocol requires of a
+    /// client (2025-11-25, basic: Icons). Whether the host is one to be trusted is for you to
+    /// say.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
-        let begins = |scheme: &str| self.src.chars().map(|c| c.to_ascii_lowercase()).take(scheme.len()).eq(scheme.chars());
+        let begins = |scheme: &str| {
+            self.src.chars().map(|c| c.to_ascii_lowercase()).take(scheme.len()).eq(scheme.chars())
+        };
         begins("https://") || begins("data:")
     }
 }

@@ -1,12 +1,13 @@
-//! Questions of a server that travel in results and are answered in the next attempt (2026-07-28, basic/patterns/mrtr).
+//! Questions of a server that travel in results and are answered in the next attempt (2026-07-28,
+//! basic/patterns/mrtr).
 
 use serde::{Deserialize, Deserializer, de};
 
 use super::macros::{payload, wrong};
 use super::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use super::{
-    CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, IncludeContext, List,
-    ListRootsResult, Map, RequestedSchema, Text,
+    CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
 };
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientCapability;
@@ -44,7 +45,8 @@ impl<'a> InputRequiredResult<'a> {
     /// Whether it has neither questions nor a state, which the protocol does not allow.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.request_state.is_none() && self.input_requests.is_none_or(|requests| requests.is_empty())
+        self.request_state.is_none()
+            && self.input_requests.is_none_or(|requests| requests.is_empty())
     }
 
     /// What the client must have declared.
@@ -58,15 +60,17 @@ impl<'a> InputRequiredResult<'a> {
         needs
     }
 
-    /// Whether all questions are like that: each with its key, none where it is JSON that asks nothing known.
-    pub(crate) fn all_questions(&self, is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool) -> bool {
+    /// Whether all questions are like that: each with its key, none where it is JSON that asks
+    /// nothing known.
+    pub(crate) fn all_questions(
+        &self,
+        is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool,
+    ) -> bool {
         let Some(requests) = self.input_requests else { return true };
         requests.own().iter().all(|(key, question)| is(Text::new(key), Some(question)))
-            && requests
-                .as_json()
-                .unwrap_or(RawJson::NULL)
-                .members()
-                .all(|(key, question)| is(Text::from_json(key), InputRequest::outline(question).as_ref()))
+            && requests.as_json().unwrap_or(RawJson::NULL).members().all(|(key, question)| {
+                is(Text::from_json(key), InputRequest::outline(question).as_ref())
+            })
     }
 }
 
@@ -88,7 +92,8 @@ impl<'a> InputRequest<'a> {
     /// The question that a request with this method and these parameters asks.
     ///
     /// # Errors
-    /// What in the parameters does not fit, or that there are none. An unknown method is [`Other`](Self::Other), with the parameters.
+    /// What in the parameters does not fit, or that there are none. An unknown method is
+    /// [`Other`](Self::Other), with the parameters.
     pub fn read(method: JsonStr<'_>, params: Option<RawJson<'a>>) -> Result<Self, ReadError> {
         let params = params.unwrap_or(RawJson::EMPTY);
         if method == "elicitation/create" {
@@ -102,7 +107,8 @@ impl<'a> InputRequest<'a> {
         }
     }
 
-    /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it can be answered. Reading all of it is for a client.
+    /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it
+    /// can be answered. Reading all of it is for a client.
     fn outline(question: RawJson<'a>) -> Option<Self> {
         let method = question.get("method").and_then(RawJson::as_string)?;
         let params = question.get("params").unwrap_or(RawJson::EMPTY);
@@ -112,7 +118,11 @@ impl<'a> InputRequest<'a> {
         } else if method == "elicitation/create" {
             let message = text("message")?;
             Some(Self::Elicit(if text("mode").is_some_and(|mode| mode == "url") {
-                ElicitParams::Url(ElicitUrl { message, url: text("url")?, ..ElicitUrl::new("", "") })
+                ElicitParams::Url(ElicitUrl {
+                    message,
+                    url: text("url")?,
+                    ..ElicitUrl::new("", "")
+                })
             } else {
                 let requested_schema = RequestedSchema::from_json(params.get("requestedSchema")?)?;
                 ElicitParams::Form(ElicitForm { message, ..ElicitForm::new("", requested_schema) })
@@ -120,10 +130,15 @@ impl<'a> InputRequest<'a> {
         } else if method == "sampling/createMessage" {
             let mut outline = CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
             outline.messages = List::from_json(params.get("messages")?)?;
-            outline.tools =
-                params.get("tools").or(params.get("toolChoice")).filter(|tools| !tools.is_null()).map(|_| List::EMPTY);
-            outline.include_context =
-                params.get("includeContext").and_then(RawJson::as_string).and_then(IncludeContext::from_json);
+            outline.tools = params
+                .get("tools")
+                .or(params.get("toolChoice"))
+                .filter(|tools| !tools.is_null())
+                .map(|_| List::EMPTY);
+            outline.include_context = params
+                .get("includeContext")
+                .and_then(RawJson::as_string)
+                .and_then(IncludeContext::from_json);
             Some(Self::CreateMessage(outline))
         } else {
             None
@@ -162,7 +177,9 @@ serialize_told!(InputRequest<'_>);
 impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
-        let Some(method) = raw.get("method").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("method")) };
+        let Some(method) = raw.get("method").and_then(RawJson::as_string) else {
+            return Err(de::Error::missing_field("method"));
+        };
         let read = match Self::read(method, raw.get("params")) {
             Ok(Self::Other(_)) => Ok(Self::Other(raw)),
             read => read,

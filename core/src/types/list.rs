@@ -9,9 +9,11 @@ use super::macros::wrong;
 use super::tell::{Tell, Teller};
 use crate::json::{Elements, Members, RawJson, ReadError};
 
-/// A list: a slice of the application's, or an array of a message, whose elements are read when they are asked for.
+/// A list: a slice of the application's, or an array of a message, whose elements are read when
+/// they are asked for.
 ///
-/// As read, it is also written as it was read: unknown members survive, and nothing is left out for the sake of an older revision.
+/// As read, it is also written as it was read: unknown members survive, and nothing is left out for
+/// the sake of an older revision.
 pub struct List<'a, T>(Items<'a, T>);
 
 enum Items<'a, T> {
@@ -62,7 +64,8 @@ impl<'a, T> List<'a, T> {
         }
     }
 
-    /// The application's own elements; none where the list was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    /// The application's own elements; none where the list was read ([`as_json`](Self::as_json)).
+    /// Unlike [`iter`](Self::iter) it links no reading.
     #[must_use]
     pub const fn own(&self) -> &'a [T] {
         match self.0 {
@@ -71,7 +74,8 @@ impl<'a, T> List<'a, T> {
         }
     }
 
-    /// The elements. One that does not fit the type is an error of its own: the others stay readable.
+    /// The elements. One that does not fit the type is an error of its own: the others stay
+    /// readable.
     #[must_use]
     pub fn iter(&self) -> ListIter<'a, T>
     where
@@ -190,7 +194,8 @@ impl<'a, T: Copy + Deserialize<'a>> Iterator for ListIter<'a, T> {
     }
 }
 
-/// A map: pairs of the application's, or an object of a message, whose members are read when they are asked for.
+/// A map: pairs of the application's, or an object of a message, whose members are read when they
+/// are asked for.
 pub struct Map<'a, T>(Entries<'a, T>);
 
 enum Entries<'a, T> {
@@ -229,7 +234,8 @@ impl<'a, T> Map<'a, T> {
         }
     }
 
-    /// The application's own entries; none where the map was read ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter) it links no reading.
+    /// The application's own entries; none where the map was read ([`as_json`](Self::as_json)).
+    /// Unlike [`iter`](Self::iter) it links no reading.
     #[must_use]
     pub const fn own(&self) -> &'a [(&'a str, T)] {
         match self.0 {
@@ -238,7 +244,8 @@ impl<'a, T> Map<'a, T> {
         }
     }
 
-    /// Keys and values. A value that does not fit the type is an error of its own: the others stay readable.
+    /// Keys and values. A value that does not fit the type is an error of its own: the others stay
+    /// readable.
     #[must_use]
     pub fn iter(&self) -> MapIter<'a, T>
     where
@@ -257,7 +264,9 @@ impl<'a, T> Map<'a, T> {
         T: Copy + Deserialize<'a>,
     {
         match self.0 {
-            Entries::Slice(entries) => entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Ok(*value)),
+            Entries::Slice(entries) => {
+                entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Ok(*value))
+            }
             Entries::Json(object) => object.get(key).map(RawJson::to),
         }
     }
@@ -282,7 +291,9 @@ impl<T> Copy for Entries<'_, T> {}
 impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Entries::Slice(entries) => f.debug_map().entries(entries.iter().map(|(key, value)| (key, value))).finish(),
+            Entries::Slice(entries) => {
+                f.debug_map().entries(entries.iter().map(|(key, value)| (key, value))).finish()
+            }
             Entries::Json(object) => fmt::Debug::fmt(&object, f),
         }
     }
@@ -291,7 +302,9 @@ impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
 impl<T: Serialize> Serialize for Map<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Entries::Slice(entries) => serializer.collect_map(entries.iter().map(|(key, value)| (key, value))),
+            Entries::Slice(entries) => {
+                serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
+            }
             Entries::Json(object) => object.serialize(serializer),
         }
     }
@@ -335,7 +348,9 @@ impl<'a, T: Copy + Deserialize<'a>> Iterator for MapIter<'a, T> {
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
             Left::Slice(entries) => entries.next().map(|(key, value)| (Text::new(key), Ok(*value))),
-            Left::Json(members) => members.next().map(|(key, value)| (Text::from_json(key), value.to())),
+            Left::Json(members) => {
+                members.next().map(|(key, value)| (Text::from_json(key), value.to()))
+            }
         }
     }
 }

@@ -1,7 +1,10 @@
-//! How a payload type is written down: its fields once, with their names on the wire and the revisions that know them.
+//! How a payload type is written down: its fields once, with their names on the wire and the
+//! revisions that know them.
 //!
-//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named like the field) for all else, both
-//! directions of serde, and how it [tells](super::tell) what it is where serde's code for each type is too much. A field's kind says what it holds and what the constructor takes:
+//! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named
+//! like the field) for all else, both directions of serde, and how it [tells](super::tell) what it
+//! is where serde's code for each type is too much. A field's kind says what it holds and what the
+//! constructor takes:
 //!
 //! | kind | field | argument |
 //! | --- | --- | --- |
@@ -14,8 +17,9 @@
 //! | `millis` | `u64`, negative ones read as 0 | the same |
 //! | `of(T)` | `T` | the same |
 //!
-//! Behind it: `= value` is what `new` sets an optional field to and what is read where a required one is missing; `in CE` names the revisions
-//! that know the field; `via W` wraps a reference to the value while it is written.
+//! Behind it: `= value` is what `new` sets an optional field to and what is read where a required
+//! one is missing; `in CE` names the revisions that know the field; `via W` wraps a reference to
+//! the value while it is written.
 
 use serde::de::{self, Deserialize, MapAccess, Unexpected};
 use serde::{Serialize, Serializer};
@@ -252,7 +256,11 @@ macro_rules! names {
 
 pub(super) use {names, payload};
 
-pub(super) fn required<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+pub(super) fn required<'de, T, A>(
+    slot: &mut Option<T>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error>
 where
     T: Deserialize<'de>,
     A: MapAccess<'de>,
@@ -264,7 +272,11 @@ where
     Ok(())
 }
 
-pub(super) fn optional<'de, T, A>(slot: &mut Option<T>, map: &mut A, key: &'static str) -> Result<(), A::Error>
+pub(super) fn optional<'de, T, A>(
+    slot: &mut Option<T>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error>
 where
     T: Deserialize<'de>,
     A: MapAccess<'de>,
@@ -295,7 +307,11 @@ pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
 }
 
 /// Milliseconds. A negative number counts as 0, and so does a fraction.
-pub(super) fn millis<'de, A: MapAccess<'de>>(slot: &mut Option<u64>, map: &mut A, key: &'static str) -> Result<(), A::Error> {
+pub(super) fn millis<'de, A: MapAccess<'de>>(
+    slot: &mut Option<u64>,
+    map: &mut A,
+    key: &'static str,
+) -> Result<(), A::Error> {
     if slot.is_some() {
         return Err(de::Error::duplicate_field(key));
     }
@@ -310,7 +326,8 @@ pub(super) fn millis<'de, A: MapAccess<'de>>(slot: &mut Option<u64>, map: &mut A
     Ok(())
 }
 
-/// The value of the member that says which type it is. A variant's name to serde: to ours, one that the compiler may take for clean.
+/// The value of the member that says which type it is. A variant's name to serde: to ours, one that
+/// the compiler may take for clean.
 pub(super) struct Tag(pub(super) &'static str);
 
 impl Serialize for Tag {
@@ -321,7 +338,10 @@ impl Serialize for Tag {
 }
 
 /// The member that says which type it is.
-pub(super) fn expect<'de, A: MapAccess<'de>>(map: &mut A, tag: &'static str) -> Result<(), A::Error> {
+pub(super) fn expect<'de, A: MapAccess<'de>>(
+    map: &mut A,
+    tag: &'static str,
+) -> Result<(), A::Error> {
     if map.next_value::<JsonStr<'de>>()? == tag { Ok(()) } else { Err(wrong(&tag)) }
 }
 

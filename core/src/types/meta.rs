@@ -26,10 +26,12 @@ pub const TRACESTATE: &str = "tracestate";
 /// W3C Baggage; needs no prefix. 2026-07-28.
 pub const BAGGAGE: &str = "baggage";
 
-/// Whether `key` follows the grammar of `_meta` keys: an optional prefix of labels between dots, ending in a slash, and a name.
+/// Whether `key` follows the grammar of `_meta` keys: an optional prefix of labels between dots,
+/// ending in a slash, and a name.
 ///
-/// A label begins with a letter, ends with a letter or digit, and has only letters, digits and hyphens. A name, unless it is empty,
-/// begins and ends with a letter or digit, and may have `-`, `_` and `.` in between.
+/// A label begins with a letter, ends with a letter or digit, and has only letters, digits and
+/// hyphens. A name, unless it is empty, begins and ends with a letter or digit, and may have `-`,
+/// `_` and `.` in between.
 ///
 /// ```
 /// use mcp_sansio::types::meta;
@@ -51,8 +53,8 @@ pub fn is_valid_extension_id(id: &str) -> bool {
 
 /// Whether the prefix of `key` is reserved for the protocol in `revision`.
 ///
-/// In 2025-06-18 the last label but one decides, from 2025-11-25 on the second: it is `modelcontextprotocol` or `mcp`. The first two revisions
-/// reserve nothing.
+/// In 2025-06-18 the last label but one decides, from 2025-11-25 on the second: it is
+/// `modelcontextprotocol` or `mcp`. The first two revisions reserve nothing.
 #[must_use]
 pub fn is_reserved(key: &str, revision: Revision) -> bool {
     let Some(prefix) = split(key).0.filter(|prefix| is_valid_prefix(prefix)) else { return false };
@@ -73,8 +75,13 @@ pub(crate) fn is_modern_only(id: JsonStr<'_>) -> bool {
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// What is wrong with capabilities that an application declares by itself.
-pub(crate) fn check_declared(experimental: Option<RawJson<'_>>, extensions: Option<RawJson<'_>>) -> Result<(), &'static str> {
-    let objects = |object: RawJson<'_>| object.is_object() && object.members().all(|(_, value)| value.is_object());
+pub(crate) fn check_declared(
+    experimental: Option<RawJson<'_>>,
+    extensions: Option<RawJson<'_>>,
+) -> Result<(), &'static str> {
+    let objects = |object: RawJson<'_>| {
+        object.is_object() && object.members().all(|(_, value)| value.is_object())
+    };
     if !experimental.is_none_or(objects) {
         return Err("the experimental capabilities must be an object of objects");
     }
@@ -83,7 +90,11 @@ pub(crate) fn check_declared(experimental: Option<RawJson<'_>>, extensions: Opti
         return Err("the extensions must be an object of objects");
     }
     let valid = |id: JsonStr<'_>| id.as_plain().is_some_and(is_valid_extension_id);
-    if extensions.members().all(|(id, _)| valid(id)) { Ok(()) } else { Err("an extension's id has a prefix and a name") }
+    if extensions.members().all(|(id, _)| valid(id)) {
+        Ok(())
+    } else {
+        Err("an extension's id has a prefix and a name")
+    }
 }
 
 fn split(key: &str) -> (Option<&str>, &str) {

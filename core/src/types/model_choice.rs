@@ -3,8 +3,9 @@
 use super::{ModelPreferences, Text};
 
 impl ModelPreferences<'_> {
-    /// Which of your models the hints mean, best first: the first hint that is a part of a name wins, whatever the case of its letters (client/sampling,
-    /// "Model Preferences"). `None` when no hint fits: then the priorities decide, and what they are worth is for you to say.
+    /// Which of your models the hints mean, best first: the first hint that is a part of a name
+    /// wins, whatever the case of its letters (client/sampling, "Model Preferences"). `None`
+    /// when no hint fits: then the priorities decide, and what they are worth is for you to say.
     ///
     /// ```
     /// use mcp_sansio::types::{ModelHint, ModelPreferences};
@@ -15,7 +16,9 @@ impl ModelPreferences<'_> {
     #[must_use]
     pub fn choose(&self, models: &[&str]) -> Option<usize> {
         let hints = self.hints.iter().flat_map(|hints| hints.iter()).flatten();
-        hints.filter_map(|hint| hint.name).find_map(|hint| models.iter().position(|model| contains(model, hint)))
+        hints
+            .filter_map(|hint| hint.name)
+            .find_map(|hint| models.iter().position(|model| contains(model, hint)))
     }
 }
 

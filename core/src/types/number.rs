@@ -37,10 +37,14 @@ impl<'a> Number<'a> {
         Self::decimal(value, 0)
     }
 
-    /// `digits` with `places` of them behind the point: `decimal(85, 2)` is 0.85. At most 18 places.
+    /// `digits` with `places` of them behind the point: `decimal(85, 2)` is 0.85. At most 18
+    /// places.
     #[must_use]
     pub const fn decimal(digits: i64, places: u8) -> Self {
-        Self(Form::Decimal { digits, places: if places > MOST_PLACES { MOST_PLACES } else { places } })
+        Self(Form::Decimal {
+            digits,
+            places: if places > MOST_PLACES { MOST_PLACES } else { places },
+        })
     }
 
     /// A number of a message; `None` when it is not one.
@@ -144,7 +148,9 @@ impl Serialize for Number<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Form::Decimal { digits, places: 0 } => serializer.serialize_i64(digits),
-            Form::Decimal { .. } => RawJson::scanned(self.text(&mut [0; LONGEST])).serialize(serializer),
+            Form::Decimal { .. } => {
+                RawJson::scanned(self.text(&mut [0; LONGEST])).serialize(serializer)
+            }
             Form::Json(number) => number.serialize(serializer),
         }
     }

@@ -17,7 +17,11 @@ impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
 }
 
 /// A value, and what revisions outside of the marker's range get in its place.
-pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(pub(super) &'static str, pub(super) &'x T, pub(super) &'x O);
+pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(
+    pub(super) &'static str,
+    pub(super) &'x T,
+    pub(super) &'x O,
+);
 
 impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -2,8 +2,8 @@
 
 use super::macros::{names, payload};
 use super::{
-    DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
-    Text,
+    DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, ReadResourceResult, Text,
 };
 use crate::json::RawJson;
 
@@ -21,12 +21,16 @@ payload! {
 }
 
 impl<'a> PaginatedParams<'a> {
-    /// What to ask for after this page of a list; `None` when it was the last. The cursor goes back as it came: an empty one is one, too.
+    /// What to ask for after this page of a list; `None` when it was the last. The cursor goes back
+    /// as it came: an empty one is one, too.
     ///
     /// ```
     /// use mcp_sansio::{RawJson, types::PaginatedParams};
     /// let page = RawJson::from_static(r#"{"tools":[],"nextCursor":"p2"}"#);
-    /// assert!(PaginatedParams::after(page).is_some_and(|next| next.cursor.is_some_and(|cursor| cursor == "p2")));
+    /// assert!(
+    ///     PaginatedParams::after(page)
+    ///         .is_some_and(|next| next.cursor.is_some_and(|cursor| cursor == "p2"))
+    /// );
     /// ```
     #[must_use]
     pub fn after(page: RawJson<'a>) -> Option<Self> {

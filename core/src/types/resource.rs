@@ -61,7 +61,8 @@ payload! {
     }
 }
 
-/// What a resource, or a part of it, contains. Schema types `TextResourceContents` and `BlobResourceContents`.
+/// What a resource, or a part of it, contains. Schema types `TextResourceContents` and
+/// `BlobResourceContents`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ResourceContents<'a> {
@@ -73,7 +74,8 @@ pub struct ResourceContents<'a> {
     pub mime_type: Option<Text<'a>>,
     /// From 2025-06-18 on.
     pub meta: Option<RawJson<'a>>,
-    /// The schema has them on the block around an embedded resource, but servers were told to put them here, too: kept, never required.
+    /// The schema has them on the block around an embedded resource, but servers were told to put
+    /// them here, too: kept, never required.
     pub annotations: Option<RawJson<'a>>,
 }
 
@@ -145,7 +147,8 @@ impl<'a> ResourceContents<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for ResourceContents<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members { uri, mime_type, text, blob, meta, annotations } = Members::deserialize(deserializer)?;
+        let Members { uri, mime_type, text, blob, meta, annotations } =
+            Members::deserialize(deserializer)?;
         let data = match (text, blob) {
             (Some(text), _) => ResourceData::Text(text),
             (None, Some(blob)) => ResourceData::Blob(blob),

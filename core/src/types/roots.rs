@@ -21,8 +21,9 @@ payload! {
 }
 
 impl Root<'_> {
-    /// Whether its URI is one of a file, as every revision requires, and leads where it seems to: no `.` or `..` as a segment, no backslash, no NUL, no slash
-    /// in percent-encoding (client/roots, "Security Considerations").
+    /// Whether its URI is one of a file, as every revision requires, and leads where it seems to:
+    /// no `.` or `..` as a segment, no backslash, no NUL, no slash in percent-encoding
+    /// (client/roots, "Security Considerations").
     #[must_use]
     pub fn is_valid(&self) -> bool {
         leads_to_a_file(self.uri).is_some()
@@ -41,7 +42,9 @@ fn leads_to_a_file(uri: Text<'_>) -> Option<()> {
         let c = match chars.next() {
             Some('%') => {
                 let (high, low) = (chars.next()?.to_digit(16)?, chars.next()?.to_digit(16)?);
-                char::from_u32(high << 4 | low).filter(|c| !matches!(c, '/' | '\\' | '\0')).map(Some)?
+                char::from_u32(high << 4 | low)
+                    .filter(|c| !matches!(c, '/' | '\\' | '\0'))
+                    .map(Some)?
             }
             Some('\\' | '\0') => return None,
             c => c,

@@ -1,4 +1,5 @@
-//! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in results.
+//! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in
+//! results.
 
 use super::macros::{names, payload};
 use super::sampling_older::{AsOneBlock, OneBlockEach};
@@ -60,7 +61,10 @@ impl CreateMessageParams<'_> {
         if self.tools.is_some() || self.tool_choice.is_some() {
             needs = needs.and(ClientCapability::SAMPLING_TOOLS);
         }
-        if matches!(self.include_context, Some(IncludeContext::ThisServer | IncludeContext::AllServers)) {
+        if matches!(
+            self.include_context,
+            Some(IncludeContext::ThisServer | IncludeContext::AllServers)
+        ) {
             needs = needs.and(ClientCapability::SAMPLING_CONTEXT);
         }
         needs

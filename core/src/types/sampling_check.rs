@@ -12,7 +12,8 @@ use crate::json::{RawJson, ReadError};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SamplingError {
-    /// A user's message with results of tools has something else, too; or the model's message has results.
+    /// A user's message with results of tools has something else, too; or the model's message has
+    /// results.
     MixedToolResults {
         /// Which message.
         message: usize,
@@ -22,7 +23,8 @@ pub enum SamplingError {
         /// Which message.
         message: usize,
     },
-    /// A result belongs to no use of a tool in the message before it, or tools are used by the user.
+    /// A result belongs to no use of a tool in the message before it, or tools are used by the
+    /// user.
     UnknownToolUse {
         /// Which message.
         message: usize,
@@ -32,8 +34,9 @@ pub enum SamplingError {
 }
 
 impl CreateMessageParams<'_> {
-    /// Checks the use of tools: a message with results of tools has nothing else (SAMP-03), each use of a tool is answered in the very next
-    /// message (SAMP-04), and each result answers one (SAMP-05). A client answers a violation with -32602.
+    /// Checks the use of tools: a message with results of tools has nothing else (SAMP-03), each
+    /// use of a tool is answered in the very next message (SAMP-04), and each result answers
+    /// one (SAMP-05). A client answers a violation with -32602.
     ///
     /// # Errors
     /// What is wrong first.
@@ -41,7 +44,8 @@ impl CreateMessageParams<'_> {
         self.check_with(|block| block.to::<SamplingContent<'_>>().map(|_| ()))
     }
 
-    /// The same before it is sent. Of blocks that are JSON already only the type is looked at: whoever sends need not be able to read.
+    /// The same before it is sent. Of blocks that are JSON already only the type is looked at:
+    /// whoever sends need not be able to read.
     pub(crate) fn check_uses(&self) -> Result<(), SamplingError> {
         self.check_with(|block| match block.get("type").and_then(RawJson::as_string) {
             Some(_) => Ok(()),
@@ -50,9 +54,11 @@ impl CreateMessageParams<'_> {
     }
 
     fn check_with(&self, read: ReadBlock) -> Result<(), SamplingError> {
-        let own =
-            self.messages.own().iter().map(|message| Ok(Turn { role: message.role, content: Content::Own(&message.content) }));
-        let read_before = self.messages.as_json().unwrap_or(RawJson::NULL).elements().map(Turn::of_json);
+        let own = self.messages.own().iter().map(|message| {
+            Ok(Turn { role: message.role, content: Content::Own(&message.content) })
+        });
+        let read_before =
+            self.messages.as_json().unwrap_or(RawJson::NULL).elements().map(Turn::of_json);
         let mut before = None;
         let mut count = 0;
         for turn in own.chain(read_before) {
@@ -88,16 +94,28 @@ enum Part<'m> {
 
 impl<'m> Turn<'m> {
     fn of_json(message: RawJson<'m>) -> Result<Self, ReadError> {
-        let role = message.get("role").ok_or(de::Error::missing_field("role"))?.as_string().and_then(Role::from_json);
+        let role = message
+            .get("role")
+            .ok_or(de::Error::missing_field("role"))?
+            .as_string()
+            .and_then(Role::from_json);
         let content = message.get("content").ok_or(de::Error::missing_field("content"))?;
         Ok(Self { role: role.ok_or(wrong(&"a role"))?, content: Content::Json(content) })
     }
 
     /// Goes through the blocks until there is an error.
-    fn parts(&self, read: ReadBlock, take: &mut dyn FnMut(Part<'m>) -> Result<(), SamplingError>) -> Result<(), SamplingError> {
+    fn parts(
+        &self,
+        read: ReadBlock,
+        take: &mut dyn FnMut(Part<'m>) -> Result<(), SamplingError>,
+    ) -> Result<(), SamplingError> {
         let (one, json) = match &self.content {
-            Content::Own(SamplingContents::One(block)) => (core::slice::from_ref(block), RawJson::NULL),
-            Content::Own(SamplingContents::Many(blocks)) => (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL)),
+            Content::Own(SamplingContents::One(block)) => {
+                (core::slice::from_ref(block), RawJson::NULL)
+            }
+            Content::Own(SamplingContents::Many(blocks)) => {
+                (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL))
+            }
             Content::Json(json) => (&[][..], *json),
         };
         for block in one {
@@ -133,14 +151,21 @@ impl<'m> Turn<'m> {
 }
 
 /// Two messages in a row, `index` being the place of the second.
-fn check_pair(before: Option<&Turn<'_>>, turn: Option<&Turn<'_>>, index: usize, read: ReadBlock) -> Result<(), SamplingError> {
+fn check_pair(
+    before: Option<&Turn<'_>>,
+    turn: Option<&Turn<'_>>,
+    index: usize,
+    read: ReadBlock,
+) -> Result<(), SamplingError> {
     if let Some(turn) = turn {
         let (mut results, mut others) = (false, false);
         turn.parts(read, &mut |part| {
             let unknown = match part {
                 Part::Result(id) => {
                     results = true;
-                    !before.is_some_and(|before| before.any(&|part| matches!(part, Part::Use(used) if used == id)))
+                    !before.is_some_and(|before| {
+                        before.any(&|part| matches!(part, Part::Use(used) if used == id))
+                    })
                 }
                 Part::Use(_) if turn.role == Role::User => true,
                 _ => {
@@ -158,7 +183,11 @@ fn check_pair(before: Option<&Turn<'_>>, turn: Option<&Turn<'_>>, index: usize, 
     before.parts(|_| Ok(()), &mut |part| {
         let Part::Use(id) = part else { return Ok(()) };
         match turn {
-            Some(turn) if turn.any(&|part| matches!(part, Part::Result(answered) if answered == id)) => Ok(()),
+            Some(turn)
+                if turn.any(&|part| matches!(part, Part::Result(answered) if answered == id)) =>
+            {
+                Ok(())
+            }
             _ => Err(SamplingError::Unanswered { message: index.saturating_sub(1) }),
         }
     })
@@ -167,8 +196,12 @@ fn check_pair(before: Option<&Turn<'_>>, turn: Option<&Turn<'_>>, index: usize, 
 impl fmt::Display for SamplingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MixedToolResults { message } => write!(f, "message {message} mixes tool results with other content"),
-            Self::Unanswered { message } => write!(f, "a tool use in message {message} is not answered in the next"),
+            Self::MixedToolResults { message } => {
+                write!(f, "message {message} mixes tool results with other content")
+            }
+            Self::Unanswered { message } => {
+                write!(f, "a tool use in message {message} is not answered in the next")
+            }
             Self::UnknownToolUse { message } => {
                 write!(f, "message {message} answers a tool use that the one before does not have")
             }

@@ -12,10 +12,12 @@ use super::tool::StructuredContent;
 use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 use crate::json::{RawJson, ReadError};
 
-/// A block of what is said in a conversation with a model. Schema type `SamplingMessageContentBlock`.
+/// A block of what is said in a conversation with a model. Schema type
+/// `SamplingMessageContentBlock`.
 ///
-/// What the peer's revision does not know is written as a text block that says what is missing: audio in 2024-11-05, the use of tools before
-/// 2025-11-25. A block of an unknown `type` is kept as it is.
+/// What the peer's revision does not know is written as a text block that says what is missing:
+/// audio in 2024-11-05, the use of tools before 2025-11-25. A block of an unknown `type` is kept as
+/// it is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum SamplingContent<'a> {
@@ -52,7 +54,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
 
 impl<'a> SamplingContent<'a> {
     fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
-        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else { return Err(de::Error::missing_field("type")) };
+        let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
+            return Err(de::Error::missing_field("type"));
+        };
         if kind == "text" {
             raw.to().map(Self::Text)
         } else if kind == "image" {
@@ -167,7 +171,11 @@ impl fmt::Display for ToolResultContent<'_> {
 }
 
 /// What is said in the place of a file.
-pub(super) fn show_file(mime_type: Text<'_>, kind: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn show_file(
+    mime_type: Text<'_>,
+    kind: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
     f.write_str("[")?;
     fmt::Display::fmt(&mime_type, f)?;
     f.write_str(" ")?;

@@ -1,6 +1,8 @@
-//! Conversations for revisions that know neither lists of blocks nor tools in them (before 2025-11-25).
+//! Conversations for revisions that know neither lists of blocks nor tools in them (before
+//! 2025-11-25).
 //!
-//! Blocks that are JSON already are taken by what they have, not read as types: whoever writes a conversation need not be able to read one.
+//! Blocks that are JSON already are taken by what they have, not read as types: whoever writes a
+//! conversation need not be able to read one.
 
 use core::fmt;
 
@@ -67,7 +69,9 @@ impl<'x, 'a> Block<'x, 'a> {
     fn all(contents: &'x SamplingContents<'a>) -> impl Iterator<Item = Self> {
         let (own, json) = match contents {
             SamplingContents::One(block) => (core::slice::from_ref(block), RawJson::NULL),
-            SamplingContents::Many(blocks) => (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL)),
+            SamplingContents::Many(blocks) => {
+                (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL))
+            }
         };
         own.iter().map(Self::Own).chain(json.elements().map(Self::Json))
     }
@@ -84,7 +88,9 @@ impl Tell for Block<'_, '_> {
         match self {
             Self::Own(block) => block.tell(to),
             Self::Json(raw) => match text(*raw, "type") {
-                Some(kind) if kind == "tool_use" || kind == "tool_result" => to.or_else("$mcp?DE", raw, &notice),
+                Some(kind) if kind == "tool_use" || kind == "tool_result" => {
+                    to.or_else("$mcp?DE", raw, &notice)
+                }
                 Some(kind) if kind == "audio" => to.or_else("$mcp?BE", raw, &notice),
                 _ => to.json(*raw),
             },
@@ -129,7 +135,10 @@ pub(super) fn show(block: RawJson<'_>, f: &mut fmt::Formatter<'_>) -> fmt::Resul
     } else if kind == "audio" {
         show_file(get("mimeType"), "audio", f)
     } else if kind == "resource" {
-        fmt::Display::fmt(&block.get("resource").and_then(|resource| text(resource, "uri")).unwrap_or_default(), f)
+        fmt::Display::fmt(
+            &block.get("resource").and_then(|resource| text(resource, "uri")).unwrap_or_default(),
+            f,
+        )
     } else if kind == "resource_link" {
         f.write_str("[resource ")?;
         fmt::Display::fmt(&get("name"), f)?;

@@ -7,8 +7,8 @@ use super::tell::{Tell, Teller, serialize_told};
 use super::{FieldSchema, List, Text};
 use crate::json::RawJson;
 
-/// One of several texts. Schema types `UntitledSingleSelectEnumSchema`, `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in
-/// 2025-06-18 `EnumSchema`.
+/// One of several texts. Schema types `UntitledSingleSelectEnumSchema`,
+/// `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in 2025-06-18 `EnumSchema`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SelectSchema<'a> {
@@ -43,7 +43,9 @@ impl<'a> Options<'a> {
     #[must_use]
     pub fn contains(&self, text: Text<'_>) -> bool {
         match self {
-            Self::Plain(values) | Self::Legacy { values, .. } => values.iter().flatten().any(|value| value == text),
+            Self::Plain(values) | Self::Legacy { values, .. } => {
+                values.iter().flatten().any(|value| value == text)
+            }
             Self::Titled(choices) => choices.iter().flatten().any(|choice| choice.value == text),
         }
     }
@@ -115,9 +117,14 @@ impl Tell for SelectSchema<'_> {
             Options::Plain(list) => values = Some(list),
             Options::Titled(list) => {
                 choices = Some(list);
-                columns = Some((Column(list, "const", |choice| choice.value), Column(list, "title", |choice| choice.title)));
+                columns = Some((
+                    Column(list, "const", |choice| choice.value),
+                    Column(list, "title", |choice| choice.title),
+                ));
             }
-            Options::Legacy { values: list, names: of_list } => (values, names) = (Some(list), Some(of_list)),
+            Options::Legacy { values: list, names: of_list } => {
+                (values, names) = (Some(list), Some(of_list))
+            }
         }
         to.object(
             "type,title,description,enum,enumNames,oneOf:DE,enum:AC,enumNames:AC,default:DE,",
@@ -144,7 +151,9 @@ struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, &'static str, fn(&Choice<'a>) ->
 impl Tell for Column<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
         let json = self.0.as_json().unwrap_or(RawJson::NULL);
-        let texts = json.elements().filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
+        let texts = json
+            .elements()
+            .filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
         to.open(b'[');
         self.0.own().iter().map(self.2).chain(texts).for_each(|text| to.item(&text));
         to.close();
@@ -153,7 +162,8 @@ impl Tell for Column<'_, '_> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for SelectSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Members { title, description, values, names, choices, default } = Members::deserialize(deserializer)?;
+        let Members { title, description, values, names, choices, default } =
+            Members::deserialize(deserializer)?;
         let options = match (values, names, choices) {
             (Some(values), Some(names), _) => Options::Legacy { values, names },
             (Some(values), None, _) => Options::Plain(values),
@@ -223,7 +233,11 @@ impl<'a> SelectManySchema<'a> {
 
     /// For 2025-06-18: one of them.
     pub(super) fn as_select(&self) -> SelectSchema<'a> {
-        SelectSchema { title: self.title, description: self.description, ..SelectSchema::of(self.items.0) }
+        SelectSchema {
+            title: self.title,
+            description: self.description,
+            ..SelectSchema::of(self.items.0)
+        }
     }
 }
 
@@ -234,7 +248,9 @@ pub struct Items<'a>(pub Options<'a>);
 impl Tell for Items<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match &self.0 {
-            Options::Plain(values) | Options::Legacy { values, .. } => to.object("type,enum,", &[&"string", values]),
+            Options::Plain(values) | Options::Legacy { values, .. } => {
+                to.object("type,enum,", &[&"string", values])
+            }
             Options::Titled(choices) => to.object("anyOf,", &[choices]),
         }
     }

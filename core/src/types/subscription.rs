@@ -1,4 +1,5 @@
-//! Subscriptions of 2026-07-28: one request that stays open, and the notifications that it asks for.
+//! Subscriptions of 2026-07-28: one request that stays open, and the notifications that it asks
+//! for.
 
 use super::macros::payload;
 use super::{List, Text};
@@ -23,11 +24,14 @@ payload! {
 }
 
 impl SubscriptionFilter<'_> {
-    /// Whether a server that acknowledged `granted` honours all of this (2026-07-28, basic/patterns/subscriptions: SHOULD be compared). What it does not honour
+    /// Whether a server that acknowledged `granted` honours all of this (2026-07-28,
+    /// basic/patterns/subscriptions: SHOULD be compared). What it does not honour
     /// has to be asked for now and then.
     #[must_use]
     pub fn is_honoured_by(&self, granted: &SubscriptionFilter<'_>) -> bool {
-        let flag = |wanted: Option<bool>, granted: Option<bool>| wanted != Some(true) || granted == Some(true);
+        let flag = |wanted: Option<bool>, granted: Option<bool>| {
+            wanted != Some(true) || granted == Some(true)
+        };
         flag(self.tools_list_changed, granted.tools_list_changed)
             && flag(self.prompts_list_changed, granted.prompts_list_changed)
             && flag(self.resources_list_changed, granted.resources_list_changed)
@@ -37,7 +41,9 @@ impl SubscriptionFilter<'_> {
 }
 
 fn has_all(granted: Option<List<'_, Text<'_>>>, wanted: Option<List<'_, Text<'_>>>) -> bool {
-    let has = |one: Text<'_>| granted.iter().flat_map(|granted| granted.iter()).flatten().any(|other| other == one);
+    let has = |one: Text<'_>| {
+        granted.iter().flat_map(|granted| granted.iter()).flatten().any(|other| other == one)
+    };
     wanted.iter().flat_map(|wanted| wanted.iter()).flatten().all(has)
 }
 

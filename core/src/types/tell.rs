@@ -1,8 +1,10 @@
 //! How a payload says what it is, to whatever writes it: without a type parameter.
 //!
-//! serde makes each `Serialize` anew for each serializer, and in each anew what happens to a member. Where code is scarce that is most of a program. A value that
-//! [tells](Tell) is asked through a `dyn` instead: what is made for its type is a list of places and one string with the names of its members, and everything that
-//! happens to a member exists once. With room for code, the payload types are serialized as serde would do it, which is faster.
+//! serde makes each `Serialize` anew for each serializer, and in each anew what happens to a
+//! member. Where code is scarce that is most of a program. A value that [tells](Tell) is asked
+//! through a `dyn` instead: what is made for its type is a list of places and one string with the
+//! names of its members, and everything that happens to a member exists once. With room for code,
+//! the payload types are serialized as serde would do it, which is faster.
 
 use core::fmt;
 
@@ -10,7 +12,8 @@ use crate::json::{Decimal, Payload, Pen, RawJson, WriteError, Writer};
 
 /// Something that says what it is.
 pub(crate) trait Tell {
-    /// Calls one method of `to`, once, or opens and closes one list; or does nothing, to be left out.
+    /// Calls one method of `to`, once, or opens and closes one list; or does nothing, to be left
+    /// out.
     fn tell(&self, to: &mut dyn Teller);
 }
 
@@ -18,16 +21,19 @@ pub(crate) trait Tell {
 pub(crate) trait Teller {
     fn text(&mut self, text: &str);
     fn json(&mut self, json: RawJson<'_>);
-    /// A text that is made while it is written. Behind a `dyn` of its own, so that a program has only those that it uses.
+    /// A text that is made while it is written. Behind a `dyn` of its own, so that a program has
+    /// only those that it uses.
     fn made(&mut self, text: &dyn Made);
-    /// Members by their names, each of which ends with a comma: `name,title:CE,` has two, the second one for some revisions only.
+    /// Members by their names, each of which ends with a comma: `name,title:CE,` has two, the
+    /// second one for some revisions only.
     fn object(&mut self, names: &'static str, members: &[&dyn Tell]);
     /// Items follow, or, behind `{`, keys and values in turn.
     fn open(&mut self, bracket: u8);
     fn item(&mut self, item: &dyn Tell);
     /// The end of what was opened.
     fn close(&mut self);
-    /// What the revisions of a marker know (`$mcp?CE`: from the third to the fifth), and what the others get.
+    /// What the revisions of a marker know (`$mcp?CE`: from the third to the fifth), and what the
+    /// others get.
     fn or_else(&mut self, known: &'static str, value: &dyn Tell, older: &dyn Tell);
     /// That it must not be written.
     fn refuse(&mut self);
@@ -151,7 +157,8 @@ impl<T: Tell> Tell for [T] {
     }
 }
 
-/// Serializes types that tell and are not written so often that they are worth code of their own for each serializer.
+/// Serializes types that tell and are not written so often that they are worth code of their own
+/// for each serializer.
 macro_rules! serialize_told {
     ($($type:ty),* $(,)?) => {$(
         impl serde::Serialize for $type {

@@ -49,7 +49,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Copies the string into `out`, escapes resolved, and returns it; `None` when it is longer than `out`.
+    /// Copies the string into `out`, escapes resolved, and returns it; `None` when it is longer
+    /// than `out`.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         match self.0 {
             Form::Plain(text) => {

@@ -81,9 +81,13 @@ impl<S: Serializer> Teller for Listener<S> {
     fn open(&mut self, bracket: u8) {
         if let Self::Ready(serializer) = core::mem::replace(self, Self::Busy) {
             *self = if bracket == b'[' {
-                serializer.serialize_seq(None).map_or_else(|error| Self::Done(Err(error)), Self::List)
+                serializer
+                    .serialize_seq(None)
+                    .map_or_else(|error| Self::Done(Err(error)), Self::List)
             } else {
-                serializer.serialize_map(None).map_or_else(|error| Self::Done(Err(error)), |map| Self::Map(map, true))
+                serializer
+                    .serialize_map(None)
+                    .map_or_else(|error| Self::Done(Err(error)), |map| Self::Map(map, true))
             };
         }
     }
@@ -93,7 +97,11 @@ impl<S: Serializer> Teller for Listener<S> {
             Self::List(list) => list.serialize_element(&Told(item)),
             Self::Map(map, is_key) => {
                 *is_key = !*is_key;
-                if *is_key { map.serialize_value(&Told(item)) } else { map.serialize_key(&Told(item)) }
+                if *is_key {
+                    map.serialize_value(&Told(item))
+                } else {
+                    map.serialize_key(&Told(item))
+                }
             }
             _ => Ok(()),
         };
@@ -121,10 +129,15 @@ impl<S: Serializer> Teller for Listener<S> {
 
 /// The name by which our serializer knows a range of revisions.
 fn marker(known: &str) -> &'static str {
-    MARKERS.iter().find(|marker| !known.is_empty() && marker.ends_with(known)).copied().unwrap_or_default()
+    MARKERS
+        .iter()
+        .find(|marker| !known.is_empty() && marker.ends_with(known))
+        .copied()
+        .unwrap_or_default()
 }
 
-const MARKERS: [&str; 7] = ["$mcp:AC", "$mcp:AD", "$mcp:BE", "$mcp:CE", "$mcp:DD", "$mcp:DE", "$mcp:EE"];
+const MARKERS: [&str; 7] =
+    ["$mcp:AC", "$mcp:AD", "$mcp:BE", "$mcp:CE", "$mcp:DD", "$mcp:DE", "$mcp:EE"];
 
 /// Whether it tells anything.
 fn is_there(value: &dyn Tell) -> bool {

@@ -43,14 +43,20 @@ struct ObjectSchema<'x, 'a>(&'x RawJson<'a>);
 
 impl Serialize for ObjectSchema<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let known = self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
-        if known { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+        let known =
+            self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
+        if known {
+            self.0.serialize(serializer)
+        } else {
+            OrElse("$mcp?EE", self.0, &Absent).serialize(serializer)
+        }
     }
 }
 
 impl Tell for ObjectSchema<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
-        let known = self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
+        let known =
+            self.0.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
         if known { to.json(*self.0) } else { to.or_else("$mcp?EE", self.0, &Absent) }
     }
 }
@@ -159,11 +165,13 @@ payload! {
 }
 
 impl<'a> CallToolResult<'a> {
-    /// The structured content as `revision` means it: none before 2025-06-18, only an object before 2026-07-28, and any value from then on; `null` is one.
+    /// The structured content as `revision` means it: none before 2025-06-18, only an object before
+    /// 2026-07-28, and any value from then on; `null` is one.
     #[must_use]
     pub fn structured(&self, revision: Revision) -> Option<RawJson<'a>> {
-        self.structured_content
-            .filter(|content| revision.is_modern() || (revision >= Revision::V2025_06_18 && content.is_object()))
+        self.structured_content.filter(|content| {
+            revision.is_modern() || (revision >= Revision::V2025_06_18 && content.is_object())
+        })
     }
 
     /// The tool failed: `content` says how.
@@ -178,7 +186,11 @@ pub(crate) struct StructuredContent<'x, 'a>(pub(crate) &'x RawJson<'a>);
 
 impl Serialize for StructuredContent<'_, '_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.0.is_object() { self.0.serialize(serializer) } else { OrElse("$mcp?EE", self.0, &Absent).serialize(serializer) }
+        if self.0.is_object() {
+            self.0.serialize(serializer)
+        } else {
+            OrElse("$mcp?EE", self.0, &Absent).serialize(serializer)
+        }
     }
 }
 
@@ -188,7 +200,8 @@ impl Tell for StructuredContent<'_, '_> {
     }
 }
 
-/// The answer to `tools/call` in the simplest form: one text. It costs a small program less than a [`CallToolResult`].
+/// The answer to `tools/call` in the simplest form: one text. It costs a small program less than a
+/// [`CallToolResult`].
 #[derive(Clone, Copy, Debug)]
 pub struct TextResult<'a> {
     /// For the model.

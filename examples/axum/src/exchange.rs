@@ -9,12 +9,13 @@ use futures_util::stream;
 use mcp_sansio::http::server::Reply;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, Target, TxBuffer,
+    Answered, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
+    Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerCapability::TOOLS).progress_interval(Duration::ZERO);
+    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerCapability::TOOLS)
+        .progress_interval(Duration::ZERO);
 static CATALOG: Catalog = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
         .description("Says what you say"),
@@ -53,10 +54,16 @@ impl Exchange {
             server.assume_legacy(revision);
         }
         // Whatever these tools say fits.
-        Self { server, tx: TxBuffer::for_exchange(Vec::new(), 4 << 20), begun: Instant::now(), count: None }
+        Self {
+            server,
+            tx: TxBuffer::for_exchange(Vec::new(), 4 << 20),
+            begun: Instant::now(),
+            count: None,
+        }
     }
 
-    /// Takes in what was asked. The first thing that is said about it decides what the answer is; a stream goes on from there.
+    /// Takes in what was asked. The first thing that is said about it decides what the answer is; a
+    /// stream goes on from there.
     pub async fn begin(mut self, messages: &mut Messages<'_>) -> Result<(Reply, Body), SendError> {
         let mut has_fault = false;
         while let Some(event) = self.server.next_event(self.now(), messages, &mut self.tx)? {
@@ -66,14 +73,22 @@ impl Exchange {
             }
         }
         while self.tx.reply().is_none() && self.step().await? {}
-        let reply = self.tx.reply().unwrap_or(if has_fault { Reply::empty(400) } else { Reply::ACCEPTED });
+        let reply =
+            self.tx.reply().unwrap_or(if has_fault { Reply::empty(400) } else { Reply::ACCEPTED });
         let said = self.said();
-        let body = if self.count.is_none() { Body::from(said) } else { Body::from_stream(self.stream(said)) };
+        let body = if self.count.is_none() {
+            Body::from(said)
+        } else {
+            Body::from_stream(self.stream(said))
+        };
         Ok((reply, body))
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
-        let Some(Target::Tool(tool)) = CATALOG.answer(&mut self.server, request, &mut self.tx)? else { return Ok(()) };
+        let Some(Target::Tool(tool)) = CATALOG.answer(&mut self.server, request, &mut self.tx)?
+        else {
+            return Ok(());
+        };
         let arguments = request.arguments();
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
             return self.server.refuse_arguments(request.handle, &fault, &mut self.tx).map(|_| ());
@@ -84,7 +99,8 @@ impl Exchange {
             self.count = Some(Count { request: request.handle, at: 0, to });
             return Ok(());
         }
-        let text = arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
+        let text =
+            arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
         self.server.respond(request.handle, &TextResult::from(text), &mut self.tx).map(|_| ())
     }
 
@@ -107,7 +123,10 @@ impl Exchange {
         Ok(true)
     }
 
-    fn stream(self, said: Vec<u8>) -> impl futures_util::Stream<Item = Result<Vec<u8>, Infallible>> {
+    fn stream(
+        self,
+        said: Vec<u8>,
+    ) -> impl futures_util::Stream<Item = Result<Vec<u8>, Infallible>> {
         stream::unfold((self, Some(said)), async |(mut this, first)| {
             if let Some(said) = first {
                 return Some((Ok(said), (this, None)));
@@ -138,9 +157,12 @@ mod tests {
     use super::*;
 
     async fn call(tool_and_arguments: &str) -> String {
-        let asked = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{tool_and_arguments}}}"#);
+        let asked = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{tool_and_arguments}}}"#
+        );
         let mut messages = Messages::new(Frame::Complete(asked.as_bytes()));
-        let (_, body) = Exchange::new(Some(Revision::V2025_11_25)).begin(&mut messages).await.unwrap();
+        let (_, body) =
+            Exchange::new(Some(Revision::V2025_11_25)).begin(&mut messages).await.unwrap();
         String::from_utf8(to_bytes(body, 1 << 20).await.unwrap().to_vec()).unwrap()
     }
 
@@ -153,7 +175,10 @@ mod tests {
             (r#"{"name":"echo","arguments":{"text":5}}"#, "text"),
         ] {
             let answer = call(asked).await;
-            assert!(answer.contains(r#""isError":true"#) && answer.contains(argument), "{asked}: {answer}");
+            assert!(
+                answer.contains(r#""isError":true"#) && answer.contains(argument),
+                "{asked}: {answer}"
+            );
         }
         assert!(call(r#"{"name":"count","arguments":{"to":2.0}}"#).await.contains("counted to 2"));
     }

@@ -1,7 +1,10 @@
-//! Streamable HTTP in an axum application, without an adapter and without our HTTP/1.1: `cargo run -- 127.0.0.1:8080`
+//! Streamable HTTP in an axum application, without an adapter and without our HTTP/1.1: `cargo run
+//! -- 127.0.0.1:8080`
 //!
-//! Every POST is a server of its own, a value of a few hundred bytes, so that there is nothing to keep and any number of processes can share the work: that is all that
-//! 2026-07-28 needs. Older clients are served without sessions. What a slow tool says is a stream of events; axum drops it when the client goes away, and the tool with it.
+//! Every POST is a server of its own, a value of a few hundred bytes, so that there is nothing to
+//! keep and any number of processes can share the work: that is all that 2026-07-28 needs. Older
+//! clients are served without sessions. What a slow tool says is a stream of events; axum drops it
+//! when the client goes away, and the tool with it.
 //!
 //! # What is missing
 //!
@@ -46,7 +49,9 @@ async fn mcp(request: Request) -> Response {
     if let Err(refused) = endpoint.admit(&head) {
         return refuse(&refused, &endpoint);
     }
-    let Ok(body) = to_bytes(body, MAX_BODY).await else { return refuse(&Refused::too_large(), &endpoint) };
+    let Ok(body) = to_bytes(body, MAX_BODY).await else {
+        return refuse(&Refused::too_large(), &endpoint);
+    };
     let mut messages = Messages::over_http(Frame::Complete(&body), &head, Exchange::KEY);
     let exchange = match endpoint.route(&head, &messages) {
         Route::Alone => Exchange::new(None),
@@ -78,7 +83,11 @@ fn respond(reply: Reply, body: Body, endpoint: &Endpoint<'_>) -> Response {
 fn refuse(refused: &Refused<'_>, endpoint: &Endpoint<'_>) -> Response {
     let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
     let _ = refused.write(&mut tx); // it fits
-    respond(tx.reply().unwrap_or(Reply::empty(refused.status())), Body::from(tx.pending().to_vec()), endpoint)
+    respond(
+        tx.reply().unwrap_or(Reply::empty(refused.status())),
+        Body::from(tx.pending().to_vec()),
+        endpoint,
+    )
 }
 
 #[tokio::main]

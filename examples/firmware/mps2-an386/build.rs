@@ -1,4 +1,5 @@
-//! Link arguments from here, not from a configuration file: `RUSTFLAGS` in somebody's environment would replace those.
+//! Link arguments from here, not from a configuration file: `RUSTFLAGS` in somebody's environment
+//! would replace those.
 
 fn main() {
     println!("cargo:rustc-link-search={}", env!("CARGO_MANIFEST_DIR"));

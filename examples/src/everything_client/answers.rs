@@ -1,6 +1,9 @@
-//! What is answered to a server's questions: forms with their defaults, or else something that fits.
+//! What is answered to a server's questions: forms with their defaults, or else something that
+//! fits.
 
-use mcp_sansio::types::{ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema};
+use mcp_sansio::types::{
+    ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema,
+};
 use mcp_sansio_adapters::stdio::client::{Answer, Handler, Question};
 use serde_json::{Map, Value, json};
 
@@ -35,19 +38,29 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
                 (None, Some(format)) if format == "uri" => "https://example.com/".into(),
                 (None, Some(format)) if format == "date" => "2026-07-28".into(),
                 (None, Some(format)) if format == "date-time" => "2026-07-28T12:00:00Z".into(),
-                _ => "x".repeat(usize::try_from(string.min_length.unwrap_or(1).max(1)).unwrap_or(1)).into(),
+                _ => "x"
+                    .repeat(usize::try_from(string.min_length.unwrap_or(1).max(1)).unwrap_or(1))
+                    .into(),
             },
             FieldSchema::Number(number) => {
                 let integer = number.kind == NumberKind::Integer;
-                let least = number.default.or(number.minimum).and_then(|least| serde_json::to_value(least).ok());
+                let least = number
+                    .default
+                    .or(number.minimum)
+                    .and_then(|least| serde_json::to_value(least).ok());
                 least.unwrap_or_else(|| if integer { json!(1) } else { json!(0.5) })
             }
             FieldSchema::Boolean(boolean) => boolean.default.unwrap_or(true).into(),
-            FieldSchema::Select(select) => {
-                select.default.map(|default| default.to_string()).or_else(|| first(select.options)).unwrap_or_default().into()
-            }
+            FieldSchema::Select(select) => select
+                .default
+                .map(|default| default.to_string())
+                .or_else(|| first(select.options))
+                .unwrap_or_default()
+                .into(),
             FieldSchema::SelectMany(select) => match select.default {
-                Some(defaults) => defaults.iter().flatten().map(|default| default.to_string()).collect(),
+                Some(defaults) => {
+                    defaults.iter().flatten().map(|default| default.to_string()).collect()
+                }
                 None => first(select.items.0).into_iter().collect(),
             },
             _ => continue,
@@ -59,7 +72,11 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
 
 fn first(options: Options<'_>) -> Option<String> {
     match options {
-        Options::Plain(values) | Options::Legacy { values, .. } => values.iter().flatten().next().map(|value| value.to_string()),
-        Options::Titled(choices) => choices.iter().flatten().next().map(|choice| choice.value.to_string()),
+        Options::Plain(values) | Options::Legacy { values, .. } => {
+            values.iter().flatten().next().map(|value| value.to_string())
+        }
+        Options::Titled(choices) => {
+            choices.iter().flatten().next().map(|choice| choice.value.to_string())
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! A client that can do everything: what the official conformance suite asks of a client, by scenario, and a tour of whatever a server offers.
+//! A client that can do everything: what the official conformance suite asks of a client, by
+//! scenario, and a tour of whatever a server offers.
 
 mod answers;
 mod scenario;
@@ -21,8 +22,11 @@ fn main() -> ExitCode {
         eprint!("{HELP}");
         return ExitCode::from(2);
     };
-    let scenario =
-        words.first().cloned().or_else(|| std::env::var("MCP_CONFORMANCE_SCENARIO").ok()).unwrap_or_else(|| "tour".into());
+    let scenario = words
+        .first()
+        .cloned()
+        .or_else(|| std::env::var("MCP_CONFORMANCE_SCENARIO").ok())
+        .unwrap_or_else(|| "tour".into());
     // The suite says which revision it wants; a person may leave that to the probe.
     let era = std::env::var("MCP_CONFORMANCE_PROTOCOL_VERSION")
         .ok()
@@ -35,7 +39,10 @@ fn main() -> ExitCode {
     match played {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("everything-client: {scenario}: {}", Printable::new(error).with_line_breaks());
+            eprintln!(
+                "everything-client: {scenario}: {}",
+                Printable::new(error).with_line_breaks()
+            );
             ExitCode::FAILURE
         }
     }
@@ -47,14 +54,24 @@ fn split(arguments: &[OsString]) -> Option<(Vec<String>, Server)> {
     if let Some((url, words)) = arguments.split_last()
         && let Some(url) = url.to_str().filter(|url| url.starts_with("http"))
     {
-        let words = words.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+        let words = words
+            .iter()
+            .map(|word| word.to_str().map(str::to_owned))
+            .collect::<Option<Vec<_>>>()?;
         return (words.len() < 2).then(|| (words, Server::Url(url.to_owned())));
     }
     let at = arguments.iter().position(|argument| argument == "--" || argument == "--tcp")?;
-    let words = arguments.get(..at)?.iter().map(|word| word.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()?;
+    let words = arguments
+        .get(..at)?
+        .iter()
+        .map(|word| word.to_str().map(str::to_owned))
+        .collect::<Option<Vec<_>>>()?;
     let rest = arguments.get(at + 1..).filter(|rest| !rest.is_empty())?;
-    let server =
-        if arguments.get(at)? == "--" { Server::Command(rest.to_vec()) } else { Server::Tcp(rest.first()?.to_str()?.to_owned()) };
+    let server = if arguments.get(at)? == "--" {
+        Server::Command(rest.to_vec())
+    } else {
+        Server::Tcp(rest.first()?.to_str()?.to_owned())
+    };
     (words.len() < 2 && words.iter().all(|word| !word.starts_with('-'))).then_some((words, server))
 }
 
@@ -70,15 +87,18 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
     match server {
         Server::Command(words) => {
             let mut words = words.iter();
-            let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
+            let mut command =
+                Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
             command.args(words);
             connector.connect(Process::new(command))
         }
         Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address)?),
         Server::Url(url) => {
-            let http = Http::new(url).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
-            connector
-                .connect(HttpServer::new(http.on_notice(|notice| eprintln!("everything-client: {}", Printable::new(notice)))))
+            let http = Http::new(url)
+                .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+            connector.connect(HttpServer::new(
+                http.on_notice(|notice| eprintln!("everything-client: {}", Printable::new(notice))),
+            ))
         }
     }
 }

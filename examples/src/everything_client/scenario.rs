@@ -35,8 +35,10 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
         // What breaks the rules is not in the list, and what is in it can be called.
         "http-invalid-tool-headers" => {
             let tools = client.list_tools()?;
-            for name in tools.raw().filter_map(|tool| tool.get("name").and_then(RawJson::as_string)) {
-                client.call_tool(&name.to_string(), &json!({"region": "us-west1", "value": "x"}))?;
+            for name in tools.raw().filter_map(|tool| tool.get("name").and_then(RawJson::as_string))
+            {
+                client
+                    .call_tool(&name.to_string(), &json!({"region": "us-west1", "value": "x"}))?;
             }
         }
         "elicitation-sep1034-client-defaults" => {
@@ -45,18 +47,27 @@ pub(crate) fn play(scenario: &str, client: &mut Client<'_>) -> Result<(), Error>
         }
         "sep-2322-client-request-state" => {
             client.list_tools()?;
-            for tool in ["test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"] {
+            for tool in [
+                "test_mrtr_echo_state",
+                "test_mrtr_no_state",
+                "test_mrtr_unrelated",
+                "test_mrtr_no_result_type",
+            ] {
                 client.call_tool(tool, &json!({}))?;
             }
         }
         "json-schema-2020-12-preservation" => {
             let tools = client.list_tools()?;
             let tool = tools.raw().find(|tool| {
-                tool.get("name").and_then(RawJson::as_string).is_some_and(|name| name == "json_schema_2020_12_tool")
+                tool.get("name")
+                    .and_then(RawJson::as_string)
+                    .is_some_and(|name| name == "json_schema_2020_12_tool")
             });
-            let schema =
-                tool.and_then(|tool| tool.get("inputSchema")).map(|schema| serde_json::from_str::<Value>(schema.as_str()));
-            client.call_tool("json_schema_echo", &json!({"schema": schema.and_then(Result::ok)}))?;
+            let schema = tool
+                .and_then(|tool| tool.get("inputSchema"))
+                .map(|schema| serde_json::from_str::<Value>(schema.as_str()));
+            client
+                .call_tool("json_schema_echo", &json!({"schema": schema.and_then(Result::ok)}))?;
         }
         unknown => {
             let message = format!("no scenario `{unknown}` here");

@@ -1,12 +1,15 @@
 //! All that a server offers, once.
 
-use mcp_sansio::types::{CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference};
+use mcp_sansio::types::{
+    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
+};
 use mcp_sansio::{CallOptions, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
 use serde_json::{Map, Value, json};
 
-/// Lists everything, calls every tool with the least that its schema wants, reads every resource and prompt, completes and subscribes. Prints a line for each;
-/// an error is only what the connection has, since a tool may be there to fail.
+/// Lists everything, calls every tool with the least that its schema wants, reads every resource
+/// and prompt, completes and subscribes. Prints a line for each; an error is only what the
+/// connection has, since a tool may be there to fail.
 pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     println!("speaks {}", client.revision().map_or("nothing", |revision| revision.as_str()));
     // A server need not log.
@@ -19,14 +22,20 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
         said(
             "tools/call",
             &tool["name"],
-            called.map(|result| result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true)),
+            called.map(|result| {
+                result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true)
+            }),
         )?;
     }
     let resources = client.list_resources();
     for resource in entries(offered(resources)?.as_ref()) {
         let uri = resource["uri"].as_str().unwrap_or_default();
         said("resources/read", &resource["uri"], client.read_resource(uri).map(|_| false))?;
-        said("subscribe", &resource["uri"], client.subscribe(uri).and_then(|()| client.unsubscribe(uri)).map(|()| false))?;
+        said(
+            "subscribe",
+            &resource["uri"],
+            client.subscribe(uri).and_then(|()| client.unsubscribe(uri)).map(|()| false),
+        )?;
     }
     let templates = client.list_resource_templates();
     for template in entries(offered(templates)?.as_ref()) {
@@ -39,18 +48,24 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
                 _ => part.to_owned(),
             })
             .collect();
-        said("resources/read", &filled.as_str().into(), client.read_resource(&filled).map(|_| false))?;
+        said(
+            "resources/read",
+            &filled.as_str().into(),
+            client.read_resource(&filled).map(|_| false),
+        )?;
     }
     let prompts = client.list_prompts();
     for prompt in entries(offered(prompts)?.as_ref()) {
         let name = prompt["name"].as_str().unwrap_or_default();
         let wanted = prompt["arguments"].as_array().into_iter().flatten();
-        let arguments: Map<_, _> =
-            wanted.filter_map(|wanted| Some((wanted["name"].as_str()?.to_owned(), "test://x".into()))).collect();
+        let arguments: Map<_, _> = wanted
+            .filter_map(|wanted| Some((wanted["name"].as_str()?.to_owned(), "test://x".into())))
+            .collect();
         said("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
         if let Some(argument) = arguments.keys().next() {
             let reference = CompletionRef::Prompt(PromptReference::new(name));
-            let completed = client.complete(&CompleteParams::new(reference, CompletionArgument::new(argument, "t")));
+            let completed = client
+                .complete(&CompleteParams::new(reference, CompletionArgument::new(argument, "t")));
             said("completion/complete", &prompt["name"], completed.map(|_| false))?;
         }
     }
@@ -66,7 +81,11 @@ fn offered(listed: Result<Listing, Error>) -> Result<Option<Listing>, Error> {
 }
 
 fn entries(listing: Option<&Listing>) -> Vec<Value> {
-    listing.into_iter().flat_map(Listing::raw).filter_map(|entry| serde_json::from_str(entry.as_str()).ok()).collect()
+    listing
+        .into_iter()
+        .flat_map(Listing::raw)
+        .filter_map(|entry| serde_json::from_str(entry.as_str()).ok())
+        .collect()
 }
 
 /// A value for each required property.

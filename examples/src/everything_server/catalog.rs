@@ -1,10 +1,13 @@
 //! What the server offers, as constant data: a typo in a schema does not compile.
 
-use mcp_sansio::types::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use mcp_sansio::types::{
+    Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
+};
 use mcp_sansio::{Catalog, RawJson};
 
 /// Everything that can be listed.
-pub(super) static CATALOG: Catalog<'_> = Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
+pub(super) static CATALOG: Catalog<'_> =
+    Catalog::new().tools(TOOLS).resources(RESOURCES).templates(TEMPLATES).prompts(PROMPTS);
 
 const TOOLS: &[Tool<'_>] = &[
     // One for each kind of content.
@@ -12,18 +15,25 @@ const TOOLS: &[Tool<'_>] = &[
     simple("test_image_content", "Answers with a picture"),
     simple("test_audio_content", "Answers with a sound"),
     simple("test_embedded_resource", "Answers with the contents of a resource"),
-    simple("test_multiple_content_types", "Answers with a text, a picture and the contents of a resource"),
+    simple(
+        "test_multiple_content_types",
+        "Answers with a text, a picture and the contents of a resource",
+    ),
     simple("test_error_handling", "Fails, and says so in its result"),
     Tool::new("structured", CITY)
         .description("Answers with data that a program can read: the weather of a city, made up")
         .output_schema(WEATHER)
         .annotations(ToolAnnotations::new().read_only_hint(true)),
-    Tool::new("test_custom_header", VALUE).description("Echoes a value that over HTTP is repeated in a header"),
+    Tool::new("test_custom_header", VALUE)
+        .description("Echoes a value that over HTTP is repeated in a header"),
     Tool::new("json_schema_2020_12_tool", JSON_SCHEMA_2020_12)
         .description("Has an input schema with keywords of JSON Schema 2020-12"),
     // Slow ones.
-    Tool::new("slow", SECONDS).description("Takes as long as you say, reports progress every 100 ms, and can be cancelled"),
-    Tool::new("slow_cancelled", NAME).description("Says whether a call of slow with that name was cancelled: yes or no"),
+    Tool::new("slow", SECONDS).description(
+        "Takes as long as you say, reports progress every 100 ms, and can be cancelled",
+    ),
+    Tool::new("slow_cancelled", NAME)
+        .description("Says whether a call of slow with that name was cancelled: yes or no"),
     simple("test_tool_with_progress", "Reports progress: 0, 50 and 100 of 100"),
     simple("test_tool_with_logging", "Logs three messages, 50 ms apart"),
     simple("test_logging_tool", "Logs a message, if the request says that it wants to see it"),
@@ -31,35 +41,52 @@ const TOOLS: &[Tool<'_>] = &[
     // What subscribers are told of.
     simple("test_trigger_tool_change", "Tells subscribers that the list of tools has changed"),
     simple("test_trigger_prompt_change", "Tells subscribers that the list of prompts has changed"),
-    simple("test_trigger_resource_update", "Changes test://watched-resource, and tells its subscribers"),
+    simple(
+        "test_trigger_resource_update",
+        "Changes test://watched-resource, and tells its subscribers",
+    ),
     // Those that ask the client, in whichever way its revision has.
     Tool::new("test_sampling", PROMPT).description("Asks the client's model"),
     Tool::new("test_elicitation", MESSAGE).description("Asks the person for a name and an address"),
     simple("test_elicitation_sep1034_defaults", "Asks the person, with a default in each field"),
-    simple("test_elicitation_sep1330_enums", "Asks the person to choose, in each form that a choice can have"),
+    simple(
+        "test_elicitation_sep1330_enums",
+        "Asks the person to choose, in each form that a choice can have",
+    ),
     simple("test_streaming_elicitation", "Asks the person for a confirmation"),
     simple("test_missing_capability", "Refuses clients that cannot sample"),
     simple("test_input_required_result_elicitation", "Asks the person for a name"),
     simple("test_input_required_result_sampling", "Asks the client's model for a capital"),
     simple("test_input_required_result_list_roots", "Asks for the client's roots"),
-    simple("test_input_required_result_request_state", "Asks for a confirmation, and wants a state back"),
+    simple(
+        "test_input_required_result_request_state",
+        "Asks for a confirmation, and wants a state back",
+    ),
     simple("test_input_required_result_multiple_inputs", "Asks three questions at once"),
     simple("test_input_required_result_multi_round", "Asks two questions, one after the other"),
-    simple("test_input_required_result_tampered_state", "Asks for a confirmation, and notices a forged state"),
+    simple(
+        "test_input_required_result_tampered_state",
+        "Asks for a confirmation, and notices a forged state",
+    ),
     simple("test_input_required_result_capabilities", "Asks whatever the client is able to answer"),
 ];
 
 const RESOURCES: &[Resource<'_>] = &[
-    Resource::new("test://static-text", "Static text").description("A text that never changes").mime_type("text/plain"),
-    Resource::new("test://static-binary", "Static picture").description("A picture that never changes").mime_type("image/png"),
+    Resource::new("test://static-text", "Static text")
+        .description("A text that never changes")
+        .mime_type("text/plain"),
+    Resource::new("test://static-binary", "Static picture")
+        .description("A picture that never changes")
+        .mime_type("image/png"),
     Resource::new("test://watched-resource", "Watched text")
         .description("A text that test_trigger_resource_update changes")
         .mime_type("text/plain"),
 ];
 
-const TEMPLATES: &[ResourceTemplate<'_>] = &[ResourceTemplate::new("test://template/{id}/data", "Data by id")
-    .description("Data that shows the id in its URI")
-    .mime_type("application/json")];
+const TEMPLATES: &[ResourceTemplate<'_>] =
+    &[ResourceTemplate::new("test://template/{id}/data", "Data by id")
+        .description("Data that shows the id in its URI")
+        .mime_type("application/json")];
 
 const PROMPTS: &[Prompt<'_>] = &[
     Prompt::new("test_simple_prompt").description("Says one thing"),
@@ -71,13 +98,17 @@ const PROMPTS: &[Prompt<'_>] = &[
         .description("Contains the contents of a resource")
         .arguments(&[PromptArgument::new("resourceUri").description("Its URI").required(true)]),
     Prompt::new("test_prompt_with_image").description("Contains a picture"),
-    Prompt::new("test_input_required_result_prompt").description("Asks the person for context first"),
+    Prompt::new("test_input_required_result_prompt")
+        .description("Asks the person for context first"),
 ];
 
 /// A tool without arguments.
 const fn simple(name: &'static str, description: &'static str) -> Tool<'static> {
-    Tool::new(name, RawJson::from_static(r#"{"type":"object","properties":{},"additionalProperties":false}"#))
-        .description(description)
+    Tool::new(
+        name,
+        RawJson::from_static(r#"{"type":"object","properties":{},"additionalProperties":false}"#),
+    )
+    .description(description)
 }
 
 const CITY: RawJson<'_> = RawJson::from_static(
@@ -105,14 +136,17 @@ const SECONDS: RawJson<'_> = RawJson::from_static(
     "name":{"type":"string","maxLength":100,"description":"What slow_cancelled calls it"}},"required":["seconds"]}"#,
 );
 
-const NAME: RawJson<'_> =
-    RawJson::from_static(r#"{"type":"object","properties":{"name":{"type":"string","maxLength":100}},"required":["name"]}"#);
+const NAME: RawJson<'_> = RawJson::from_static(
+    r#"{"type":"object","properties":{"name":{"type":"string","maxLength":100}},"required":["name"]}"#,
+);
 
-const PROMPT: RawJson<'_> =
-    RawJson::from_static(r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#);
+const PROMPT: RawJson<'_> = RawJson::from_static(
+    r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#,
+);
 
-const MESSAGE: RawJson<'_> =
-    RawJson::from_static(r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#);
+const MESSAGE: RawJson<'_> = RawJson::from_static(
+    r#"{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}"#,
+);
 
 /// Clients get it as it stands here.
 const JSON_SCHEMA_2020_12: RawJson<'_> = RawJson::from_static(

@@ -1,55 +1,99 @@
 //! The forms that people are asked to fill in.
 
 use mcp_sansio::types::{
-    BooleanSchema, Choice, Field, List, Number, NumberSchema, Options, RequestedSchema, SelectManySchema, SelectSchema,
-    StringSchema, Text,
+    BooleanSchema, Choice, Field, List, Number, NumberSchema, Options, RequestedSchema,
+    SelectManySchema, SelectSchema, StringSchema, Text,
 };
 
-pub(super) const NAME: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("name", StringSchema::new().description("Your name").min_length(1).schema())]);
+pub(super) const NAME: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
+    "name",
+    StringSchema::new().description("Your name").min_length(1).schema(),
+)]);
 
-pub(super) const CONFIRM: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("ok", BooleanSchema::new().description("Go on?").schema())]);
+pub(super) const CONFIRM: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
+    "ok",
+    BooleanSchema::new().description("Go on?").schema(),
+)]);
 
-pub(super) const COLOUR: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("color", StringSchema::new().description("A colour").schema())]);
+pub(super) const COLOUR: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
+    "color",
+    StringSchema::new().description("A colour").schema(),
+)]);
 
-pub(super) const CONTEXT: RequestedSchema<'_> =
-    RequestedSchema::new(&[Field::required("context", StringSchema::new().description("What the prompt is for").schema())]);
+pub(super) const CONTEXT: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
+    "context",
+    StringSchema::new().description("What the prompt is for").schema(),
+)]);
 
 pub(super) const USER: RequestedSchema<'_> = RequestedSchema::new(&[
-    Field::required("username", StringSchema::new().description("The name of your account").schema()),
-    Field::required("email", StringSchema::new().description("Where mail reaches you").format("email").schema()),
+    Field::required(
+        "username",
+        StringSchema::new().description("The name of your account").schema(),
+    ),
+    Field::required(
+        "email",
+        StringSchema::new().description("Where mail reaches you").format("email").schema(),
+    ),
 ]);
 
 /// A default in each field, of each type.
 pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
-    Field::optional("name", StringSchema::new().description("Your name").default("John Doe").schema()),
-    Field::optional("age", NumberSchema::integer().description("Your age").default(Number::new(30)).schema()),
-    Field::optional("score", NumberSchema::number().description("Your score").default(Number::decimal(955, 1)).schema()),
+    Field::optional(
+        "name",
+        StringSchema::new().description("Your name").default("John Doe").schema(),
+    ),
+    Field::optional(
+        "age",
+        NumberSchema::integer().description("Your age").default(Number::new(30)).schema(),
+    ),
+    Field::optional(
+        "score",
+        NumberSchema::number().description("Your score").default(Number::decimal(955, 1)).schema(),
+    ),
     Field::optional(
         "status",
-        SelectSchema::plain(&[Text::new("active"), Text::new("inactive"), Text::new("pending")]).default("active").schema(),
+        SelectSchema::plain(&[Text::new("active"), Text::new("inactive"), Text::new("pending")])
+            .default("active")
+            .schema(),
     ),
-    Field::optional("verified", BooleanSchema::new().description("Whether somebody checked").default(true).schema()),
+    Field::optional(
+        "verified",
+        BooleanSchema::new().description("Whether somebody checked").default(true).schema(),
+    ),
 ]);
 
 /// Each way to offer a choice.
 pub(super) const CHOICES: RequestedSchema<'_> = RequestedSchema::new(&[
-    Field::optional("untitledSingle", SelectSchema::plain(PLAIN).description("One of these").schema()),
-    Field::optional("titledSingle", SelectSchema::titled(TITLED).description("One of these, which have names").schema()),
+    Field::optional(
+        "untitledSingle",
+        SelectSchema::plain(PLAIN).description("One of these").schema(),
+    ),
+    Field::optional(
+        "titledSingle",
+        SelectSchema::titled(TITLED).description("One of these, which have names").schema(),
+    ),
     Field::optional(
         "legacyEnum",
         SelectSchema::of(Options::Legacy { values: List::new(LEGACY), names: List::new(NAMES) })
             .description("One of these, whose names stand in a list of their own")
             .schema(),
     ),
-    Field::optional("untitledMulti", SelectManySchema::plain(PLAIN).description("Any of these").schema()),
-    Field::optional("titledMulti", SelectManySchema::titled(TITLED).description("Any of these, which have names").schema()),
+    Field::optional(
+        "untitledMulti",
+        SelectManySchema::plain(PLAIN).description("Any of these").schema(),
+    ),
+    Field::optional(
+        "titledMulti",
+        SelectManySchema::titled(TITLED).description("Any of these, which have names").schema(),
+    ),
 ]);
 
 const PLAIN: &[Text<'_>] = &[Text::new("option1"), Text::new("option2"), Text::new("option3")];
 const LEGACY: &[Text<'_>] = &[Text::new("opt1"), Text::new("opt2"), Text::new("opt3")];
-const NAMES: &[Text<'_>] = &[Text::new("Option one"), Text::new("Option two"), Text::new("Option three")];
-const TITLED: &[Choice<'_>] =
-    &[Choice::new("value1", "First option"), Choice::new("value2", "Second option"), Choice::new("value3", "Third option")];
+const NAMES: &[Text<'_>] =
+    &[Text::new("Option one"), Text::new("Option two"), Text::new("Option three")];
+const TITLED: &[Choice<'_>] = &[
+    Choice::new("value1", "First option"),
+    Choice::new("value2", "Second option"),
+    Choice::new("value3", "Third option"),
+];

@@ -11,13 +11,19 @@ fn main() -> ExitCode {
     let served = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--stdio"] => everything_server::serve_stdio(),
         [how @ ("--tcp" | "--http"), address] => match address.parse() {
-            Ok(address) if how == "--tcp" => {
-                everything_server::serve_tcp(address, |address| eprintln!("everything-server: listening on {address}"))
-            }
-            Ok(address) => everything_server::serve_http(address, |address| {
-                eprintln!("everything-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse");
+            Ok(address) if how == "--tcp" => everything_server::serve_tcp(address, |address| {
+                eprintln!("everything-server: listening on {address}")
             }),
-            Err(_) => return misused(&format!("{address:?} is no address, as 127.0.0.1:8080 or [::1]:0 are")),
+            Ok(address) => everything_server::serve_http(address, |address| {
+                eprintln!(
+                    "everything-server: listening on http://{address}/mcp, and for HTTP+SSE on http://{address}/sse"
+                );
+            }),
+            Err(_) => {
+                return misused(&format!(
+                    "{address:?} is no address, as 127.0.0.1:8080 or [::1]:0 are"
+                ));
+            }
         },
         #[cfg(unix)]
         ["--unix", path] => everything_server::serve_unix(path.as_ref(), |path| {
@@ -30,11 +36,19 @@ fn main() -> ExitCode {
             let _ = writeln!(std::io::stdout(), "{HELP}");
             Ok(())
         }
-        [] => return misused(&format!("say how to serve: --stdio, --tcp, --unix or --http\n\n{HELP}")),
+        [] => {
+            return misused(&format!(
+                "say how to serve: --stdio, --tcp, --unix or --http\n\n{HELP}"
+            ));
+        }
         _ => {
-            let unknown = arguments.iter().find(|argument| argument.starts_with('-') && !KNOWN.contains(&argument.as_str()));
+            let unknown = arguments
+                .iter()
+                .find(|argument| argument.starts_with('-') && !KNOWN.contains(&argument.as_str()));
             return match unknown {
-                Some(unknown) => misused(&format!("unknown argument {unknown:?}; --help lists what there is")),
+                Some(unknown) => {
+                    misused(&format!("unknown argument {unknown:?}; --help lists what there is"))
+                }
                 None => misused(
                     "one way to serve is enough, and --tcp, --unix and --http need to know where; --help lists what there is",
                 ),

@@ -1,8 +1,10 @@
-//! A server with one of everything: each kind of content, slow tools, tools that ask the client, resources, prompts, completion.
+//! A server with one of everything: each kind of content, slow tools, tools that ask the client,
+//! resources, prompts, completion.
 //!
-//! It serves every revision of the protocol at once, on standard input and output or for any number of clients on sockets. Its handlers are asynchronous: what
-//! takes time awaits it, what asks the client awaits the answer, and requests are served in between. The names are those that the conformance suite of the
-//! protocol calls.
+//! It serves every revision of the protocol at once, on standard input and output or for any number
+//! of clients on sockets. Its handlers are asynchronous: what takes time awaits it, what asks the
+//! client awaits the answer, and requests are served in between. The names are those that the
+//! conformance suite of the protocol calls.
 
 mod catalog;
 mod completion;
@@ -37,7 +39,8 @@ fn app() -> App<impl Fn(Context) -> Answering> {
     App::new(&CONFIG, handler).catalog(&CATALOG).seal(Signature::default())
 }
 
-/// Answers what the catalog does not: lists, unknown names and missing arguments of prompts are dealt with when this is called.
+/// Answers what the catalog does not: lists, unknown names and missing arguments of prompts are
+/// dealt with when this is called.
 async fn handle(ctx: Context, watched: Arc<Watched>) -> Result<Reply, Failure> {
     match ctx.target() {
         Target::Tool(_) => tools::call(&ctx, &watched).await,

@@ -1,7 +1,8 @@
 //! `prompts/get`.
 
 use mcp_sansio::types::{
-    ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData, Role, Text,
+    ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData,
+    Role, Text,
 };
 use mcp_sansio_adapters::smol::{Context, Failure, Reply};
 
@@ -21,8 +22,12 @@ pub(super) async fn get(ctx: &Context) -> Result<Reply, Failure> {
         }
         "test_prompt_with_embedded_resource" => {
             let data = ResourceData::Text(Text::new("The contents of the resource"));
-            let contents = ResourceContents::new(argument("resourceUri"), data).mime_type("text/plain");
-            &[PromptMessage::new(Role::User, ContentBlock::resource(contents)), PromptMessage::user("Look at this resource")]
+            let contents =
+                ResourceContents::new(argument("resourceUri"), data).mime_type("text/plain");
+            &[
+                PromptMessage::new(Role::User, ContentBlock::resource(contents)),
+                PromptMessage::user("Look at this resource"),
+            ]
         }
         "test_prompt_with_image" => &[
             PromptMessage::new(Role::User, ContentBlock::image(media::PNG, "image/png")),

@@ -1,11 +1,13 @@
-//! The tools and prompts that ask the client something: what they ask, and what they make of the answers.
+//! The tools and prompts that ask the client something: what they ask, and what they make of the
+//! answers.
 //!
-//! Written once for both eras. Up to 2025-11-25 a question is a request to the client, and `ask` waits for the answer. From 2026-07-28 on a question that has no
-//! answer yet ends the attempt; the client sends the request again with its answer, and the function is run from its start.
+//! Written once for both eras. Up to 2025-11-25 a question is a request to the client, and `ask`
+//! waits for the answer. From 2026-07-28 on a question that has no answer yet ends the attempt; the
+//! client sends the request again with its answer, and the function is run from its start.
 
 use mcp_sansio::types::{
-    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, InputRequest, ListRootsResult,
-    RequestedSchema, SamplingContent, SamplingMessage,
+    CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
+    InputRequest, ListRootsResult, RequestedSchema, SamplingContent, SamplingMessage,
 };
 use mcp_sansio::{ClientCapability, RawJson};
 use mcp_sansio_adapters::smol::{Answer, Context, Failure};
@@ -16,16 +18,31 @@ use super::tools::argument;
 /// Asks what the tool or prompt of this name asks. Its answer is a text.
 pub(super) async fn ask(ctx: &Context) -> Result<String, Failure> {
     match ctx.name() {
-        "test_sampling" => ask_model(ctx, "answer", &argument(ctx, "prompt").map_err(Failure::tool)?).await,
-        "test_elicitation" => form(ctx, "user", &argument(ctx, "message").map_err(Failure::tool)?, &forms::USER).await,
-        "test_elicitation_sep1034_defaults" => form(ctx, "form", "Please check what is filled in", &forms::DEFAULTS).await,
-        "test_elicitation_sep1330_enums" => form(ctx, "form", "Please choose", &forms::CHOICES).await,
-        "test_streaming_elicitation" => form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await,
-        "test_input_required_result_elicitation" => form(ctx, "user_name", "What is your name?", &forms::NAME).await,
-        "test_input_required_result_prompt" => form(ctx, "user_context", "What is the prompt for?", &forms::CONTEXT).await,
+        "test_sampling" => {
+            ask_model(ctx, "answer", &argument(ctx, "prompt").map_err(Failure::tool)?).await
+        }
+        "test_elicitation" => {
+            form(ctx, "user", &argument(ctx, "message").map_err(Failure::tool)?, &forms::USER).await
+        }
+        "test_elicitation_sep1034_defaults" => {
+            form(ctx, "form", "Please check what is filled in", &forms::DEFAULTS).await
+        }
+        "test_elicitation_sep1330_enums" => {
+            form(ctx, "form", "Please choose", &forms::CHOICES).await
+        }
+        "test_streaming_elicitation" => {
+            form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await
+        }
+        "test_input_required_result_elicitation" => {
+            form(ctx, "user_name", "What is your name?", &forms::NAME).await
+        }
+        "test_input_required_result_prompt" => {
+            form(ctx, "user_context", "What is the prompt for?", &forms::CONTEXT).await
+        }
         "test_input_required_result_sampling" => capital(ctx).await,
         "test_input_required_result_list_roots" => list_roots(ctx).await,
-        "test_input_required_result_request_state" | "test_input_required_result_tampered_state" => with_state(ctx).await,
+        "test_input_required_result_request_state"
+        | "test_input_required_result_tampered_state" => with_state(ctx).await,
         "test_input_required_result_multiple_inputs" => multiple_inputs(ctx).await,
         "test_input_required_result_multi_round" => multi_round(ctx).await,
         "test_input_required_result_capabilities" => whatever_is_possible(ctx).await,
@@ -65,7 +82,9 @@ async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
 async fn multi_round(ctx: &Context) -> Result<String, Failure> {
     ctx.remember("asked");
     let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
-    let second = form(ctx, "step2", &format!("Step 2: after {first}, which colour?"), &forms::COLOUR).await?;
+    let second =
+        form(ctx, "step2", &format!("Step 2: after {first}, which colour?"), &forms::COLOUR)
+            .await?;
     Ok(format!("{first}; {second}"))
 }
 
@@ -91,14 +110,22 @@ fn needs_sampling(ctx: &Context) -> Result<String, Failure> {
 }
 
 /// One form, and its answer as text.
-async fn form(ctx: &Context, key: &str, message: &str, form: &RequestedSchema<'static>) -> Result<String, Failure> {
+async fn form(
+    ctx: &Context,
+    key: &str,
+    message: &str,
+    form: &RequestedSchema<'static>,
+) -> Result<String, Failure> {
     filled_in(&ctx.ask(key, form_of(message, form)).await?, form)
 }
 
 /// One question to the model, and its answer as text.
 async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Failure> {
     let messages = [SamplingMessage::user(prompt)];
-    said(&ctx.ask(key, InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS))).await?)
+    said(
+        &ctx.ask(key, InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)))
+            .await?,
+    )
 }
 
 fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a> {
@@ -110,7 +137,9 @@ fn filled_in(answer: &Answer, form: &RequestedSchema<'_>) -> Result<String, Fail
     let answer: ElicitResult<'_> = answer.to()?;
     if answer.action == ElicitAction::Accept {
         let content = answer.content.unwrap_or(RawJson::EMPTY);
-        form.validate(content).map_err(|error| Failure::answer(format!("The answer does not fit the form: {error}")))?;
+        form.validate(content).map_err(|error| {
+            Failure::answer(format!("The answer does not fit the form: {error}"))
+        })?;
     }
     Ok(match (answer.action, answer.content) {
         (ElicitAction::Accept, Some(content)) => {
@@ -129,14 +158,20 @@ fn filled_in(answer: &Answer, form: &RequestedSchema<'_>) -> Result<String, Fail
 /// What a model said.
 fn said(answer: &Answer) -> Result<String, Failure> {
     let answer: CreateMessageResult<'_> = answer.to()?;
-    let texts = answer.content.iter().flatten().filter_map(|block: SamplingContent<'_>| block.as_text());
-    Ok(format!("{} says: {}", answer.model, texts.map(|text| text.to_string()).collect::<Vec<_>>().join(" ")))
+    let texts =
+        answer.content.iter().flatten().filter_map(|block: SamplingContent<'_>| block.as_text());
+    Ok(format!(
+        "{} says: {}",
+        answer.model,
+        texts.map(|text| text.to_string()).collect::<Vec<_>>().join(" ")
+    ))
 }
 
 /// The client's roots.
 fn count(answer: &Answer) -> Result<String, Failure> {
     let answer: ListRootsResult<'_> = answer.to()?;
-    let uris: Vec<String> = answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();
+    let uris: Vec<String> =
+        answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();
     Ok(format!("{} roots: {}", uris.len(), uris.join(" ")))
 }
 

@@ -29,14 +29,16 @@ pub(super) fn read(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
         let id: String = id.collect();
         text = serde_json::json!({ "id": id, "data": format!("Data for ID {id}") }).to_string();
         // The URI as the client wrote it.
-        ResourceContents::new(Text::from_json(uri), ResourceData::Text(Text::new(&text))).mime_type("application/json")
+        ResourceContents::new(Text::from_json(uri), ResourceData::Text(Text::new(&text)))
+            .mime_type("application/json")
     } else if uri == "test://static-binary" {
         ResourceContents::blob("test://static-binary", super::media::PNG).mime_type("image/png")
     } else if uri == Watched::URI {
         text = format!("Changes so far: {}", watched.changes.load(Ordering::Relaxed));
         ResourceContents::text(Watched::URI, &text).mime_type("text/plain")
     } else {
-        ResourceContents::text("test://static-text", "A text that never changes").mime_type("text/plain")
+        ResourceContents::text("test://static-text", "A text that never changes")
+            .mime_type("text/plain")
     };
     ctx.reply(&ReadResourceResult::new(&[contents]))
 }

@@ -1,4 +1,5 @@
-//! What a client keeps for us between two attempts (2026-07-28, `requestState`), signed so that nobody can change it.
+//! What a client keeps for us between two attempts (2026-07-28, `requestState`), signed so that
+//! nobody can change it.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
@@ -8,13 +9,15 @@ use mcp_sansio::{Method, Request};
 use mcp_sansio_adapters::smol::Seal;
 use sha2::Sha256;
 
-/// A key that lives as long as the process. Nobody else's signature, and none of an earlier process, fits.
+/// A key that lives as long as the process. Nobody else's signature, and none of an earlier
+/// process, fits.
 pub(super) struct Signature([u8; 64]);
 
 impl Default for Signature {
     fn default() -> Self {
-        // The standard library has no other randomness: 128 bits of the operating system's are behind it. A server that must recognize
-        // its states after a restart, or in several processes, reads its key from its configuration.
+        // The standard library has no other randomness: 128 bits of the operating system's are
+        // behind it. A server that must recognize its states after a restart, or in several
+        // processes, reads its key from its configuration.
         let random = RandomState::new();
         let mut key = [0; 64];
         for (index, part) in key.chunks_exact_mut(8).enumerate() {
@@ -62,8 +65,8 @@ impl Seal for Signature {
     }
 }
 
-/// What a state is worth something for: not for another tool, nor for a prompt of the same name. Where more depends on it, the arguments, the
-/// client and an expiry belong in here too.
+/// What a state is worth something for: not for another tool, nor for a prompt of the same name.
+/// Where more depends on it, the arguments, the client and an expiry belong in here too.
 fn purpose(request: &Request<'_>) -> String {
     let method = if request.method == Method::ToolsCall { "tools/call" } else { "prompts/get" };
     format!("{method} {}", request.name().map(|name| name.to_string()).unwrap_or_default())
@@ -95,7 +98,11 @@ mod tests {
             for bit in [1, 0x20] {
                 let mut changed = sealed.clone().into_bytes();
                 changed[at] ^= bit;
-                assert_eq!(signature.verify("tools/call a", &String::from_utf8(changed).unwrap()), None, "changed at {at}");
+                assert_eq!(
+                    signature.verify("tools/call a", &String::from_utf8(changed).unwrap()),
+                    None,
+                    "changed at {at}"
+                );
             }
             assert_eq!(signature.verify("tools/call a", &sealed[..at]), None, "cut at {at}");
         }

@@ -1,4 +1,5 @@
-//! Tools that take time. They wait, and the server serves others; when the client cancels, they are dropped where they wait.
+//! Tools that take time. They wait, and the server serves others; when the client cancels, they are
+//! dropped where they wait.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,8 +14,13 @@ use super::tools;
 
 /// Lets time pass and, if that is wanted, tells every 100 ms how much did.
 pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
-    let seconds = ctx.arguments().get("seconds").and_then(RawJson::as_f64).filter(|seconds| (0.0..=3600.0).contains(seconds));
-    let seconds = seconds.ok_or(Failure::tool("The argument seconds must be a number from 0 to 3600"))?;
+    let seconds = ctx
+        .arguments()
+        .get("seconds")
+        .and_then(RawJson::as_f64)
+        .filter(|seconds| (0.0..=3600.0).contains(seconds));
+    let seconds =
+        seconds.ok_or(Failure::tool("The argument seconds must be a number from 0 to 3600"))?;
     let (begun, lasts) = (Instant::now(), Duration::from_secs_f64(seconds));
     let mut end = End(tools::argument(ctx, "name").ok());
     let step = if ctx.request().wants_progress { Duration::from_millis(100) } else { lasts };
@@ -52,7 +58,8 @@ static CANCELLED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 pub(super) async fn progress(ctx: &Context) -> Result<Reply, Failure> {
     for done in [0, 50, 100] {
         ctx.progress(&Progress::of(done).total(100)).await?;
-        // After the last report, too: some clients forget the token in the moment they see the answer.
+        // After the last report, too: some clients forget the token in the moment they see the
+        // answer.
         Timer::after(STEP).await;
     }
     ctx.reply(&TextResult::new("Reported 0, 50 and 100 of 100"))

@@ -34,8 +34,12 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
             "The watched resource has changed"
         }
         "structured" => return structured(ctx),
-        "test_custom_header" => return ctx.reply(&TextResult::new(&argument(ctx, "value").map_err(Failure::tool)?)),
-        "json_schema_2020_12_tool" => return ctx.reply(&TextResult::new(ctx.arguments().raw().as_str())),
+        "test_custom_header" => {
+            return ctx.reply(&TextResult::new(&argument(ctx, "value").map_err(Failure::tool)?));
+        }
+        "json_schema_2020_12_tool" => {
+            return ctx.reply(&TextResult::new(ctx.arguments().raw().as_str()));
+        }
         "test_image_content" => return ctx.reply(&IMAGE),
         "test_audio_content" => return ctx.reply(&AUDIO),
         "test_embedded_resource" => return ctx.reply(&RESOURCE),
@@ -59,17 +63,24 @@ fn structured(ctx: &Context) -> Result<Reply, Failure> {
 /// A string among the arguments, or what is wrong.
 pub(super) fn argument(ctx: &Context, name: &str) -> Result<String, String> {
     let argument = ctx.arguments().get(name).and_then(RawJson::as_string);
-    argument.map(|text| text.to_string()).ok_or_else(|| format!("The argument {name} must be a string"))
+    argument
+        .map(|text| text.to_string())
+        .ok_or_else(|| format!("The argument {name} must be a string"))
 }
 
 // Results that never change can be constants.
 const IMAGE: CallToolResult<'_> = CallToolResult::new(&[PICTURE]);
-const AUDIO: CallToolResult<'_> = CallToolResult::new(&[ContentBlock::audio(media::WAV, "audio/wav")]);
+const AUDIO: CallToolResult<'_> =
+    CallToolResult::new(&[ContentBlock::audio(media::WAV, "audio/wav")]);
 const RESOURCE: CallToolResult<'_> = CallToolResult::new(&[EMBEDDED]);
-const MIXED: CallToolResult<'_> =
-    CallToolResult::new(&[ContentBlock::text("A text, a picture and a resource"), PICTURE, EMBEDDED]);
+const MIXED: CallToolResult<'_> = CallToolResult::new(&[
+    ContentBlock::text("A text, a picture and a resource"),
+    PICTURE,
+    EMBEDDED,
+]);
 
 const PICTURE: ContentBlock<'_> = ContentBlock::image(media::PNG, "image/png");
 const EMBEDDED: ContentBlock<'_> = ContentBlock::resource(
-    ResourceContents::text("test://embedded-resource", "The contents of an embedded resource").mime_type("text/plain"),
+    ResourceContents::text("test://embedded-resource", "The contents of an embedded resource")
+        .mime_type("text/plain"),
 );

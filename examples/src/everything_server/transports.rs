@@ -12,12 +12,14 @@ use smol::{Async, Unblock};
 /// # Errors
 /// Of reading or writing.
 pub fn serve_stdio() -> io::Result<()> {
-    // Threads do the reading and writing: the descriptors may be files, or shared with others who expect them to block.
+    // Threads do the reading and writing: the descriptors may be files, or shared with others who
+    // expect them to block.
     let stdio = Pair::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
     smol::block_on(Connection::new(&super::app(), stdio)).map(|_| ())
 }
 
-/// Serves everybody who connects to `address`. `ready` is told which it is, before the first is served: port 0 stands for any.
+/// Serves everybody who connects to `address`. `ready` is told which it is, before the first is
+/// served: port 0 stands for any.
 ///
 /// # Errors
 /// Of listening and accepting.
@@ -27,7 +29,8 @@ pub fn serve_tcp(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Res
     smol::block_on(serve(&super::app(), listener))
 }
 
-/// Serves Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse`, to programs on this machine. `ready` as above.
+/// Serves Streamable HTTP at `/mcp`, and HTTP+SSE at `/sse`, to programs on this machine. `ready`
+/// as above.
 ///
 /// # Errors
 /// Of listening and accepting.
@@ -38,7 +41,8 @@ pub fn serve_http(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Re
     smol::block_on(http::serve(&app, listener, Options::new().old_path("/sse")))
 }
 
-/// Serves everybody who connects to a Unix socket. A socket that an earlier process has left behind at `path` is replaced.
+/// Serves everybody who connects to a Unix socket. A socket that an earlier process has left behind
+/// at `path` is replaced.
 ///
 /// # Errors
 /// Of listening and accepting.
@@ -48,7 +52,10 @@ pub fn serve_unix(path: &std::path::Path, ready: impl FnOnce(&std::path::Path)) 
     use std::os::unix::net::{UnixListener, UnixStream};
     let is_socket = path.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
     // Nobody answers there any more.
-    if is_socket && UnixStream::connect(path).is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+    if is_socket
+        && UnixStream::connect(path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+    {
         std::fs::remove_file(path)?;
     }
     let listener = Async::<UnixListener>::bind(path)?;

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value};
 
-/// The arguments, as the schema wants them: a value is a string unless the schema says something else; `key:=value` is JSON.
+/// The arguments, as the schema wants them: a value is a string unless the schema says something
+/// else; `key:=value` is JSON.
 pub(crate) fn read(words: &[String], schema: &Value) -> Result<Map<String, Value>, String> {
     let mut arguments = Map::new();
     for word in words {
         let (key, value) = match (word.split_once(":="), word.split_once('=')) {
             (Some((key, json)), Some((shorter, _))) if key.len() < shorter.len() => {
-                let value = serde_json::from_str(json).map_err(|error| format!("{key}: `{json}` is not JSON: {error}"))?;
+                let value = serde_json::from_str(json)
+                    .map_err(|error| format!("{key}: `{json}` is not JSON: {error}"))?;
                 (key, value)
             }
             (_, Some((key, text))) => (key, typed(key, text, &schema["properties"][key])?),
@@ -23,7 +25,9 @@ pub(crate) fn read(words: &[String], schema: &Value) -> Result<Map<String, Value
     if missing.is_empty() {
         return Ok(arguments);
     }
-    let known = schema["properties"].as_object().map(|known| known.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
+    let known = schema["properties"]
+        .as_object()
+        .map(|known| known.keys().map(String::as_str).collect::<Vec<_>>().join(", "));
     Err(format!("missing: {} (it takes {})", missing.join(", "), known.unwrap_or_default()))
 }
 
@@ -36,7 +40,8 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
     if kinds.contains(&"string") {
         return Ok(text.into());
     }
-    let value: Value = serde_json::from_str(text).map_err(|_| format!("{key}: `{text}` is no {}", kinds.join(" or ")))?;
+    let value: Value = serde_json::from_str(text)
+        .map_err(|_| format!("{key}: `{text}` is no {}", kinds.join(" or ")))?;
     let fits = |kind: &&str| match *kind {
         "integer" => value.is_i64() || value.is_u64(),
         "number" => value.is_number(),
@@ -46,7 +51,11 @@ fn typed(key: &str, text: &str, schema: &Value) -> Result<Value, String> {
         "null" => value.is_null(),
         _ => true,
     };
-    if kinds.iter().any(fits) { Ok(value) } else { Err(format!("{key}: `{text}` is no {}", kinds.join(" or "))) }
+    if kinds.iter().any(fits) {
+        Ok(value)
+    } else {
+        Err(format!("{key}: `{text}` is no {}", kinds.join(" or ")))
+    }
 }
 
 #[cfg(test)]
@@ -61,13 +70,20 @@ mod tests {
             "properties": {"text": {"type": "string"}, "n": {"type": "integer"}, "on": {"type": "boolean"}, "list": {"type": "array"}},
             "required": ["text"],
         });
-        read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &schema).map(Value::Object)
+        read(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &schema)
+            .map(Value::Object)
     }
 
     #[test]
     fn values_are_of_the_type_that_the_schema_wants() {
-        assert_eq!(of(&["text=1", "n=2", "on=true", "list=[1]"]), Ok(json!({"text": "1", "n": 2, "on": true, "list": [1]})));
-        assert_eq!(of(&["text=a=b:=c", "other=3", "n:=\"x\""]), Ok(json!({"text": "a=b:=c", "other": "3", "n": "x"})));
+        assert_eq!(
+            of(&["text=1", "n=2", "on=true", "list=[1]"]),
+            Ok(json!({"text": "1", "n": 2, "on": true, "list": [1]}))
+        );
+        assert_eq!(
+            of(&["text=a=b:=c", "other=3", "n:=\"x\""]),
+            Ok(json!({"text": "a=b:=c", "other": "3", "n": "x"}))
+        );
     }
 
     #[test]

@@ -15,7 +15,8 @@ impl Bar {
     pub(crate) fn draw(&mut self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let line = line(progress, total, message);
         let mut out = stderr().lock();
-        let _ = if out.is_terminal() { write!(out, "\r\x1b[K{line}") } else { writeln!(out, "{line}") };
+        let _ =
+            if out.is_terminal() { write!(out, "\r\x1b[K{line}") } else { writeln!(out, "{line}") };
         let _ = out.flush();
         self.drawn = out.is_terminal();
     }
@@ -36,7 +37,12 @@ fn line(progress: f64, total: Option<f64>, message: Option<&str>) -> String {
         Some(total) if total > 0.0 => {
             let part = (progress / total).clamp(0.0, 1.0);
             let full = (part * WIDTH as f64).round() as usize;
-            format!("[{}{}] {:3.0} %  {message}", "#".repeat(full), "-".repeat(WIDTH - full), part * 100.0)
+            format!(
+                "[{}{}] {:3.0} %  {message}",
+                "#".repeat(full),
+                "-".repeat(WIDTH - full),
+                part * 100.0
+            )
         }
         _ => format!("{progress}  {message}"),
     };
@@ -52,7 +58,10 @@ mod tests {
 
     #[test]
     fn a_bar_is_full_at_the_end_and_never_longer() {
-        assert_eq!(line(3.0, Some(10.0), Some("three")), "[#########---------------------]  30 %  three");
+        assert_eq!(
+            line(3.0, Some(10.0), Some("three")),
+            "[#########---------------------]  30 %  three"
+        );
         assert!(line(12.0, Some(10.0), None).starts_with(&format!("[{}] 100 %", "#".repeat(30))));
         assert_eq!(line(7.0, None, Some("a\nb")), "7  a b");
     }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig};
 use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process, Stderr, Way};
+use mcp_sansio_adapters::stdio::client::{
+    Client, Connector, Error, HttpServer, Process, Stderr, Way,
+};
 
 use super::options::{Era, Options, Server};
 use super::table::plain;
@@ -15,12 +17,19 @@ use super::terminal::Terminal;
 
 /// A person at a terminal can fill in forms, look at pages, and name directories.
 pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
-    let asks = ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL).and(ClientCapability::ROOTS);
+    let asks = ClientCapability::ELICITATION_FORM
+        .and(ClientCapability::ELICITATION_URL)
+        .and(ClientCapability::ROOTS);
     let info = Implementation::new("inspect", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(info, asks.and(ClientCapability::SAMPLING)).call_timeout(timeout).probe_timeout(timeout)
+    ClientConfig::new(info, asks.and(ClientCapability::SAMPLING))
+        .call_timeout(timeout)
+        .probe_timeout(timeout)
 }
 
-pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Result<Client<'c>, Error> {
+pub(crate) fn connect<'c>(
+    config: &'c ClientConfig<'c>,
+    options: &Options,
+) -> Result<Client<'c>, Error> {
     let mut connector = Connector::new(config).handler(Terminal::default());
     if options.trace {
         connector = connector.trace(|way, line| {
@@ -37,22 +46,34 @@ pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Re
     match &options.server {
         Server::Command(words) => {
             let mut words = words.iter();
-            let mut command = Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
+            let mut command =
+                Command::new(words.next().map_or("".as_ref(), |word| word.as_os_str()));
             command.args(words);
             let trace = || Stderr::lines(|line| eprintln!("{}", plain(line)));
-            connector.connect(Process::new(command).stderr(if options.trace { trace() } else { Stderr::Keep }))
+            connector.connect(Process::new(command).stderr(if options.trace {
+                trace()
+            } else {
+                Stderr::Keep
+            }))
         }
         Server::Url { url, token } => {
-            let wrong = |error: &dyn std::fmt::Display| io::Error::new(io::ErrorKind::InvalidInput, error.to_string());
+            let wrong = |error: &dyn std::fmt::Display| {
+                io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
+            };
             let http = Http::new(url).map_err(|error| start(url, wrong(&error)))?;
             if url.starts_with("https") {
-                return Err(start(url, wrong(&"there is no TLS in this program: put a proxy in between that has it")));
+                return Err(start(
+                    url,
+                    wrong(&"there is no TLS in this program: put a proxy in between that has it"),
+                ));
             }
             let http = if let Some(token) = token { http.bearer(token) } else { http };
-            let http = http.on_notice(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
+            let http =
+                http.on_notice(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
             connector.connect(HttpServer::new(http))
         }
-        Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),
+        Server::Tcp(address) => connector
+            .connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),
         #[cfg(unix)]
         Server::Unix(path) => {
             use mcp_sansio_adapters::stdio::client::PolledStreams;
@@ -63,7 +84,10 @@ pub(crate) fn connect<'c>(config: &'c ClientConfig<'c>, options: &Options) -> Re
         }
         #[cfg(not(unix))]
         Server::Unix(path) => {
-            let missing = io::Error::new(io::ErrorKind::Unsupported, "--unix is only offered on Unix: use --tcp");
+            let missing = io::Error::new(
+                io::ErrorKind::Unsupported,
+                "--unix is only offered on Unix: use --tcp",
+            );
             Err(start(&path.to_string_lossy(), missing))
         }
     }

@@ -9,7 +9,11 @@ use serde_json::{Map, Value, json};
 use super::table::plain;
 
 /// What the person did: the answer to `elicitation/create`.
-pub(crate) fn fill(form: &ElicitForm<'_>, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<Value> {
+pub(crate) fn fill(
+    form: &ElicitForm<'_>,
+    input: &mut impl BufRead,
+    output: &mut impl Write,
+) -> io::Result<Value> {
     writeln!(output, "\nThe server asks: {}", shown(form.message))?;
     writeln!(output, "(an empty line takes what is in brackets, `!` refuses)")?;
     if form.requested_schema.check().is_err() {
@@ -22,7 +26,12 @@ pub(crate) fn fill(form: &ElicitForm<'_>, input: &mut impl BufRead, output: &mut
             let about = About::new(&field.schema);
             loop {
                 let star = if field.required { "*" } else { "" };
-                write!(output, "  {}{star}{}: ", shown(about.title.unwrap_or(field.name)), about.hint)?;
+                write!(
+                    output,
+                    "  {}{star}{}: ",
+                    shown(about.title.unwrap_or(field.name)),
+                    about.hint
+                )?;
                 output.flush()?;
                 let mut line = String::new();
                 if input.read_line(&mut line)? == 0 {
@@ -49,8 +58,9 @@ pub(crate) fn fill(form: &ElicitForm<'_>, input: &mut impl BufRead, output: &mut
         }
         let content = Value::Object(content);
         let text = content.to_string();
-        let checked =
-            RawJson::parse(&text).ok().map(|content| form.requested_schema.validate(content).map_err(|error| error.to_string()));
+        let checked = RawJson::parse(&text).ok().map(|content| {
+            form.requested_schema.validate(content).map_err(|error| error.to_string())
+        });
         match checked {
             Some(Err(why)) => writeln!(output, "  That does not fit: {}. Once more:", plain(&why))?,
             _ => return Ok(json!({"action": "accept", "content": content})),
@@ -70,19 +80,33 @@ impl<'a> About<'a> {
     fn new(schema: &FieldSchema<'a>) -> Self {
         let text = |text: Text<'_>| Value::from(text.to_string());
         let (title, description, kind, default, options) = match schema {
-            FieldSchema::String(s) => {
-                (s.title, s.description, s.format.map_or("text".to_owned(), shown), s.default.map(text), None)
-            }
+            FieldSchema::String(s) => (
+                s.title,
+                s.description,
+                s.format.map_or("text".to_owned(), shown),
+                s.default.map(text),
+                None,
+            ),
             FieldSchema::Number(s) => {
                 let kind = if s.kind == NumberKind::Integer { "integer" } else { "number" };
                 let default = s.default.and_then(|number| serde_json::to_value(number).ok());
                 (s.title, s.description, kind.to_owned(), default, None)
             }
-            FieldSchema::Boolean(s) => (s.title, s.description, "yes or no".to_owned(), s.default.map(Value::from), None),
-            FieldSchema::Select(s) => (s.title, s.description, "one of".to_owned(), s.default.map(text), Some(s.options)),
+            FieldSchema::Boolean(s) => {
+                (s.title, s.description, "yes or no".to_owned(), s.default.map(Value::from), None)
+            }
+            FieldSchema::Select(s) => {
+                (s.title, s.description, "one of".to_owned(), s.default.map(text), Some(s.options))
+            }
             FieldSchema::SelectMany(s) => {
                 let default = s.default.map(|list| list.iter().flatten().map(text).collect());
-                (s.title, s.description, "some of, with commas".to_owned(), default, Some(s.items.0))
+                (
+                    s.title,
+                    s.description,
+                    "some of, with commas".to_owned(),
+                    default,
+                    Some(s.items.0),
+                )
             }
             _ => (None, None, "JSON".to_owned(), None, None),
         };
@@ -96,7 +120,10 @@ impl<'a> About<'a> {
             hint.push_str(&format!(" {}", shown(description)));
         }
         if let Some(default) = &default {
-            hint.push_str(&format!(" [{}]", default.as_str().map_or_else(|| plain(&default.to_string()), plain)));
+            hint.push_str(&format!(
+                " [{}]",
+                default.as_str().map_or_else(|| plain(&default.to_string()), plain)
+            ));
         }
         Self { title, hint, default, choices }
     }
@@ -114,31 +141,43 @@ impl<'a> About<'a> {
                 _ => Err("yes or no?".to_owned()),
             },
             FieldSchema::Select(_) => self.choose(text),
-            FieldSchema::SelectMany(_) => text.split(',').map(|part| self.choose(part.trim())).collect(),
+            FieldSchema::SelectMany(_) => {
+                text.split(',').map(|part| self.choose(part.trim())).collect()
+            }
             _ => serde_json::from_str(text).map_err(|error| error.to_string()),
         }
     }
 
     /// A choice by its number or its text.
     fn choose(&self, text: &str) -> Result<Value, String> {
-        let by_number = text.parse::<usize>().ok().and_then(|number| self.choices.get(number.checked_sub(1)?));
+        let by_number =
+            text.parse::<usize>().ok().and_then(|number| self.choices.get(number.checked_sub(1)?));
         let found = by_number.or_else(|| self.choices.iter().find(|choice| *choice == text));
-        found.map(|choice| choice.as_str().into()).ok_or_else(|| format!("`{text}` is not one of them"))
+        found
+            .map(|choice| choice.as_str().into())
+            .ok_or_else(|| format!("`{text}` is not one of them"))
     }
 }
 
 /// The values to choose from, and how they are shown.
 fn named(options: Options<'_>) -> (Vec<String>, Vec<String>) {
-    let texts =
-        |list: mcp_sansio::types::List<'_, Text<'_>>| list.iter().flatten().map(|text| text.to_string()).collect::<Vec<_>>();
+    let texts = |list: mcp_sansio::types::List<'_, Text<'_>>| {
+        list.iter().flatten().map(|text| text.to_string()).collect::<Vec<_>>()
+    };
     let (values, names) = match options {
         Options::Plain(values) => (texts(values), texts(values)),
         Options::Legacy { values, names } => (texts(values), texts(names)),
-        Options::Titled(choices) => {
-            choices.iter().flatten().map(|choice| (choice.value.to_string(), choice.title.to_string())).unzip()
-        }
+        Options::Titled(choices) => choices
+            .iter()
+            .flatten()
+            .map(|choice| (choice.value.to_string(), choice.title.to_string()))
+            .unzip(),
     };
-    let names = values.iter().enumerate().map(|(at, value)| plain(names.get(at).unwrap_or(value))).collect();
+    let names = values
+        .iter()
+        .enumerate()
+        .map(|(at, value)| plain(names.get(at).unwrap_or(value)))
+        .collect();
     (values, names)
 }
 
@@ -166,10 +205,13 @@ mod tests {
     #[test]
     fn each_field_is_asked_for_until_it_fits() {
         let (answer, shown) = filled("\nAda\nten\n10\n2\n\na, 3\n");
-        let content = json!({"name": "Ada", "age": 10, "colour": "g", "news": true, "tags": ["a", "c"]});
+        let content =
+            json!({"name": "Ada", "age": 10, "colour": "g", "news": true, "tags": ["a", "c"]});
         assert_eq!(answer, json!({"action": "accept", "content": content}));
         assert!(
-            shown.contains("this one is needed") && shown.contains("`ten` is no number") && shown.contains("1=Red 2=Green"),
+            shown.contains("this one is needed")
+                && shown.contains("`ten` is no number")
+                && shown.contains("1=Red 2=Green"),
             "{shown}"
         );
     }

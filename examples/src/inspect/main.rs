@@ -58,11 +58,14 @@ fn inspect(options: &Options) -> Result<ExitCode, Failure> {
 fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> {
     let out = &mut io::stdout().lock();
     match &options.action {
-        Action::Overview | Action::Tools | Action::Resources | Action::Prompts => offer::show(options, server, out)?,
+        Action::Overview | Action::Tools | Action::Resources | Action::Prompts => {
+            offer::show(options, server, out)?
+        }
         Action::Call { name, arguments } => {
             let listed = server.list_tools()?;
             let tool = entry(listed.raw(), "tool", name)?;
-            let arguments = arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
+            let arguments =
+                arguments::read(arguments, &tool["inputSchema"]).map_err(Failure::Usage)?;
             let params = json!({"name": name, "arguments": arguments});
             let result = server.call("tools/call", &params, CallOptions::new().progress())?;
             let failed = result.as_raw().get("isError").and_then(RawJson::as_bool) == Some(true);
@@ -76,9 +79,14 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
         Action::Prompt { name, arguments } => {
             let listed = server.list_prompts()?;
             let prompt = entry(listed.raw(), "prompt", name)?;
-            let required = prompt["arguments"].as_array().into_iter().flatten().filter(|argument| argument["required"] == true);
+            let required = prompt["arguments"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|argument| argument["required"] == true);
             let required: Vec<_> = required.map(|argument| argument["name"].clone()).collect();
-            let arguments = arguments::read(arguments, &json!({"required": required})).map_err(Failure::Usage)?;
+            let arguments = arguments::read(arguments, &json!({"required": required}))
+                .map_err(Failure::Usage)?;
             show(options, &server.get_prompt(name, &arguments)?, out, result::prompt)?;
         }
         Action::Watch { uris } => watch(server, uris)?,
@@ -90,7 +98,10 @@ fn act(options: &Options, server: &mut Client<'_>) -> Result<ExitCode, Failure> 
 fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
     if server.revision().is_some_and(|revision| revision.is_modern()) {
         let uris: Vec<Text<'_>> = uris.iter().map(|uri| Text::new(uri)).collect();
-        let lists = SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true).resources_list_changed(true);
+        let lists = SubscriptionFilter::new()
+            .tools_list_changed(true)
+            .prompts_list_changed(true)
+            .resources_list_changed(true);
         let filter = if uris.is_empty() { lists } else { lists.resource_subscriptions(&uris) };
         let listen = server.listen(&filter)?;
         eprintln!("watching; Ctrl-C ends it");
@@ -109,7 +120,11 @@ fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
 }
 
 /// The entry of a list with this name.
-fn entry<'l>(mut listed: impl Iterator<Item = RawJson<'l>>, what: &str, name: &str) -> Result<Value, Failure> {
+fn entry<'l>(
+    mut listed: impl Iterator<Item = RawJson<'l>>,
+    what: &str,
+    name: &str,
+) -> Result<Value, Failure> {
     let mut names = Vec::new();
     let found = listed.find(|entry| {
         let it = entry.get("name").and_then(RawJson::as_string);
@@ -117,7 +132,9 @@ fn entry<'l>(mut listed: impl Iterator<Item = RawJson<'l>>, what: &str, name: &s
         it.is_some_and(|it| it == *name)
     });
     let found = found.and_then(|entry| serde_json::from_str(entry.as_str()).ok());
-    found.ok_or_else(|| Failure::Usage(format!("no {what} `{name}` here: there are {}", names.join(", "))))
+    found.ok_or_else(|| {
+        Failure::Usage(format!("no {what} `{name}` here: there are {}", names.join(", ")))
+    })
 }
 
 fn show(

@@ -12,21 +12,31 @@ use super::result::safe;
 use super::table::{Table, plain};
 
 /// Prints what the action asks for.
-pub(crate) fn show(options: &Options, server: &mut Client<'_>, out: &mut impl Write) -> Result<(), Failure> {
+pub(crate) fn show(
+    options: &Options,
+    server: &mut Client<'_>,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     let all = options.action == Action::Overview;
-    let tools = if all || options.action == Action::Tools { Some(server.list_tools()) } else { None };
-    let resources =
-        (all || options.action == Action::Resources).then(|| (server.list_resources(), server.list_resource_templates()));
-    let prompts = if all || options.action == Action::Prompts { Some(server.list_prompts()) } else { None };
-    let (resources, templates) = resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
+    let tools =
+        if all || options.action == Action::Tools { Some(server.list_tools()) } else { None };
+    let resources = (all || options.action == Action::Resources)
+        .then(|| (server.list_resources(), server.list_resource_templates()));
+    let prompts =
+        if all || options.action == Action::Prompts { Some(server.list_prompts()) } else { None };
+    let (resources, templates) =
+        resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
     // What is not offered is no failure of an overview.
     let listed = |listing: Option<Result<Listing, Error>>| match listing {
         Some(Err(Error::NotOffered { .. })) if all => Ok(None),
         other => other.transpose(),
     };
-    let [tools, resources, templates, prompts] = [listed(tools)?, listed(resources)?, listed(templates)?, listed(prompts)?];
+    let [tools, resources, templates, prompts] =
+        [listed(tools)?, listed(resources)?, listed(templates)?, listed(prompts)?];
     if options.json {
-        let entries = |listing: &Option<Listing>| listing.iter().flat_map(Listing::raw).map(value).collect::<Vec<_>>();
+        let entries = |listing: &Option<Listing>| {
+            listing.iter().flat_map(Listing::raw).map(value).collect::<Vec<_>>()
+        };
         let about = server.about().map(|about| value(about.as_raw()));
         let lists = json!({"server": about, "tools": entries(&tools), "resources": entries(&resources),
             "resourceTemplates": entries(&templates), "prompts": entries(&prompts)});
@@ -36,35 +46,56 @@ pub(crate) fn show(options: &Options, server: &mut Client<'_>, out: &mut impl Wr
     if all {
         introduce(server, out)?;
     }
-    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
-    print(out, "tools", tools, ["name", "arguments (* required)", "what it does"], width, |tool| {
-        [word(&tool["name"]), arguments(&tool["inputSchema"]), about(tool)]
-    })?;
+    let width =
+        std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(110);
+    print(
+        out,
+        "tools",
+        tools,
+        ["name", "arguments (* required)", "what it does"],
+        width,
+        |tool| [word(&tool["name"]), arguments(&tool["inputSchema"]), about(tool)],
+    )?;
     print(out, "resources", resources, ["uri", "type", "what it is"], width, |resource| {
         [word(&resource["uri"]), word(&resource["mimeType"]), about(resource)]
     })?;
-    print(out, "resource templates", templates, ["uri", "type", "what it is"], width, |template| {
-        [word(&template["uriTemplate"]), word(&template["mimeType"]), about(template)]
-    })?;
-    print(out, "prompts", prompts, ["name", "arguments (* required)", "what it says"], width, |prompt| {
-        let names = prompt["arguments"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|argument| word(&argument["name"]) + if argument["required"] == true { "*" } else { "" });
-        [word(&prompt["name"]), names.collect::<Vec<_>>().join(", "), about(prompt)]
-    })?;
+    print(
+        out,
+        "resource templates",
+        templates,
+        ["uri", "type", "what it is"],
+        width,
+        |template| [word(&template["uriTemplate"]), word(&template["mimeType"]), about(template)],
+    )?;
+    print(
+        out,
+        "prompts",
+        prompts,
+        ["name", "arguments (* required)", "what it says"],
+        width,
+        |prompt| {
+            let names = prompt["arguments"].as_array().into_iter().flatten().map(|argument| {
+                word(&argument["name"]) + if argument["required"] == true { "*" } else { "" }
+            });
+            [word(&prompt["name"]), names.collect::<Vec<_>>().join(", "), about(prompt)]
+        },
+    )?;
     Ok(())
 }
 
 fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
     let about = server.about().map(|about| value(about.as_raw())).unwrap_or_default();
-    let info =
-        [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]].into_iter().find(|info| info.is_object());
-    let name = info.map_or_else(|| "a server".to_owned(), |info| format!("{} {}", word(&info["name"]), word(&info["version"])));
+    let info = [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]]
+        .into_iter()
+        .find(|info| info.is_object());
+    let name = info.map_or_else(
+        || "a server".to_owned(),
+        |info| format!("{} {}", word(&info["name"]), word(&info["version"])),
+    );
     let revision = server.revision().map_or("", |revision| revision.as_str());
     writeln!(out, "{name}, speaking {revision}")?;
-    let capabilities = about["capabilities"].as_object().into_iter().flat_map(serde_json::Map::keys);
+    let capabilities =
+        about["capabilities"].as_object().into_iter().flat_map(serde_json::Map::keys);
     writeln!(out, "can: {}", capabilities.map(|key| plain(key)).collect::<Vec<_>>().join(", "))?;
     about["instructions"].as_str().map_or(Ok(()), |text| writeln!(out, "says: {}", plain(text)))
 }
@@ -89,10 +120,13 @@ fn print<const N: usize>(
 
 /// `text: string*, n: integer`, from a JSON Schema: what has a star is required.
 fn arguments(schema: &Value) -> String {
-    let required = |key: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key));
+    let required = |key: &str| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == key))
+    };
     let properties = schema["properties"].as_object().into_iter().flatten();
     let shown = properties.map(|(key, schema)| {
-        let kind = schema["type"].as_str().map(|kind| format!(": {}", plain(kind))).unwrap_or_default();
+        let kind =
+            schema["type"].as_str().map(|kind| format!(": {}", plain(kind))).unwrap_or_default();
         format!("{}{kind}{}", plain(key), if required(key) { "*" } else { "" })
     });
     shown.collect::<Vec<_>>().join(", ")
@@ -100,7 +134,8 @@ fn arguments(schema: &Value) -> String {
 
 /// Its description, or else its title.
 fn about(entry: &Value) -> String {
-    let text = [&entry["description"], &entry["title"], &entry["annotations"]["title"], &entry["name"]];
+    let text =
+        [&entry["description"], &entry["title"], &entry["annotations"]["title"], &entry["name"]];
     text.into_iter().find_map(Value::as_str).map(plain).unwrap_or_default()
 }
 

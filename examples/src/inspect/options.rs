@@ -61,7 +61,8 @@ pub(crate) enum Era {
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, Stop> {
     use lexopt::prelude::*;
     let mut words = Vec::new();
-    let (mut server, mut era, mut trace, mut json, mut timeout) = (None, Era::Find, false, false, 30.0);
+    let (mut server, mut era, mut trace, mut json, mut timeout) =
+        (None, Era::Find, false, false, 30.0);
     let mut token = None;
     let mut given: Vec<OsString> = arguments.into_iter().collect();
     // Everything behind the first `--` is the server's command line.
@@ -73,7 +74,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
             Short('h') | Long("help") => return Err(Stop::Help),
-            Long("tcp") => server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?)),
+            Long("tcp") => {
+                server = Some(Server::Tcp(parser.value().and_then(|v| v.string()).map_err(wrong)?))
+            }
             Long("unix") => server = Some(Server::Unix(parser.value().map_err(wrong)?)),
             Long("bearer") => token = Some(parser.value().and_then(|v| v.string()).map_err(wrong)?),
             Long("legacy") => era = Era::Legacy,
@@ -85,7 +88,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
             other => return Err(wrong(other.unexpected())),
         }
     }
-    let timeout = Duration::try_from_secs_f64(timeout).map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
+    let timeout = Duration::try_from_secs_f64(timeout)
+        .map_err(|_| Stop::Wrong("--timeout takes seconds".to_owned()))?;
     // Resources may have such URIs, too: the server's comes first.
     let words = match words.split_first() {
         Some((url, rest)) if url.starts_with("http://") || url.starts_with("https://") => {
@@ -98,15 +102,20 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
         return Err(Stop::Wrong("--bearer is for a server behind a URL".to_owned()));
     }
     let action = action(words)?;
-    let missing =
-        || Stop::Wrong("which server? Begin with its URL, end with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned());
-    let server = server.filter(|server| !matches!(server, Server::Command(words) if words.is_empty())).ok_or_else(missing)?;
+    let missing = || {
+        Stop::Wrong("which server? Begin with its URL, end with `-- COMMAND…`, or say --tcp ADDR or --unix PATH".to_owned())
+    };
+    let server = server
+        .filter(|server| !matches!(server, Server::Command(words) if words.is_empty()))
+        .ok_or_else(missing)?;
     Ok(Options { action, server, era, trace, json, timeout })
 }
 
 fn action(words: &[String]) -> Result<Action, Stop> {
     let Some((verb, rest)) = words.split_first() else { return Ok(Action::Overview) };
-    let one = |what: &str| rest.first().cloned().ok_or_else(|| Stop::Wrong(format!("`{verb}` needs {what}")));
+    let one = |what: &str| {
+        rest.first().cloned().ok_or_else(|| Stop::Wrong(format!("`{verb}` needs {what}")))
+    };
     let arguments = || rest.iter().skip(1).cloned().collect::<Vec<_>>();
     let taken = match verb.as_str() {
         "call" | "prompt" | "watch" => rest.len(),
@@ -181,7 +190,10 @@ mod tests {
     #[test]
     fn what_stands_behind_the_dashes_is_the_servers() {
         let options = parsed("call echo text=hi --json -- server --json -- x").unwrap();
-        assert_eq!(options.action, Action::Call { name: "echo".into(), arguments: vec!["text=hi".into()] });
+        assert_eq!(
+            options.action,
+            Action::Call { name: "echo".into(), arguments: vec!["text=hi".into()] }
+        );
         let words = ["server", "--json", "--", "x"].map(OsString::from);
         assert_eq!(options.server, Server::Command(words.to_vec()));
         assert!(options.json && !options.trace && options.era == Era::Find);
@@ -190,7 +202,10 @@ mod tests {
     #[test]
     fn a_url_is_the_server_when_it_comes_first() {
         let options = parsed("--bearer t https://localhost/mcp read http://a/b").unwrap();
-        assert_eq!(options.server, Server::Url { url: "https://localhost/mcp".into(), token: Some("t".into()) });
+        assert_eq!(
+            options.server,
+            Server::Url { url: "https://localhost/mcp".into(), token: Some("t".into()) }
+        );
         assert_eq!(options.action, Action::Read { uri: "http://a/b".into() });
     }
 

@@ -14,8 +14,10 @@ pub(crate) fn tool(result: &Value, out: &mut dyn Write) -> io::Result<()> {
     blocks.iter().try_for_each(|block| content(block, out))?;
     // Data that is also there as text is not shown twice.
     let data = &result["structuredContent"];
-    let as_text =
-        |block: &&Value| block["text"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).as_ref() == Some(data);
+    let as_text = |block: &&Value| {
+        block["text"].as_str().and_then(|text| serde_json::from_str::<Value>(text).ok()).as_ref()
+            == Some(data)
+    };
     if !data.is_null() && !blocks.iter().any(|block| as_text(&block)) {
         writeln!(out, "{}", safe(format_args!("{data:#}")))?;
     }
@@ -41,7 +43,9 @@ fn content(block: &Value, out: &mut dyn Write) -> io::Result<()> {
         Some("text") => writeln!(out, "{}", safe(block["text"].as_str().unwrap_or_default())),
         Some(kind @ ("image" | "audio")) => binary(kind, &block["mimeType"], &block["data"], out),
         Some("resource") => contents(&block["resource"], out),
-        Some("resource_link") => writeln!(out, "[link] {}", plain(block["uri"].as_str().unwrap_or_default())),
+        Some("resource_link") => {
+            writeln!(out, "[link] {}", plain(block["uri"].as_str().unwrap_or_default()))
+        }
         _ => writeln!(out, "{}", safe(format_args!("{block:#}"))),
     }
 }
@@ -49,14 +53,22 @@ fn content(block: &Value, out: &mut dyn Write) -> io::Result<()> {
 fn contents(part: &Value, out: &mut dyn Write) -> io::Result<()> {
     match part["text"].as_str() {
         Some(text) => writeln!(out, "{}", safe(text)),
-        None => binary(part["uri"].as_str().unwrap_or("data"), &part["mimeType"], &part["blob"], out),
+        None => {
+            binary(part["uri"].as_str().unwrap_or("data"), &part["mimeType"], &part["blob"], out)
+        }
     }
 }
 
 fn binary(what: &str, mime_type: &Value, data: &Value, out: &mut dyn Write) -> io::Result<()> {
     let data = data.as_str().unwrap_or_default();
-    let bytes = data.len() / 4 * 3 - data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
-    writeln!(out, "[{}, {}, {bytes} bytes; --json shows it]", plain(what), plain(mime_type.as_str().unwrap_or("no type")))
+    let bytes =
+        data.len() / 4 * 3 - data.bytes().rev().take_while(|byte| *byte == b'=').count().min(2);
+    writeln!(
+        out,
+        "[{}, {}, {bytes} bytes; --json shows it]",
+        plain(what),
+        plain(mime_type.as_str().unwrap_or("no type"))
+    )
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -29,7 +29,8 @@ impl Table {
         let widths = self.widths(width);
         let mut lines = Vec::new();
         for row in &self.rows {
-            let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| fold(cell, *width)).collect();
+            let cells: Vec<_> =
+                row.iter().zip(&widths).map(|(cell, width)| fold(cell, *width)).collect();
             for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
                 let mut line = " ".repeat(INDENT);
                 for (cell, width) in cells.iter().zip(&widths) {
@@ -43,18 +44,28 @@ impl Table {
         lines
     }
 
-    /// As wide as the longest cell; where that is too much, the widest ones narrower, down to their longest word.
+    /// As wide as the longest cell; where that is too much, the widest ones narrower, down to their
+    /// longest word.
     fn widths(&self, width: usize) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widest = |of: &dyn Fn(&str) -> usize| -> Vec<usize> {
             (0..columns)
-                .map(|at| self.rows.iter().filter_map(|row| row.get(at)).map(|cell| of(cell)).max().unwrap_or(0))
+                .map(|at| {
+                    self.rows
+                        .iter()
+                        .filter_map(|row| row.get(at))
+                        .map(|cell| of(cell))
+                        .max()
+                        .unwrap_or(0)
+                })
                 .collect()
         };
         let mut widths = widest(&|cell| cell.width());
-        let least = widest(&|cell| cell.split_whitespace().map(|word| word.width()).max().unwrap_or(0));
+        let least =
+            widest(&|cell| cell.split_whitespace().map(|word| word.width()).max().unwrap_or(0));
         while widths.iter().map(|width| width + GAP).sum::<usize>() + INDENT > width + GAP {
-            let shrinkable = widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
+            let shrinkable =
+                widths.iter_mut().zip(&least).filter(|(width, least)| **width > **least);
             let Some((widest, _)) = shrinkable.max_by_key(|(width, _)| **width) else { break };
             *widest -= 1;
         }
@@ -64,7 +75,11 @@ impl Table {
 
 /// The text in one line, without anything that a terminal would obey.
 pub(crate) fn plain(text: &str) -> String {
-    let words = text.split(['\r', '\n', '\t']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let words = text
+        .split(['\r', '\n', '\t'])
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ");
     Printable::new(words).to_string()
 }
 
@@ -99,7 +114,12 @@ mod tests {
         table.row(["日本".into(), "x\x1b[31m".into()]);
         assert_eq!(
             table.lines(28),
-            ["  name  what", "  echo  says what you say,", "        word by word, again", "  日本  x\\u001b[31m"]
+            [
+                "  name  what",
+                "  echo  says what you say,",
+                "        word by word, again",
+                "  日本  x\\u001b[31m"
+            ]
         );
     }
 
@@ -107,6 +127,9 @@ mod tests {
     fn no_word_is_broken() {
         let mut table = Table::new(["uri", "what"]);
         table.row(["test://a-long-one".into(), "two words".into()]);
-        assert_eq!(table.lines(10), ["  uri                what", "  test://a-long-one  two", "                     words"]);
+        assert_eq!(
+            table.lines(10),
+            ["  uri                what", "  test://a-long-one  two", "                     words"]
+        );
     }
 }

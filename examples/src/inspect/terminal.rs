@@ -51,17 +51,28 @@ impl Handler for Terminal {
         match event {
             ClientEvent::Progress { params, .. } => {
                 let Ok(report) = params.to::<ProgressParams<'_>>() else { return };
-                let number =
-                    |number: mcp_sansio::types::Number<'_>| serde_json::to_value(number).ok().and_then(|value| value.as_f64());
+                let number = |number: mcp_sansio::types::Number<'_>| {
+                    serde_json::to_value(number).ok().and_then(|value| value.as_f64())
+                };
                 let message = report.message.map(|text| text.to_string());
-                self.bar.draw(number(report.progress).unwrap_or(0.0), report.total.and_then(number), message.as_deref());
+                self.bar.draw(
+                    number(report.progress).unwrap_or(0.0),
+                    report.total.and_then(number),
+                    message.as_deref(),
+                );
                 return;
             }
             ClientEvent::Log { params } => {
                 self.bar.clear();
                 let Ok(log) = params.to::<LoggingMessageParams<'_>>() else { return };
-                let logger = log.logger.map(|logger| format!("{}: ", plain(&logger.to_string()))).unwrap_or_default();
-                let data = log.data.as_string().map_or_else(|| log.data.as_str().to_owned(), |text| text.to_string());
+                let logger = log
+                    .logger
+                    .map(|logger| format!("{}: ", plain(&logger.to_string())))
+                    .unwrap_or_default();
+                let data = log
+                    .data
+                    .as_string()
+                    .map_or_else(|| log.data.as_str().to_owned(), |text| text.to_string());
                 eprintln!("[{}] {logger}{}", log.level.as_str(), plain(&data));
             }
             ClientEvent::Changed { what, .. } => {
@@ -85,10 +96,16 @@ impl Handler for Terminal {
 }
 
 /// The person speaks for the model. An empty answer refuses.
-fn sample(messages: &Value, input: &mut impl BufRead, output: &mut impl io::Write) -> io::Result<Value> {
+fn sample(
+    messages: &Value,
+    input: &mut impl BufRead,
+    output: &mut impl io::Write,
+) -> io::Result<Value> {
     writeln!(output, "\nThe server asks a model (you speak for it; an empty line refuses):")?;
     for message in messages.as_array().into_iter().flatten() {
-        let text = message["content"]["text"].as_str().map_or_else(|| message["content"].to_string(), str::to_owned);
+        let text = message["content"]["text"]
+            .as_str()
+            .map_or_else(|| message["content"].to_string(), str::to_owned);
         writeln!(output, "  {}: {}", plain(message["role"].as_str().unwrap_or("?")), plain(&text))?;
     }
     write!(output, "  assistant: ")?;

@@ -16,7 +16,11 @@ pub(super) fn exchange(server: &mut Process, line: &str) -> Result<Value, Unexpe
     let until = Instant::now() + PATIENCE;
     while !received.ends_with(b"\n") {
         let mut chunk = [0; 1024];
-        let exchanged = server.exchange(unsent, &mut chunk, Some(until.saturating_duration_since(Instant::now())))?;
+        let exchanged = server.exchange(
+            unsent,
+            &mut chunk,
+            Some(until.saturating_duration_since(Instant::now())),
+        )?;
         if exchanged.ended || Instant::now() >= until {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no line from the server").into());
         }

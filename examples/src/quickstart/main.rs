@@ -1,7 +1,8 @@
-//! A real conversation with the everything server, in both eras of the protocol: `cargo run --bin quickstart`
+//! A real conversation with the everything server, in both eras of the protocol: `cargo run --bin
+//! quickstart`
 //!
-//! The server is a process of its own, this executable once more; only lines of JSON pass between the two. The client is the one of the adapters, and all that
-//! passes is shown.
+//! The server is a process of its own, this executable once more; only lines of JSON pass between
+//! the two. The client is the one of the adapters, and all that passes is shown.
 
 mod line;
 mod person;
@@ -29,7 +30,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(unexpected) => {
-            eprintln!("\nThat is not what should have happened: {}", Printable::new(unexpected).with_line_breaks());
+            eprintln!(
+                "\nThat is not what should have happened: {}",
+                Printable::new(unexpected).with_line_breaks()
+            );
             ExitCode::FAILURE
         }
     }

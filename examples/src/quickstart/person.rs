@@ -26,8 +26,11 @@ impl Person {
 
 impl Handler for Person {
     fn asked(&mut self, question: &Question<'_>) -> Answer {
-        let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else { return question.refuse() };
-        let wants_address = form.requested_schema.fields().flatten().any(|field| field.name == "email");
+        let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
+            return question.refuse();
+        };
+        let wants_address =
+            form.requested_schema.fields().flatten().any(|field| field.name == "email");
         question.answer(&ElicitResult::accept(if wants_address { ADDRESS } else { NAME }))
     }
 
@@ -37,11 +40,14 @@ impl Handler for Person {
                 let seen = params.to().map(|params: ProgressParams<'_>| params.progress.as_f64());
                 self.seen.lock().unwrap_or_else(PoisonError::into_inner).extend(seen);
             }
-            ClientEvent::Violation(fault) => self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(*fault),
+            ClientEvent::Violation(fault) => {
+                self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(*fault)
+            }
             _ => {}
         }
     }
 }
 
 const NAME: RawJson<'_> = RawJson::from_static(r#"{"name":"Ada"}"#);
-const ADDRESS: RawJson<'_> = RawJson::from_static(r#"{"username":"ada","email":"ada@example.com"}"#);
+const ADDRESS: RawJson<'_> =
+    RawJson::from_static(r#"{"username":"ada","email":"ada@example.com"}"#);

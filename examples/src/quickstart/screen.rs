@@ -31,7 +31,9 @@ pub(super) fn show(way: Way, line: &[u8]) {
 pub(super) fn end(took: Duration) {
     let [sent, received] = COUNTS.each_ref().map(|count| count.load(Ordering::Relaxed));
     let took = took.as_millis();
-    say(&format!("\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {took} ms."));
+    say(&format!(
+        "\nThe server ended with its input, as it should. {sent} lines sent, {received} received, {took} ms."
+    ));
     say(&paint("1", "Every answer was what the protocol says."));
     say(NEXT);
 }
@@ -50,7 +52,8 @@ fn shorten(line: &str) -> String {
 
 /// In colour on a terminal, unless the person wants none (no-color.org).
 fn paint(colour: &str, text: &str) -> String {
-    let wanted = stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let wanted =
+        stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     if wanted { format!("\x1b[{colour}m{text}\x1b[0m") } else { text.to_owned() }
 }
 

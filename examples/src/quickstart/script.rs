@@ -15,7 +15,8 @@ static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientCapability::ELICITATION_FORM)
         .call_timeout(Duration::from_secs(5));
 
-/// 2026-07-28: no handshake, no session. Each request says in `_meta` who speaks, and which version.
+/// 2026-07-28: no handshake, no session. Each request says in `_meta` who speaks, and which
+/// version.
 pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     part("The modern era: 2026-07-28, where each request stands alone");
 
@@ -23,16 +24,26 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     let person = Person::default();
     let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).connect(server)?;
     expect(client.revision() == Some(Revision::V2026_07_28), "2026-07-28", &client.revision())?;
-    let found = client.about().map(|about| about.as_raw().get("capabilities").is_some_and(|all| all.get("tools").is_some()));
+    let found = client.about().map(|about| {
+        about.as_raw().get("capabilities").is_some_and(|all| all.get("tools").is_some())
+    });
     expect(found == Some(true), "the capability tools", &found)?;
 
     step("Which tools are there?");
     let tools = client.list_tools()?;
-    expect(tools.iter::<Tool<'_>>().flatten().any(|tool| tool.name == "structured"), "the tool structured", &tools)?;
+    expect(
+        tools.iter::<Tool<'_>>().flatten().any(|tool| tool.name == "structured"),
+        "the tool structured",
+        &tools,
+    )?;
 
     step("Call one. The answer is text for a model, and the same as data for a program.");
     let answer = value(&client.call_tool("structured", &json!({"city": "Łódź"}))?)?;
-    expect(answer["structuredContent"]["city"] == "Łódź", "the city in structuredContent", &answer)?;
+    expect(
+        answer["structuredContent"]["city"] == "Łódź",
+        "the city in structuredContent",
+        &answer,
+    )?;
     expect(answer["content"][0]["type"] == "text", "a text", &answer)?;
 
     step("Call one that takes a moment: the token in _meta asks for progress.");
@@ -44,7 +55,11 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     step(
         "Call one that would take half a minute, and cancel it after its first sign of life. It is never answered; the next one is.",
     );
-    let slow = client.start("tools/call", &json!({"name": "slow", "arguments": {"seconds": 30}}), progress)?;
+    let slow = client.start(
+        "tools/call",
+        &json!({"name": "slow", "arguments": {"seconds": 30}}),
+        progress,
+    )?;
     while person.seen().is_empty() {
         client.attend(Duration::from_millis(1))?;
     }
@@ -61,24 +76,44 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
 pub(super) fn mistakes(server: &mut Process) -> Result<(), Unexpected> {
     part("Mistakes");
 
-    step("A line that is not JSON is refused. Nobody knows which request it was, so the error has no id.");
+    step(
+        "A line that is not JSON is refused. Nobody knows which request it was, so the error has no id.",
+    );
     let refusal = line::exchange(server, "Hello?")?;
-    expect(refusal["error"]["code"] == -32700 && refusal["id"].is_null(), "a parse error", &refusal)?;
+    expect(
+        refusal["error"]["code"] == -32700 && refusal["id"].is_null(),
+        "a parse error",
+        &refusal,
+    )?;
 
-    step("A request that neither carries its version nor comes after a handshake is told what to do.");
+    step(
+        "A request that neither carries its version nor comes after a handshake is told what to do.",
+    );
     let refusal = line::exchange(server, CALL_WITHOUT_META)?;
-    expect(refusal["error"]["code"] == -32602 && refusal["id"] == "lost", "invalid parameters", &refusal)
+    expect(
+        refusal["error"]["code"] == -32602 && refusal["id"] == "lost",
+        "invalid parameters",
+        &refusal,
+    )
 }
 
-/// Up to 2025-11-25: a handshake opens a session, in which both sides can ask. The same process serves it.
+/// Up to 2025-11-25: a handshake opens a session, in which both sides can ask. The same process
+/// serves it.
 pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     part("The legacy era: 2025-11-25, in the same process");
 
-    step("The handshake: what the client speaks and can do, what the server speaks and can do, and go.");
+    step(
+        "The handshake: what the client speaks and can do, what the server speaks and can do, and go.",
+    );
     let person = Person::default();
-    let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).era(Era::Legacy).connect(server)?;
+    let mut client = Connector::new(&CONFIG)
+        .handler(person.clone())
+        .trace(show)
+        .era(Era::Legacy)
+        .connect(server)?;
     expect(client.revision() == Some(Revision::V2025_11_25), "2025-11-25", &client.revision())?;
-    let name = client.about().and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
+    let name =
+        client.about().and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
     expect(name.is_some_and(|name| name == "everything-server"), "the server's name", &name)?;
 
     step("The same lists and the same tools; _meta is not needed any more.");
@@ -91,8 +126,13 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
     let pong = client.call("ping", &RawJson::EMPTY, CallOptions::new())?;
     expect(pong.as_raw() == RawJson::EMPTY, "nothing but yes", &pong)?;
 
-    step("A tool that has to ask: here the server sends a request of its own, and answers when it has been answered.");
-    says(&client.call_tool("test_elicitation", &json!({"message": "Who are you?"}))?, "ada@example.com")?;
+    step(
+        "A tool that has to ask: here the server sends a request of its own, and answers when it has been answered.",
+    );
+    says(
+        &client.call_tool("test_elicitation", &json!({"message": "Who are you?"}))?,
+        "ada@example.com",
+    )?;
 
     // An answer to what was cancelled would have come by now, and nobody here asked for it.
     expect(person.faults().is_empty(), "no faults", &person.faults())
@@ -101,7 +141,11 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
 /// The text for the model says this.
 fn says(result: &OwnedJson, text: &str) -> Result<(), Unexpected> {
     let result = value(result)?;
-    expect(result["content"][0]["text"].as_str().is_some_and(|said| said.contains(text)), text, &result)
+    expect(
+        result["content"][0]["text"].as_str().is_some_and(|said| said.contains(text)),
+        text,
+        &result,
+    )
 }
 
 fn value(result: &OwnedJson) -> Result<Value, Unexpected> {
@@ -113,4 +157,5 @@ fn expect(is_so: bool, wanted: &str, seen: &dyn std::fmt::Debug) -> Result<(), U
     if is_so { Ok(()) } else { Err(format!("wanted {wanted}; got {seen:?}").into()) }
 }
 
-const CALL_WITHOUT_META: &str = r#"{"jsonrpc":"2.0","id":"lost","method":"tools/call","params":{"name":"test_simple_text"}}"#;
+const CALL_WITHOUT_META: &str =
+    r#"{"jsonrpc":"2.0","id":"lost","method":"tools/call","params":{"name":"test_simple_text"}}"#;

@@ -35,7 +35,9 @@ impl Device {
         let text = place.to_string_lossy();
         let device = if let Some(address) = text.strip_prefix("tcp:") {
             match address.rsplit_once(':') {
-                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Self::Tcp(address.to_owned()),
+                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                    Self::Tcp(address.to_owned())
+                }
                 _ => return Err(format!("`{text}` is no tcp:HOST:PORT")),
             }
         } else if let Some(path) = text.strip_prefix("unix:") {
@@ -46,7 +48,12 @@ impl Device {
         } else {
             match baud {
                 Some(0) => return Err("--baud 0 is no speed".to_owned()),
-                _ => return Ok(Self::Serial { path: place.into(), baud: baud.unwrap_or(DEFAULT_BAUD) }),
+                _ => {
+                    return Ok(Self::Serial {
+                        path: place.into(),
+                        baud: baud.unwrap_or(DEFAULT_BAUD),
+                    });
+                }
             }
         };
         if baud.is_some() { Err("--baud is for serial ports".to_owned()) } else { Ok(device) }
@@ -55,7 +62,9 @@ impl Device {
     pub(crate) fn open(&self) -> Result<Link, Trouble> {
         match self {
             Self::Serial { path, baud } => open_serial(path, *baud).map(Link::Serial),
-            Self::Tcp(address) => open_tcp(address).map(Link::Tcp).map_err(|error| Trouble::Connect(address.clone(), error)),
+            Self::Tcp(address) => open_tcp(address)
+                .map(Link::Tcp)
+                .map_err(|error| Trouble::Connect(address.clone(), error)),
             #[cfg(unix)]
             Self::Unix(path) => {
                 let open = || {
@@ -66,7 +75,9 @@ impl Device {
                 open().map_err(|error| Trouble::Connect(path.display().to_string(), error))
             }
             #[cfg(not(unix))]
-            Self::Unix(path) => Err(Trouble::Connect(path.display().to_string(), ErrorKind::Unsupported.into())),
+            Self::Unix(path) => {
+                Err(Trouble::Connect(path.display().to_string(), ErrorKind::Unsupported.into()))
+            }
         }
     }
 }
@@ -89,7 +100,9 @@ fn open_serial(path: &Path, baud: u32) -> Result<SerialPort, Trouble> {
         settings.set_baud_rate(baud)?;
         Ok(settings)
     });
-    settings.and_then(|settings| port.set_configuration(&settings)).map_err(|error| Trouble::Speed(baud, error))?;
+    settings
+        .and_then(|settings| port.set_configuration(&settings))
+        .map_err(|error| Trouble::Speed(baud, error))?;
     let timeouts = port.set_read_timeout(TICK).and_then(|()| port.set_write_timeout(TICK));
     timeouts.map_err(open)?;
     Ok(port)
@@ -99,8 +112,10 @@ fn open_serial(path: &Path, baud: u32) -> Result<SerialPort, Trouble> {
 fn lock(port: &SerialPort) -> io::Result<()> {
     #[cfg(unix)]
     {
-        // The lock keeps out a second bridge, whoever runs it; the flag keeps out programs that know of no locks.
-        rustix::fs::flock(port, rustix::fs::FlockOperation::NonBlockingLockExclusive).map_err(|_| ErrorKind::ResourceBusy)?;
+        // The lock keeps out a second bridge, whoever runs it; the flag keeps out programs that
+        // know of no locks.
+        rustix::fs::flock(port, rustix::fs::FlockOperation::NonBlockingLockExclusive)
+            .map_err(|_| ErrorKind::ResourceBusy)?;
         rustix::termios::ioctl_tiocexcl(port)?;
     }
     #[cfg(not(unix))]
@@ -138,8 +153,13 @@ impl Link {
         }
     }
 
-    /// Writes all of it, however long the device takes to take it, unless `given_up` says that nobody waits any more.
-    pub(crate) fn write_all(&self, mut bytes: &[u8], given_up: impl Fn() -> bool) -> io::Result<()> {
+    /// Writes all of it, however long the device takes to take it, unless `given_up` says that
+    /// nobody waits any more.
+    pub(crate) fn write_all(
+        &self,
+        mut bytes: &[u8],
+        given_up: impl Fn() -> bool,
+    ) -> io::Result<()> {
         while !bytes.is_empty() {
             let written = match self {
                 Self::Serial(port) => port.write(bytes),

@@ -37,7 +37,9 @@ impl Journal {
             Some(Log::Stderr) => Some(Sink::Stderr),
             Some(Log::File(path)) => {
                 let file = File::options().append(true).create(true).open(path);
-                Some(Sink::File(file.map_err(|error| format!("--log {}: {error}", path.display()))?))
+                Some(Sink::File(
+                    file.map_err(|error| format!("--log {}: {error}", path.display()))?,
+                ))
             }
         };
         let mut journal = Self(sink);
@@ -62,7 +64,11 @@ impl Journal {
                 Entry::Told(text) => ('!', text),
                 Entry::Event(text) => ('#', text),
             };
-            self.put(&format!("{} {sign} {}", humantime::format_rfc3339_millis(SystemTime::now()), Printable::new(text)));
+            self.put(&format!(
+                "{} {sign} {}",
+                humantime::format_rfc3339_millis(SystemTime::now()),
+                Printable::new(text)
+            ));
         }
     }
 
@@ -82,6 +88,9 @@ const LEGEND: &str = "# > to the device, < from it, ~ no message of it, ! to the
 mod tests {
     #[test]
     fn what_a_device_says_stays_in_its_line() {
-        assert_eq!(super::Printable::new("boot\r\n\u{1b}[31mé\t\0").to_string(), "boot\\r\\n\\u001b[31mé\t\\u0000");
+        assert_eq!(
+            super::Printable::new("boot\r\n\u{1b}[31mé\t\0").to_string(),
+            "boot\\r\\n\\u001b[31mé\t\\u0000"
+        );
     }
 }

@@ -48,7 +48,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Opt
     while let Some(argument) = parser.next().map_err(wrong)? {
         match argument {
             Short('h') | Long("help") => return Err(Stop::Help),
-            Short('b') | Long("baud") => baud = Some(parser.value().and_then(|v| v.parse()).map_err(wrong)?),
+            Short('b') | Long("baud") => {
+                baud = Some(parser.value().and_then(|v| v.parse()).map_err(wrong)?)
+            }
             Long("wait") => timing.wait = seconds(&mut parser, "--wait")?,
             Long("patience") => timing.patience = seconds(&mut parser, "--patience")?,
             Long("linger") => timing.linger = seconds(&mut parser, "--linger")?,
@@ -127,8 +129,14 @@ mod tests {
     fn a_device_is_a_port_or_a_socket() {
         let options = parsed("--wait 0.5 /dev/ttyACM0 -b 9600 --log -").unwrap();
         assert_eq!(options.device, Device::Serial { path: "/dev/ttyACM0".into(), baud: 9600 });
-        assert_eq!((options.timing.wait, options.log), (Duration::from_millis(500), Some(Log::Stderr)));
-        assert_eq!(parsed("COM3").unwrap().device, Device::Serial { path: "COM3".into(), baud: 115_200 });
+        assert_eq!(
+            (options.timing.wait, options.log),
+            (Duration::from_millis(500), Some(Log::Stderr))
+        );
+        assert_eq!(
+            parsed("COM3").unwrap().device,
+            Device::Serial { path: "COM3".into(), baud: 115_200 }
+        );
         assert_eq!(parsed("tcp:[::1]:80").unwrap().device, Device::Tcp("[::1]:80".into()));
         assert_eq!(parsed("unix:/run/board").unwrap().device, Device::Unix("/run/board".into()));
         assert_eq!(parsed("x --help"), Err(Stop::Help));

@@ -1,7 +1,8 @@
 //! The lines of both sides, a thread each, and what passes between them.
 //!
-//! One thread reads the client, one opens and reads the device, one writes to it, so that a device that writes a long answer and does not read meanwhile holds
-//! up nobody. Everything that is decided is decided under one lock, in the order in which it came.
+//! One thread reads the client, one opens and reads the device, one writes to it, so that a device
+//! that writes a long answer and does not read meanwhile holds up nobody. Everything that is
+//! decided is decided under one lock, in the order in which it came.
 
 use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,7 +38,14 @@ struct State {
 pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     let Options { device, timing, .. } = options;
     let relay = Relay::new(device.to_string(), timing, Instant::now());
-    let state = State { relay, journal, link: None, writing: false, write_error: None, client_is_gone: false };
+    let state = State {
+        relay,
+        journal,
+        link: None,
+        writing: false,
+        write_error: None,
+        client_is_gone: false,
+    };
     let pump = Arc::new(Pump { state: Mutex::new(state), changed: Condvar::new() });
     let (reader, writer) = (pump.clone(), pump.clone());
     thread::spawn(move || reader.attend(&device));
@@ -53,7 +61,10 @@ pub(crate) fn run(options: Options, journal: Journal) -> io::Result<()> {
     state.flush();
     pump.changed.notify_all();
     let end = Instant::now() + LAST_WORDS;
-    while (state.writing || !state.relay.out.to_device.is_empty()) && state.link.is_some() && Instant::now() < end {
+    while (state.writing || !state.relay.out.to_device.is_empty())
+        && state.link.is_some()
+        && Instant::now() < end
+    {
         state = pump.wait(state, end);
     }
     Ok(())
@@ -77,7 +88,8 @@ impl Pump {
                 rx.commit(1);
             }
             let mut state = self.lock();
-            // The client can wait as long as the device takes its time, but not the device for the client.
+            // The client can wait as long as the device takes its time, but not the device for the
+            // client.
             while state.link.is_some() && state.relay.out.to_device.len() > MAX_QUEUED {
                 state = self.wait(state, Instant::now() + TICK);
             }
@@ -115,7 +127,8 @@ impl Pump {
                         pause = SHORTEST_PAUSE;
                     }
                 }
-                Err(trouble) => self.with(|state| state.relay.link_refused(Instant::now(), &trouble.to_string())),
+                Err(trouble) => self
+                    .with(|state| state.relay.link_refused(Instant::now(), &trouble.to_string())),
             }
             thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -149,14 +162,17 @@ impl Pump {
     fn write(&self) {
         let mut state = self.lock();
         loop {
-            let Some(link) = state.link.clone().filter(|_| !state.relay.out.to_device.is_empty()) else {
+            let Some(link) = state.link.clone().filter(|_| !state.relay.out.to_device.is_empty())
+            else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
             let bytes = std::mem::take(&mut state.relay.out.to_device);
             state.writing = true;
             drop(state);
-            let written = link.write_all(&bytes, || !self.lock().link.as_ref().is_some_and(|now| Arc::ptr_eq(now, &link)));
+            let written = link.write_all(&bytes, || {
+                !self.lock().link.as_ref().is_some_and(|now| Arc::ptr_eq(now, &link))
+            });
             state = self.lock();
             state.writing = false;
             if let Err(error) = written
@@ -192,7 +208,8 @@ impl State {
         let out = &mut self.relay.out;
         if !out.to_client.is_empty() {
             let mut stdout = io::stdout().lock();
-            self.client_is_gone |= stdout.write_all(&out.to_client).and_then(|()| stdout.flush()).is_err();
+            self.client_is_gone |=
+                stdout.write_all(&out.to_client).and_then(|()| stdout.flush()).is_err();
             out.to_client.clear();
         }
         for entry in out.entries.drain(..) {

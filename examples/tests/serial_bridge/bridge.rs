@@ -28,8 +28,11 @@ impl Bridge {
         let mut child = command.spawn().unwrap();
         let (sender, output) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
-        let (errors, mut stderr) = (Arc::new(Mutex::new(String::new())), child.stderr.take().unwrap());
+        thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        let (errors, mut stderr) =
+            (Arc::new(Mutex::new(String::new())), child.stderr.take().unwrap());
         let kept = errors.clone();
         thread::spawn(move || {
             let mut bytes = [0; 4096];
@@ -46,7 +49,10 @@ impl Bridge {
     }
 
     pub(crate) fn receive(&mut self) -> Value {
-        let line = self.output.recv_timeout(super::PATIENCE).unwrap_or_else(|_| panic!("silence; {}", self.errors()));
+        let line = self
+            .output
+            .recv_timeout(super::PATIENCE)
+            .unwrap_or_else(|_| panic!("silence; {}", self.errors()));
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ClientRequest, Instant, Messages, RawJson, Request, RequestHandle, RxBuffer, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Catalog, ClientRequest, Instant, Messages, RawJson, Request, RequestHandle, RxBuffer,
+    SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -51,7 +51,9 @@ impl Board {
 
     /// Waits until it was told this.
     pub(crate) fn hears(&self, what: &str) {
-        super::eventually(&format!("{what} in {:?}", self.told()), || self.told().iter().any(|told| told == what));
+        super::eventually(&format!("{what} in {:?}", self.told()), || {
+            self.told().iter().any(|told| told == what)
+        });
     }
 
     /// Pulls out a socket, which others would hold open.
@@ -77,12 +79,15 @@ struct Firmware {
 }
 
 fn run(mut port: File, off: &AtomicBool, told: &Mutex<Vec<String>>) {
-    let mut firmware = Firmware { server: Server::new(&CONFIG), tx: TxBuffer::new([0; 4096]), asking: None };
+    let mut firmware =
+        Firmware { server: Server::new(&CONFIG), tx: TxBuffer::new([0; 4096]), asking: None };
     let mut rx = RxBuffer::new([0; 4096]);
     while !off.load(Ordering::Relaxed) {
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = firmware.server.next_event(NOW, &mut messages, &mut firmware.tx).unwrap() {
+            while let Some(event) =
+                firmware.server.next_event(NOW, &mut messages, &mut firmware.tx).unwrap()
+            {
                 firmware.handle(&event, &mut told.lock().unwrap()).unwrap();
                 drain(&mut port, &mut firmware.tx);
             }
@@ -127,7 +132,9 @@ impl Firmware {
                 server.close();
                 told.push("shutdown".to_owned());
             }
-            ServerEvent::Initialize { revision, .. } => told.push(format!("initialize {}", revision.as_str())),
+            ServerEvent::Initialize { revision, .. } => {
+                told.push(format!("initialize {}", revision.as_str()))
+            }
             ServerEvent::Initialized => told.push("initialized".to_owned()),
             ServerEvent::LogLevel(level) => told.push(format!("level {level:?}")),
             ServerEvent::Subscribed { uri } => told.push(format!("subscribed {uri}")),
@@ -157,9 +164,14 @@ impl Firmware {
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("board", "1"),
-    ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
+    ServerCapability::TOOLS
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
 );
 const ANYTHING: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
-static CATALOG: Catalog<'_> =
-    Catalog::new().tools(&[Tool::new("echo", ANYTHING), Tool::new("slow", ANYTHING), Tool::new("ask", ANYTHING)]);
+static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+    Tool::new("echo", ANYTHING),
+    Tool::new("slow", ANYTHING),
+    Tool::new("ask", ANYTHING),
+]);
 const NOW: Instant = Instant::from_millis(0);

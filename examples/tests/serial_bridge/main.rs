@@ -21,8 +21,17 @@ fn a_client_on_stdio_talks_with_a_board_in_both_eras() {
     let board = Board::on(socket.plug());
     let log = scratch("eras.log");
     let mut client = Bridge::start(&["--log", log.to_str().unwrap(), socket.path()]);
-    assert_eq!(client.modern("server/discover", json!({}))["result"]["supportedVersions"][0], "2026-07-28");
-    assert_eq!(text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "é\n\"x\""}}))), "é\n\"x\"");
+    assert_eq!(
+        client.modern("server/discover", json!({}))["result"]["supportedVersions"][0],
+        "2026-07-28"
+    );
+    assert_eq!(
+        text(
+            &client
+                .modern("tools/call", json!({"name": "echo", "arguments": {"text": "é\n\"x\""}}))
+        ),
+        "é\n\"x\""
+    );
     assert_eq!(client.initialize()["result"]["serverInfo"]["name"], "board");
     board.hears("initialized");
     // A question goes back the same way.
@@ -40,10 +49,24 @@ fn a_client_on_stdio_talks_with_a_board_in_both_eras() {
 
     let log_text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
-    let signs: Vec<_> = log_text.lines().skip(1).map(|line| line.split(' ').nth(1).unwrap()).collect();
-    assert!(log_text.lines().skip(1).all(|line| line.as_bytes()[10] == b'T' && line.as_bytes()[23] == b'Z'), "{log_text}");
-    for (sign, what) in [("#", "is ready"), (">", "server/discover"), ("<", "supportedVersions"), (">", r#"{"roots":[]}"#)] {
-        let found = log_text.lines().any(|line| line.contains(&format!("Z {sign} ")) && line.contains(what));
+    let signs: Vec<_> =
+        log_text.lines().skip(1).map(|line| line.split(' ').nth(1).unwrap()).collect();
+    assert!(
+        log_text
+            .lines()
+            .skip(1)
+            .all(|line| line.as_bytes()[10] == b'T' && line.as_bytes()[23] == b'Z'),
+        "{log_text}"
+    );
+    for (sign, what) in [
+        ("#", "is ready"),
+        (">", "server/discover"),
+        ("<", "supportedVersions"),
+        (">", r#"{"roots":[]}"#),
+    ] {
+        let found = log_text
+            .lines()
+            .any(|line| line.contains(&format!("Z {sign} ")) && line.contains(what));
         assert!(found, "{sign} {what} in {log_text}");
     }
     assert!(signs.len() > 12 && client.errors().contains("is ready"), "{log_text}");
@@ -69,15 +92,22 @@ fn a_board_that_is_pulled_out_in_mid_call_comes_back_with_its_session() {
     assert!(error(&lost).contains("may or may not have been done"), "{lost}");
     // The session goes on, and a request waits.
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
-    let waiting = client.begin("tools/call", json!({"name": "echo", "arguments": {"text": "back"}}));
+    let waiting =
+        client.begin("tools/call", json!({"name": "echo", "arguments": {"text": "back"}}));
     client.says("Is it plugged in?");
 
     let board = Board::on(socket.plug());
     let changed = client.receive();
-    assert_eq!((&changed["method"], &changed["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("board://a")));
+    assert_eq!(
+        (&changed["method"], &changed["params"]["uri"]),
+        (&json!("notifications/resources/updated"), &json!("board://a"))
+    );
     let answer = client.receive();
     assert_eq!((text(&answer), &answer["id"]), ("back", &json!(waiting)));
-    assert_eq!(board.told(), ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]);
+    assert_eq!(
+        board.told(),
+        ["initialize 2025-06-18", "initialized", "level Error", "subscribed board://a"]
+    );
     client.says("the device had lost its session: it has been opened again");
 }
 
@@ -94,7 +124,10 @@ fn a_board_that_is_away_too_long_is_not_waited_for() {
     thread::sleep(MOMENT);
     let begun = Instant::now();
     let refused = client.call("echo", json!({}));
-    assert!(error(&refused).contains(&format!("there is no {}. Is it plugged in?", socket.path())), "{refused}");
+    assert!(
+        error(&refused).contains(&format!("there is no {}. Is it plugged in?", socket.path())),
+        "{refused}"
+    );
     assert!(begun.elapsed() < MOMENT, "at once");
 }
 
@@ -114,7 +147,10 @@ fn a_board_that_is_plugged_in_later_or_boots_is_waited_for() {
     rustix::termios::tcflush(&line, rustix::termios::QueueSelector::IOFlush).unwrap();
     let board = Board::on(line);
     let answer = client.receive();
-    assert_eq!((&answer["id"], &answer["result"]["supportedVersions"][0]), (&json!(discover), &json!("2026-07-28")));
+    assert_eq!(
+        (&answer["id"], &answer["result"]["supportedVersions"][0]),
+        (&json!(discover), &json!("2026-07-28"))
+    );
     drop(board);
 }
 
@@ -128,9 +164,15 @@ fn who_waits_in_vain_is_told_why() {
     let _dead = Board::dead(socket.plug());
     client.says("is open");
     let refused = client.modern("server/discover", json!({}));
-    assert!(error(&refused).contains("nothing there answers. Is an MCP server running on the device"), "{refused}");
+    assert!(
+        error(&refused).contains("nothing there answers. Is an MCP server running on the device"),
+        "{refused}"
+    );
 
-    for (place, why) in [("/dev/null", "/dev/null is no serial port"), ("tcp:127.0.0.1:1", "nobody listens at 127.0.0.1:1")] {
+    for (place, why) in [
+        ("/dev/null", "/dev/null is no serial port"),
+        ("tcp:127.0.0.1:1", "nobody listens at 127.0.0.1:1"),
+    ] {
         let refused = Bridge::start(&["--wait", "0.3", place]).modern("server/discover", json!({}));
         assert!(error(&refused).contains(why), "{refused}");
     }
@@ -144,7 +186,10 @@ fn two_bridges_do_not_share_a_port() {
     first.initialize();
     let mut second = Bridge::start(&["--wait", "0.3", socket.path()]);
     let refused = second.modern("server/discover", json!({}));
-    assert!(error(&refused).contains("another program uses") && error(&refused).contains("close it"), "{refused}");
+    assert!(
+        error(&refused).contains("another program uses") && error(&refused).contains("close it"),
+        "{refused}"
+    );
     assert_eq!(text(&first.call("echo", json!({"text": "mine"}))), "mine");
     // It gets the port when the first is done.
     assert!(first.close().success());
@@ -158,15 +203,24 @@ fn noise_never_reaches_the_client() {
     let board = Board::on(socket.plug());
     let mut client = Bridge::start(&["--log", "-", socket.path()]);
     client.initialize();
-    for noise in
-        [&b"I (312) wifi: up\r\n"[..], b"{\"level\":\"info\"}\n", b"\n\n", b"\x00\xff\x80\n", b"{\"jsonrpc\":\"2.0\",\"id\":\n"]
-    {
+    for noise in [
+        &b"I (312) wifi: up\r\n"[..],
+        b"{\"level\":\"info\"}\n",
+        b"\n\n",
+        b"\x00\xff\x80\n",
+        b"{\"jsonrpc\":\"2.0\",\"id\":\n",
+    ] {
         board.say(noise);
     }
     board.say(b"panicked at main.rs ");
     board.say(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
     assert_eq!(client.receive()["method"], "notifications/tools/list_changed");
-    for said in ["~ I (312) wifi: up", "~ {\"level\":\"info\"}", "~ panicked at main.rs ", "~ \\u0000\u{fffd}"] {
+    for said in [
+        "~ I (312) wifi: up",
+        "~ {\"level\":\"info\"}",
+        "~ panicked at main.rs ",
+        "~ \\u0000\u{fffd}",
+    ] {
         client.says(said);
     }
     assert_eq!(text(&client.call("echo", json!({"text": "x"}))), "x");
@@ -204,7 +258,8 @@ fn a_socket_is_a_line_like_any_other() {
     let mut client = Bridge::start(&["--patience", "10", &place]);
     let board = Board::on(listener.accept().unwrap().0.into());
     // In the modern era there is no session to restore; what was listened to ends.
-    let listen = client.begin("subscriptions/listen", json!({"notifications": {}, "_meta": meta()}));
+    let listen =
+        client.begin("subscriptions/listen", json!({"notifications": {}, "_meta": meta()}));
     assert_eq!(client.receive()["method"], "notifications/subscriptions/acknowledged");
     board.hang_up();
     drop(board);
@@ -212,7 +267,10 @@ fn a_socket_is_a_line_like_any_other() {
     assert_eq!(ended["id"], listen);
     assert!(error(&ended).contains("it has hung up"), "{ended}");
     let board = Board::on(listener.accept().unwrap().0.into());
-    assert_eq!(text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "x"}}))), "x");
+    assert_eq!(
+        text(&client.modern("tools/call", json!({"name": "echo", "arguments": {"text": "x"}}))),
+        "x"
+    );
     assert_eq!(board.told(), [""; 0]);
 
     let path = scratch("socket");
@@ -267,11 +325,18 @@ fn the_command_line_explains_itself() {
     };
     let (code, help, _) = run(&["--help"]);
     assert_eq!(code, Some(0));
-    for part in ["usage: serial-bridge", "mcpServers", "examples\n", "--baud", "/dev/serial/by-id"] {
+    for part in ["usage: serial-bridge", "mcpServers", "examples\n", "--baud", "/dev/serial/by-id"]
+    {
         assert!(help.contains(part), "{part}");
     }
     let (code, out, errors) = run(&[]);
-    assert!(code == Some(2) && out.is_empty() && errors.contains("which device? ") && errors.contains("--help"), "{errors}");
+    assert!(
+        code == Some(2)
+            && out.is_empty()
+            && errors.contains("which device? ")
+            && errors.contains("--help"),
+        "{errors}"
+    );
     let (code, _, errors) = run(&["--log", "/no/such/place", "/dev/ttyACM0"]);
     assert!(code == Some(2) && errors.contains("--log /no/such/place: "), "{errors}");
 }

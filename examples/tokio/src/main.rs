@@ -1,6 +1,8 @@
-//! Any number of clients over TCP on tokio's threads, without an adapter: `cargo run -- 127.0.0.1:8080`
+//! Any number of clients over TCP on tokio's threads, without an adapter: `cargo run --
+//! 127.0.0.1:8080`
 //!
-//! Reading and writing are two branches of one `select!`: neither waits for the other, and whichever is ready first is followed by a look at what there is to do.
+//! Reading and writing are two branches of one `select!`: neither waits for the other, and
+//! whichever is ready first is followed by a look at what there is to do.
 
 #[path = "../../src/small.rs"]
 mod small;

@@ -5,18 +5,19 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, Instant, Messages, OpenError, Opened, Outcome, RawJson, RxBuffer, SendError, Tx,
-    TxBuffer,
+    CallOptions, ClientConfig, ClientEvent, Instant, Messages, OpenError, Opened, Outcome, RawJson,
+    RxBuffer, SendError, Tx, TxBuffer,
 };
 use serde::Serialize;
 
 use super::Error;
 use super::session::is_the_end;
 
-/// A client on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N` requests in flight.
+/// A client on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
+/// requests in flight.
 ///
-/// Each call waits for its answer, and calls a closure with it while it is in the receive buffer. What comes in between, and the waiting, is the
-/// [`ClientHandler`]'s.
+/// Each call waits for its answer, and calls a closure with it while it is in the receive buffer.
+/// What comes in between, and the waiting, is the [`ClientHandler`]'s.
 ///
 /// ```no_run
 /// use embedded_io::{Read, ReadReady, Write};
@@ -24,7 +25,8 @@ use super::session::is_the_end;
 /// use mcp_sansio::{ClientCapability, ClientConfig, Instant, Outcome};
 /// use mcp_sansio_adapters::embedded_io::{Client, Error};
 ///
-/// static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("thermostat", "0.1.0"), ClientCapability::NONE);
+/// static CONFIG: ClientConfig =
+///     ClientConfig::new(Implementation::new("thermostat", "0.1.0"), ClientCapability::NONE);
 ///
 /// #[derive(serde::Serialize)]
 /// struct Arguments {
@@ -32,11 +34,17 @@ use super::session::is_the_end;
 /// }
 ///
 /// /// Whether the house says that it is cold.
-/// fn is_cold<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant) -> Result<bool, Error<U::Error>> {
+/// fn is_cold<U: Read + ReadReady + Write>(
+///     uart: U,
+///     clock: fn() -> Instant,
+/// ) -> Result<bool, Error<U::Error>> {
 ///     let mut house: Client<'_, U, (), 2048, 256> = Client::new(uart, &CONFIG, clock, ());
 ///     house.open(|opened| opened.is_ok())?;
 ///     house.call_tool("temperature", &Arguments { room: "hall" }, |outcome| match outcome {
-///         Outcome::Result(result) => result.get("structuredContent").and_then(|data| data.get("celsius")?.as_f64()).is_some_and(|t| t < 18.0),
+///         Outcome::Result(result) => result
+///             .get("structuredContent")
+///             .and_then(|data| data.get("celsius")?.as_f64())
+///             .is_some_and(|t| t < 18.0),
 ///         _ => false,
 ///     })
 /// }
@@ -50,23 +58,30 @@ pub struct Client<'c, P, H, const RX: usize, const TX: usize, const N: usize = 2
 
 /// What an application does while it waits for an answer. `()` does nothing.
 pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
-    /// Something came that is not the answer: progress, a log message, a change, a request of a legacy server's (only of kinds that the configuration declares; it is
-    /// for this to answer), or something wrong.
+    /// Something came that is not the answer: progress, a log message, a change, a request of a
+    /// legacy server's (only of kinds that the configuration declares; it is for this to
+    /// answer), or something wrong.
     ///
     /// # Errors
     /// End the call that waits: what the session's calls return, as a rule.
-    fn event(&mut self, event: &ClientEvent<'_>, session: &mut ClientSession<'_, P, TX, N>) -> Result<(), Error<P::Error>> {
+    fn event(
+        &mut self,
+        event: &ClientEvent<'_>,
+        session: &mut ClientSession<'_, P, TX, N>,
+    ) -> Result<(), Error<P::Error>> {
         let _ = (event, session);
         Ok(())
     }
 
-    /// There is nothing to do until bytes come, or until that time: sleep, or do something else for a moment. The default returns at once.
+    /// There is nothing to do until bytes come, or until that time: sleep, or do something else for
+    /// a moment. The default returns at once.
     fn idle(&mut self, wake: Option<Instant>) {
         let _ = wake;
         core::hint::spin_loop();
     }
 
-    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end of a connection.
+    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end
+    /// of a connection.
     ///
     /// # Errors
     /// End the call that waits: the error itself, where there is no going on.
@@ -91,11 +106,21 @@ where
     P: Read + ReadReady + Write,
     H: ClientHandler<P, TX, N>,
 {
-    /// A client with this configuration on this port. The clock counts from anywhere, and does not go backwards.
+    /// A client with this configuration on this port. The clock counts from anywhere, and does not
+    /// go backwards.
     #[must_use]
-    pub const fn new(port: P, config: &'c ClientConfig<'c>, clock: fn() -> Instant, handler: H) -> Self {
+    pub const fn new(
+        port: P,
+        config: &'c ClientConfig<'c>,
+        clock: fn() -> Instant,
+        handler: H,
+    ) -> Self {
         let client = mcp_sansio::Client::with_capacity(config);
-        Self { rx: RxBuffer::new([0; RX]), session: ClientSession { client, tx: TxBuffer::new([0; TX]), port, clock }, handler }
+        Self {
+            rx: RxBuffer::new([0; RX]),
+            session: ClientSession { client, tx: TxBuffer::new([0; TX]), port, clock },
+            handler,
+        }
     }
 
     /// The core's client with its port: for calls that are not here.
@@ -108,11 +133,13 @@ where
         &mut self.handler
     }
 
-    /// Finds out what the server speaks, and opens. `opened` is not called where the server was [assumed](mcp_sansio::Client::assume) to be modern, since then
-    /// there is nothing to find out; that is `None`.
+    /// Finds out what the server speaks, and opens. `opened` is not called where the server was
+    /// [assumed](mcp_sansio::Client::assume) to be modern, since then there is nothing to find
+    /// out; that is `None`.
     ///
     /// # Errors
-    /// The port's, or the handler's. That the server cannot be spoken with is what `opened` is told.
+    /// The port's, or the handler's. That the server cannot be spoken with is what `opened` is
+    /// told.
     pub fn open<R>(
         &mut self,
         mut opened: impl FnMut(Result<Opened<'_>, OpenError<'_>>) -> R,
@@ -129,10 +156,12 @@ where
         .map(Some)
     }
 
-    /// Sends a request, waits for its end, and calls `ended` with it. `params` is anything that serializes as a JSON object, `RawJson::EMPTY` for none.
+    /// Sends a request, waits for its end, and calls `ended` with it. `params` is anything that
+    /// serializes as a JSON object, `RawJson::EMPTY` for none.
     ///
     /// # Errors
-    /// The port's, or the handler's, or that the request cannot be made. That it failed is what `ended` is told.
+    /// The port's, or the handler's, or that the request cannot be made. That it failed is what
+    /// `ended` is told.
     pub fn call<A: Serialize + ?Sized, R>(
         &mut self,
         method: &str,
@@ -140,14 +169,17 @@ where
         options: CallOptions,
         mut ended: impl FnMut(Outcome<'_>) -> R,
     ) -> Result<R, Error<P::Error>> {
-        let this = self.session.send(|client, now, tx| client.request(now, method, params, options, tx))?;
+        let this = self
+            .session
+            .send(|client, now, tx| client.request(now, method, params, options, tx))?;
         self.wait(|event| match event {
             ClientEvent::Ended { call, outcome } if *call == this => Some(ended(*outcome)),
             _ => None,
         })
     }
 
-    /// Calls a tool. A [`CallToolResult`](mcp_sansio::types::CallToolResult) is its result; that the tool failed is in it.
+    /// Calls a tool. A [`CallToolResult`](mcp_sansio::types::CallToolResult) is its result; that
+    /// the tool failed is in it.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -176,12 +208,18 @@ where
         let mut len = 0;
         for _ in 0..MAX_PAGES {
             let mut params = PaginatedParams::new();
-            let text = cursor.get(..len).and_then(|json| core::str::from_utf8(json).ok()).unwrap_or_default();
-            params.cursor = RawJson::parse(text).ok().and_then(RawJson::as_string).map(Text::from_json);
+            let text = cursor
+                .get(..len)
+                .and_then(|json| core::str::from_utf8(json).ok())
+                .unwrap_or_default();
+            params.cursor =
+                RawJson::parse(text).ok().and_then(RawJson::as_string).map(Text::from_json);
             let mut next = [0; CURSOR];
             let (ended, next_len) = self.call(method, &params, CallOptions::new(), |outcome| {
                 let json = match outcome {
-                    Outcome::Result(result) => result.get("nextCursor").filter(|cursor| cursor.as_string().is_some()),
+                    Outcome::Result(result) => {
+                        result.get("nextCursor").filter(|cursor| cursor.as_string().is_some())
+                    }
                     _ => None,
                 };
                 let json = json.map_or("", RawJson::as_str).as_bytes();
@@ -201,7 +239,8 @@ where
         Err(Error::Send(SendError::TooLarge))
     }
 
-    /// Attends to whatever comes for so long: changes that are [listened](mcp_sansio::Client::listen) for.
+    /// Attends to whatever comes for so long: changes that are
+    /// [listened](mcp_sansio::Client::listen) for.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -214,7 +253,10 @@ where
     }
 
     /// Turns until there is what is looked for.
-    fn wait<R>(&mut self, mut look: impl FnMut(&ClientEvent<'_>) -> Option<R>) -> Result<R, Error<P::Error>> {
+    fn wait<R>(
+        &mut self,
+        mut look: impl FnMut(&ClientEvent<'_>) -> Option<R>,
+    ) -> Result<R, Error<P::Error>> {
         loop {
             if let Some(found) = self.turn(&mut look, None)? {
                 return Ok(found);
@@ -239,7 +281,9 @@ where
         };
         if let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = session.send(|client, now, tx| client.next_event(now, &mut messages, tx))? {
+            while let Some(event) =
+                session.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
+            {
                 happened(event, session)?;
             }
             return Ok(found);
@@ -257,13 +301,19 @@ where
     fn read(&mut self, until: Option<Instant>) -> Result<(), Error<P::Error>> {
         let Self { rx, session, handler } = self;
         let port = &mut session.port;
-        match port.read_ready().and_then(|ready| if ready { port.read(rx.spare()).map(Some) } else { Ok(None) }) {
+        match port
+            .read_ready()
+            .and_then(|ready| if ready { port.read(rx.spare()).map(Some) } else { Ok(None) })
+        {
             Ok(Some(0)) => return Err(Error::Ended),
             Ok(Some(read)) => rx.commit(read),
-            Ok(None) => handler.idle([until, session.client.poll_timeout()].into_iter().flatten().min()),
+            Ok(None) => {
+                handler.idle([until, session.client.poll_timeout()].into_iter().flatten().min())
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // Stands for what is missing: no text has such a byte, so the line that it is in is not taken for what it is not.
+                // Stands for what is missing: no text has such a byte, so the line that it is in is
+                // not taken for what it is not.
                 if rx.unfinished() > 0
                     && let Some(spare) = rx.spare().first_mut()
                 {
@@ -289,7 +339,8 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> 
         &mut self.client
     }
 
-    /// The port. What is written to it directly stands between two messages, or in the middle of one.
+    /// The port. What is written to it directly stands between two messages, or in the middle of
+    /// one.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
     }
@@ -300,7 +351,11 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> 
     /// The port's, or what the core refuses; after the latter the session can go on.
     pub fn send<R>(
         &mut self,
-        mut call: impl FnMut(&mut mcp_sansio::Client<'c, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+        mut call: impl FnMut(
+            &mut mcp_sansio::Client<'c, N>,
+            Instant,
+            &mut Tx<'_>,
+        ) -> Result<R, SendError>,
     ) -> Result<R, Error<P::Error>> {
         let now = self.now();
         loop {

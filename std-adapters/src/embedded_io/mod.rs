@@ -1,20 +1,32 @@
-//! A server on a serial line ([`Link`]), a client on one ([`Client`]), or either on any port that implements the traits of [embedded-io](::embedded_io). Without an allocator and without blocking: what a
-//! firmware's main loop calls again and again.
+//! A server on a serial line ([`Link`]), a client on one ([`Client`]), or either on any port that
+//! implements the traits of [embedded-io](::embedded_io). Without an allocator and without
+//! blocking: what a firmware's main loop calls again and again.
 //!
 //! ```no_run
 //! use embedded_io::{Read, ReadReady, Write};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
-//! use mcp_sansio::{Catalog, Instant, RawJson, ServerCapability, ServerConfig, ServerEvent, Target};
+//! use mcp_sansio::{
+//!     Catalog, Instant, RawJson, ServerCapability, ServerConfig, ServerEvent, Target,
+//! };
 //! use mcp_sansio_adapters::embedded_io::{Error, Link, Session, Turn};
 //!
-//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS).peer_may_restart(true);
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS)
+//!         .peer_may_restart(true);
 //! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 //!     "lamp",
-//!     RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
+//!     RawJson::from_static(
+//!         r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+//!     ),
 //! )
 //! .description("Switches the lamp on or off")]);
 //!
-//! fn serve<U: Read + ReadReady + Write>(uart: U, clock: fn() -> Instant, sleep: fn(), lamp: fn(bool)) -> Result<(), Error<U::Error>> {
+//! fn serve<U: Read + ReadReady + Write>(
+//!     uart: U,
+//!     clock: fn() -> Instant,
+//!     sleep: fn(),
+//!     lamp: fn(bool),
+//! ) -> Result<(), Error<U::Error>> {
 //!     let mut link: Link<'_, U, 1024, 512> = Link::new(uart, &CONFIG, clock);
 //!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| {
 //!         let ServerEvent::Request(request) = event else { return Ok(()) };
@@ -43,13 +55,18 @@
 //!
 //! What a serial line brings beside messages is survived, and each time the application is told:
 //!
-//! - **Noise, log lines, half a line after a reset**: refused with a parse error, [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation); the next line is read as if nothing had been.
-//! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept of it; the rest of it is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::fault`]. Bytes are missing, so the line that they are missing from is refused whatever it looks
-//!   like; it could be valid and mean something else. Lines that were whole before and after it are served.
-//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`] the line is ended where it is, so that the first line of
-//!   the next peer is not glued to it.
-//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
+//! - **Noise, log lines, half a line after a reset**: refused with a parse error,
+//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation); the next line is read as if
+//!   nothing had been.
+//! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept
+//!   of it; the rest of it is skipped.
+//! - **A read error** (overrun, framing, noise): [`Handler::fault`]. Bytes are missing, so the line
+//!   that they are missing from is refused whatever it looks like; it could be valid and mean
+//!   something else. Lines that were whole before and after it are served.
+//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`]
+//!   the line is ended where it is, so that the first line of the next peer is not glued to it.
+//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see
+//!   [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
 //!
 //! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of
 //! the handler, where panics unwind, leaves [`Link::poll`] with the message half handled and the

@@ -5,15 +5,21 @@ use core::fmt;
 use ::embedded_io::{ErrorKind, Write};
 use mcp_sansio::{Change, Instant, SendError, Server, ServerEvent, Tx, TxBuffer};
 
-/// What an application does with the events of a [`Link`](super::Link). A closure that takes an event and the session will do for one that answers at once.
+/// What an application does with the events of a [`Link`](super::Link). A closure that takes an
+/// event and the session will do for one that answers at once.
 pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
     /// Something happened.
     ///
     /// # Errors
     /// End the turn: what the session's calls return, as a rule.
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, P, TX, N, S>) -> Result<(), Error<P::Error>>;
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, P, TX, N, S>,
+    ) -> Result<(), Error<P::Error>>;
 
-    /// Called once in each turn, between two frames: do a step of what is being worked on. Returns whether anything was done.
+    /// Called once in each turn, between two frames: do a step of what is being worked on. Returns
+    /// whether anything was done.
     ///
     /// # Errors
     /// End the turn.
@@ -22,11 +28,16 @@ pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
         Ok(false)
     }
 
-    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end of a connection.
+    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end
+    /// of a connection.
     ///
     /// # Errors
     /// End the turn: the error itself, where there is no going on.
-    fn fault(&mut self, error: P::Error, session: &mut Session<'_, P, TX, N, S>) -> Result<(), Error<P::Error>> {
+    fn fault(
+        &mut self,
+        error: P::Error,
+        session: &mut Session<'_, P, TX, N, S>,
+    ) -> Result<(), Error<P::Error>> {
         let _ = session;
         if is_the_end(&error) { Err(Error::Port(error)) } else { Ok(()) }
     }
@@ -36,7 +47,11 @@ impl<F, P: Write, const TX: usize, const N: usize, const S: usize> Handler<P, TX
 where
     F: FnMut(ServerEvent<'_>, &mut Session<'_, P, TX, N, S>) -> Result<(), Error<P::Error>>,
 {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, P, TX, N, S>) -> Result<(), Error<P::Error>> {
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, P, TX, N, S>,
+    ) -> Result<(), Error<P::Error>> {
         self(event, session)
     }
 }
@@ -62,7 +77,8 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, 
         &mut self.server
     }
 
-    /// The port. What is written to it directly stands between two messages, or in the middle of one.
+    /// The port. What is written to it directly stands between two messages, or in the middle of
+    /// one.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
     }
@@ -92,7 +108,8 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, 
         Ok(())
     }
 
-    /// Writes everything out. Done at the end of each turn; in the middle of long work it tells the client sooner.
+    /// Writes everything out. Done at the end of each turn; in the middle of long work it tells the
+    /// client sooner.
     ///
     /// # Errors
     /// The port's.

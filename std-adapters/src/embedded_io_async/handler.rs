@@ -6,7 +6,8 @@ use core::task::Poll;
 
 use ::embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Answered, Change, Instant, LogMessage, Progress, Request, RequestHandle, SendError, Server, ServerEvent, Target, Tx,
+    Answered, Change, Instant, LogMessage, Progress, Request, RequestHandle, SendError, Server,
+    ServerEvent, Target, Tx,
 };
 
 use super::link::Turn;
@@ -23,22 +24,29 @@ pub trait Handler<const N: usize, const S: usize> {
     /// Takes a request in. Lists and unknown names have been answered, where the link has a
     /// catalog; `target` is its entry, and lives as long as the request, so an answer may hold what
     /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments) finds.
-    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Self::Job, Self::Answer<'f>>;
+    fn begin<'f>(
+        &self,
+        request: &Request<'f>,
+        target: Target<'f>,
+    ) -> Begun<Self::Job, Self::Answer<'f>>;
 
     /// Does what was asked. Dropped when nobody waits for it any more.
-    fn work(&self, job: Self::Job, ctx: Context<'_>) -> impl Future<Output = Self::Answer<'static>>;
+    fn work(&self, job: Self::Job, ctx: Context<'_>)
+    -> impl Future<Output = Self::Answer<'static>>;
 
     /// Is shown everything that happens, before it is dealt with.
     fn event(&self, event: &ServerEvent<'_>) {
         let _ = event;
     }
 
-    /// Reading failed; what was lost by it is skipped. The end of a connection is [`Error::Read`](super::Error::Read) instead.
+    /// Reading failed; what was lost by it is skipped. The end of a connection is
+    /// [`Error::Read`](super::Error::Read) instead.
     fn fault(&self, error: ErrorKind) {
         let _ = error;
     }
 
-    /// The core refused to send an answer: its `Serialize` fails, or the protocol does not allow it. The client has been told that there is none.
+    /// The core refused to send an answer: its `Serialize` fails, or the protocol does not allow
+    /// it. The client has been told that there is none.
     fn refused(&self, error: SendError) {
         let _ = error;
     }
@@ -55,12 +63,17 @@ pub enum Begun<J, A> {
 
 /// An answer, to be sent by the link.
 pub trait Answer<const N: usize, const S: usize> {
-    /// Sends it: whatever calls of the server it takes, the one that answers `request` last. Called again until it is through, so it must say the same each
-    /// time, or go on where it was.
+    /// Sends it: whatever calls of the server it takes, the one that answers `request` last. Called
+    /// again until it is through, so it must say the same each time, or go on where it was.
     ///
     /// # Errors
     /// Those of the server, untouched.
-    fn send(&mut self, server: &mut Server<'_, N, S>, request: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError>;
+    fn send(
+        &mut self,
+        server: &mut Server<'_, N, S>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError>;
 }
 
 /// The time, and a way to wait: six lines around the executor's own.
@@ -80,7 +93,8 @@ pub struct Context<'l> {
 }
 
 impl Context<'_> {
-    /// Tells the client how far its request has come, if it asked. Waits while the client does not read. What is longer than all room there is, is not sent.
+    /// Tells the client how far its request has come, if it asked. Waits while the client does not
+    /// read. What is longer than all room there is, is not sent.
     pub async fn progress(&self, progress: &Progress<'_>) {
         let _ = self.say(|| self.link.progress(self, progress)).await;
     }
@@ -88,7 +102,8 @@ impl Context<'_> {
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
     ///
     /// # Errors
-    /// [`SendError::NotAllowed`] where the capability `logging` was not declared, [`SendError::TooLarge`] when it is longer than all room there is.
+    /// [`SendError::NotAllowed`] where the capability `logging` was not declared,
+    /// [`SendError::TooLarge`] when it is longer than all room there is.
     pub async fn log(&self, message: &LogMessage<'_, str>) -> Result<(), SendError> {
         self.say(|| self.link.log(self, message)).await.map(|_| ())
     }
@@ -105,7 +120,10 @@ impl Context<'_> {
     }
 
     /// Frames that leave whole or not at all, so giving it up in the middle leaves nothing behind.
-    async fn say(&self, mut call: impl FnMut() -> Result<Answered, SendError>) -> Result<Answered, SendError> {
+    async fn say(
+        &self,
+        mut call: impl FnMut() -> Result<Answered, SendError>,
+    ) -> Result<Answered, SendError> {
         let _turn = GiveBack(self);
         poll_fn(|cx| match call() {
             Err(error) if error.is_full() => {

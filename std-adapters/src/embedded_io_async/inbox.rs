@@ -1,4 +1,5 @@
-//! What was read and has not been put into the receive buffer: while a line is worked on, that may be full.
+//! What was read and has not been put into the receive buffer: while a line is worked on, that may
+//! be full.
 
 use mcp_sansio::Instant;
 
@@ -31,7 +32,8 @@ impl Inbox {
         self.heard
     }
 
-    /// Takes bytes in, as many as there is room for. `None` until the ones before have been put elsewhere.
+    /// Takes bytes in, as many as there is room for. `None` until the ones before have been put
+    /// elsewhere.
     pub(super) fn take_in<'b>(&mut self, bytes: &'b [u8], now: Instant) -> Option<&'b [u8]> {
         if !self.is_empty() {
             return None;

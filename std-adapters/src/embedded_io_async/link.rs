@@ -1,4 +1,5 @@
-//! A server, its output and its places: what all parts of a link share, each for the length of a call.
+//! A server, its output and its places: what all parts of a link share, each for the length of a
+//! call.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -7,22 +8,32 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer, SendError, Server, ServerConfig,
-    ServerEvent, Tx, TxBuffer,
+    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, Tx, TxBuffer,
 };
 
 use super::handler::{Context, Handler, Speak};
 use super::inbox::Inbox;
 
-/// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N` requests in flight and as many handlers, `S` subscribed URIs.
+/// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
+/// requests in flight and as many handlers, `S` subscribed URIs.
 ///
-/// Large, so build it where it stays: in a `StaticCell`, or in the task that never ends. See the [module](super).
-pub struct Link<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize = 4, const S: usize = 4> {
+/// Large, so build it where it stays: in a `StaticCell`, or in the task that never ends. See the
+/// [module](super).
+pub struct Link<
+    'c,
+    H: Handler<N, S>,
+    const RX: usize,
+    const TX: usize,
+    const N: usize = 4,
+    const S: usize = 4,
+> {
     pub(super) handler: H,
     pub(super) catalog: Option<&'c Catalog<'c>>,
     pub(super) line_timeout: Option<Duration>,
     config: &'c ServerConfig<'c>,
-    /// Borrowed as long as a port is served. Not in the future that serves, which is moved to where it stays.
+    /// Borrowed as long as a port is served. Not in the future that serves, which is moved to
+    /// where it stays.
     pub(super) rx: RefCell<RxBuffer<[u8; RX]>>,
     /// Borrowed for the length of a call of the core, never while the application is called.
     pub(super) desk: RefCell<Desk<'c, H::Job, TX, N, S>>,
@@ -35,9 +46,11 @@ pub(super) struct Desk<'c, J, const TX: usize, const N: usize, const S: usize> {
     pub(super) inbox: Inbox,
     pub(super) places: [Place<J>; N],
     pub(super) news: [Option<Change<'static>>; NEWS],
-    /// Who found no room; until it has some, nobody else writes: a long answer is not kept waiting by short ones for ever.
+    /// Who found no room; until it has some, nobody else writes: a long answer is not kept waiting
+    /// by short ones for ever.
     turn: Option<Turn>,
-    /// How much may still be pending when that one tries again: each attempt formats its frame anew.
+    /// How much may still be pending when that one tries again: each attempt formats its frame
+    /// anew.
     enough: usize,
     /// Handlers that wait for room.
     waiting: [Option<Waker>; N],
@@ -76,13 +89,22 @@ pub(super) enum Place<J> {
     Answering(RequestHandle),
 }
 
-impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'c, H, RX, TX, N, S> {
+impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+    Link<'c, H, RX, TX, N, S>
+{
     /// A server with this configuration, and this application.
     #[inline(always)]
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>, handler: H) -> Self {
         let rx = RefCell::new(RxBuffer::new([0; RX]));
-        Self { handler, catalog: None, line_timeout: None, config, rx, desk: RefCell::new(Desk::new(config)) }
+        Self {
+            handler,
+            catalog: None,
+            line_timeout: None,
+            config,
+            rx,
+            desk: RefCell::new(Desk::new(config)),
+        }
     }
 
     /// Answers lists and unknown names from this catalog. Without one, the handler gets everything.
@@ -106,8 +128,9 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         &self.handler
     }
 
-    /// Has all subscribers told of a change, as soon as there is room. What waits to be told already is not told twice. `false` when too many changes wait (eight);
-    /// then nothing was noted.
+    /// Has all subscribers told of a change, as soon as there is room. What waits to be told
+    /// already is not told twice. `false` when too many changes wait (eight); then nothing was
+    /// noted.
     pub fn publish(&self, change: Change<'static>) -> bool {
         // Borrowed only while an answer is sent, which can tell of a change itself.
         let Ok(mut desk) = self.desk.try_borrow_mut() else { return false };
@@ -120,7 +143,8 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         true
     }
 
-    /// Waits for something that another part of this link brings about. Needs no waker: whatever does so has all parts polled again.
+    /// Waits for something that another part of this link brings about. Needs no waker: whatever
+    /// does so has all parts polled again.
     pub(super) fn until<T>(mut look: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
     }
@@ -137,7 +161,8 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
         })
     }
 
-    /// For a new connection: nothing of the last one is left. What it takes of the stack is given back.
+    /// For a new connection: nothing of the last one is left. What it takes of the stack is given
+    /// back.
     #[inline(never)]
     pub(super) fn reset(&self) {
         *self.rx.borrow_mut() = RxBuffer::new([0; RX]);
@@ -186,11 +211,16 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         done
     }
 
-    /// The next event of a line. Whoever's turn it is: most of them write nothing, and a cancellation must come through while answers wait.
-    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> Result<Option<ServerEvent<'f>>, SendError> {
+    /// The next event of a line. Whoever's turn it is: most of them write nothing, and a
+    /// cancellation must come through while answers wait.
+    pub(super) fn next_event<'f>(
+        &mut self,
+        messages: &mut Messages<'f>,
+    ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let other = self.turn.take_if(|turn| *turn != Turn::Lines);
         let enough = self.enough;
-        let event = self.attempt(Turn::Lines, |server, now, tx| server.next_event(now, messages, tx));
+        let event =
+            self.attempt(Turn::Lines, |server, now, tx| server.next_event(now, messages, tx));
         if other.is_some() {
             (self.turn, self.enough) = (other, enough);
         }
@@ -201,16 +231,24 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         self.turn.is_none_or(|next| next == turn && self.tx.pending().len() <= self.enough)
     }
 
-    /// Whether nobody waits for what is done in this place: the request was cancelled, has expired, or its client has begun anew.
+    /// Whether nobody waits for what is done in this place: the request was cancelled, has expired,
+    /// or its client has begun anew.
     pub(super) fn is_over(&self, place: usize) -> bool {
-        self.places.get(place).and_then(Place::request).is_some_and(|request| !self.server.is_open(request))
+        self.places
+            .get(place)
+            .and_then(Place::request)
+            .is_some_and(|request| !self.server.is_open(request))
     }
 
-    /// Whether the next message may be taken in: there is a place for a request, unless handlers are at work in all of them. Each place is looked at before the next
-    /// message, so what is done at once is answered at once, and in this order.
+    /// Whether the next message may be taken in: there is a place for a request, unless handlers
+    /// are at work in all of them. Each place is looked at before the next message, so what is
+    /// done at once is answered at once, and in this order.
     pub(super) fn may_take(&self) -> bool {
-        let is_unsettled = |place| self.is_over(place) || self.places.get(place).is_some_and(Place::is_begun);
-        !(0..N).any(is_unsettled) && (self.places.iter().any(Place::is_idle) || !self.places.iter().any(Place::has_answer))
+        let is_unsettled =
+            |place| self.is_over(place) || self.places.get(place).is_some_and(Place::is_begun);
+        !(0..N).any(is_unsettled)
+            && (self.places.iter().any(Place::is_idle)
+                || !self.places.iter().any(Place::has_answer))
     }
 
     /// Whether nothing is left that will be answered without further input and without waiting.
@@ -268,7 +306,9 @@ impl<J> Place<J> {
     pub(super) const fn request(&self) -> Option<RequestHandle> {
         match self {
             Self::Idle => None,
-            Self::Begun(request, _) | Self::Working(request) | Self::Answering(request) => Some(*request),
+            Self::Begun(request, _) | Self::Working(request) | Self::Answering(request) => {
+                Some(*request)
+            }
         }
     }
 
@@ -282,14 +322,20 @@ impl<J> Place<J> {
     }
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Speak for Link<'_, H, RX, TX, N, S> {
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Speak
+    for Link<'_, H, RX, TX, N, S>
+{
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Answered, SendError> {
         let turn = Turn::Place(ctx.place);
-        self.desk.borrow_mut().attempt(turn, |server, now, tx| server.progress(now, ctx.request, progress, tx))
+        self.desk
+            .borrow_mut()
+            .attempt(turn, |server, now, tx| server.progress(now, ctx.request, progress, tx))
     }
 
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Answered, SendError> {
-        self.desk.borrow_mut().attempt(Turn::Place(ctx.place), |server, _, tx| server.log(ctx.request, message, tx))
+        self.desk
+            .borrow_mut()
+            .attempt(Turn::Place(ctx.place), |server, _, tx| server.log(ctx.request, message, tx))
     }
 
     fn publish(&self, change: Change<'static>) -> bool {

@@ -1,4 +1,5 @@
-//! Between the buffers and the port. What is read and written passes through a chunk, so that no buffer is borrowed while the port takes its time.
+//! Between the buffers and the port. What is read and written passes through a chunk, so that no
+//! buffer is borrowed while the port takes its time.
 
 use core::convert::Infallible;
 
@@ -10,7 +11,9 @@ use super::handler::Handler;
 use super::inbox::CHUNK;
 use super::link::Link;
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'_, H, RX, TX, N, S> {
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+    Link<'_, H, RX, TX, N, S>
+{
     /// Reads, until the input has ended and everything that could be answered has been.
     pub(super) async fn read<R: Read>(&self, mut reader: R) -> Result<(), R::Error> {
         let mut chunk = [0; CHUNK];
@@ -21,7 +24,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                 Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
                 Err(error) if is_the_end(error.kind()) => return Err(error),
                 Err(error) => {
-                    // Stands for what is missing: no text has such a byte, so the line that it is in is not taken for what it is not.
+                    // Stands for what is missing: no text has such a byte, so the line that it is
+                    // in is not taken for what it is not.
                     if self.is_mid_line() {
                         self.take_in(&[0xff]).await;
                     }
@@ -65,7 +69,10 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 
     /// Writes whatever there is to be written.
-    pub(super) async fn write<W: Write, R>(&self, mut writer: W) -> Result<Infallible, Error<R, W::Error>> {
+    pub(super) async fn write<W: Write, R>(
+        &self,
+        mut writer: W,
+    ) -> Result<Infallible, Error<R, W::Error>> {
         let mut chunk = [0; CHUNK];
         loop {
             let len = Self::until(|| {

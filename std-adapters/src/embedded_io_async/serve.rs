@@ -11,7 +11,9 @@ use ::embassy_futures::join::join_array;
 use ::embassy_futures::select::{Either, select};
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Read, Write};
-use mcp_sansio::{Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target};
+use mcp_sansio::{
+    Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target,
+};
 
 use super::error::Error;
 use super::handler::{Answer as _, Begun, Clock, Context, Handler};
@@ -23,16 +25,21 @@ use super::link::{Link, Place, Turn};
 pub enum End {
     /// By the client. A serial line never ends.
     Closed,
-    /// The client did not answer a ping: see [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
+    /// The client did not answer a ping: see
+    /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
     Unresponsive,
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Link<'_, H, RX, TX, N, S> {
-    /// Serves a port until its input ends; then what is answered is written out, and what is still worked on is dropped. Afterwards, or when the future is dropped,
-    /// the link can serve the next.
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+    Link<'_, H, RX, TX, N, S>
+{
+    /// Serves a port until its input ends; then what is answered is written out, and what is still
+    /// worked on is dropped. Afterwards, or when the future is dropped, the link can serve the
+    /// next.
     ///
     /// # Errors
-    /// Of writing, and of reading where it would fail for ever. [`Error::InUse`] while it serves another port.
+    /// Of writing, and of reading where it would fail for ever. [`Error::InUse`] while it serves
+    /// another port.
     pub async fn serve<R: Read, W: Write>(
         &self,
         reader: R,
@@ -80,8 +87,12 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         .await
     }
 
-    /// Takes lines in, one after the other. Reading goes on meanwhile, as far as there is room behind the line.
-    #[expect(clippy::await_holding_refcell_ref, reason = "nobody else borrows it: a link serves one port at a time")]
+    /// Takes lines in, one after the other. Reading goes on meanwhile, as far as there is room
+    /// behind the line.
+    #[expect(
+        clippy::await_holding_refcell_ref,
+        reason = "nobody else borrows it: a link serves one port at a time"
+    )]
     async fn take_lines(&self) -> Infallible {
         let rx = &mut *self.rx.borrow_mut();
         loop {
@@ -133,13 +144,18 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     async fn begin(&self, request: &Request<'_>) {
         let target = match self.catalog {
             None => Target::Other,
-            Some(catalog) => match self.send(Turn::Lines, |server, _, tx| catalog.answer(server, request, tx)).await {
+            Some(catalog) => match self
+                .send(Turn::Lines, |server, _, tx| catalog.answer(server, request, tx))
+                .await
+            {
                 Ok(Some(target)) => target,
                 Ok(None) | Err(_) => return,
             },
         };
         match self.handler.begin(request, target) {
-            Begun::Answer(mut answer) => self.answer(Turn::Lines, request.handle, &mut answer).await,
+            Begun::Answer(mut answer) => {
+                self.answer(Turn::Lines, request.handle, &mut answer).await
+            }
             Begun::Job(job) => {
                 let desk = &mut *self.desk.borrow_mut();
                 if let Some(place) = desk.places.iter_mut().find(|place| place.is_idle()) {
@@ -152,10 +168,12 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 
     /// Sends an answer, or that there is none.
     async fn answer(&self, turn: Turn, request: RequestHandle, answer: &mut H::Answer<'_>) {
-        if let Err(error) = self.send(turn, |server, _, tx| answer.send(server, request, tx)).await {
+        if let Err(error) = self.send(turn, |server, _, tx| answer.send(server, request, tx)).await
+        {
             self.handler.refused(error);
             let error = RpcError::internal("The answer cannot be sent");
-            let _ = self.send(turn, |server, _, tx| server.respond_error(request, &error, tx)).await;
+            let _ =
+                self.send(turn, |server, _, tx| server.respond_error(request, &error, tx)).await;
         }
     }
 
@@ -178,7 +196,9 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             if self.line_due().is_some_and(|due| due <= now) {
                 self.take_in(b"\n").await;
             }
-            while let Ok(Some(event)) = self.send(Turn::Deadlines, |server, now, tx| server.handle_timeout(now, tx)).await {
+            while let Ok(Some(event)) =
+                self.send(Turn::Deadlines, |server, now, tx| server.handle_timeout(now, tx)).await
+            {
                 self.event(&event);
             }
         }
@@ -192,21 +212,28 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     fn line_due(&self) -> Option<Instant> {
         let desk = self.desk.borrow();
         let is_waiting = desk.inbox.is_mid_line() && desk.inbox.is_empty() && !desk.has_lines;
-        self.line_timeout.filter(|_| is_waiting).and_then(|timeout| due_after(desk.inbox.heard(), timeout))
+        self.line_timeout
+            .filter(|_| is_waiting)
+            .and_then(|timeout| due_after(desk.inbox.heard(), timeout))
     }
 
     /// Tells subscribers of changes.
     async fn tell(&self) -> Infallible {
         loop {
-            let mut change = Self::until(|| self.desk.borrow_mut().news.iter_mut().find_map(Option::take)).await;
-            while let Ok(true) = self.send(Turn::News, |server, _, tx| server.publish(&mut change, tx)).await {}
+            let mut change =
+                Self::until(|| self.desk.borrow_mut().news.iter_mut().find_map(Option::take)).await;
+            while let Ok(true) =
+                self.send(Turn::News, |server, _, tx| server.publish(&mut change, tx)).await
+            {
+            }
         }
     }
 
     /// Handles one request after the other, in one place.
     async fn work(&self, place: usize) -> Infallible {
         loop {
-            let (request, job) = Self::until(|| self.desk.borrow_mut().places.get_mut(place)?.take()).await;
+            let (request, job) =
+                Self::until(|| self.desk.borrow_mut().places.get_mut(place)?.take()).await;
             let work = self.handler.work(job, Context { link: self, request, place });
             let is_over = Self::until(|| self.desk.borrow().is_over(place).then_some(()));
             let ended = select(is_over, work).await;
@@ -228,9 +255,15 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
 }
 
 /// Cleans up, when serving ends or is given up.
-struct Serving<'l, 'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>(
-    &'l Link<'c, H, RX, TX, N, S>,
-);
+struct Serving<
+    'l,
+    'c,
+    H: Handler<N, S>,
+    const RX: usize,
+    const TX: usize,
+    const N: usize,
+    const S: usize,
+>(&'l Link<'c, H, RX, TX, N, S>);
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
     for Serving<'_, '_, H, RX, TX, N, S>

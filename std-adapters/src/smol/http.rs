@@ -21,14 +21,17 @@
 //!
 //! # What is served
 //!
-//! One path, `/mcp`, for all revisions at once. A request that says its version in its metadata (2026-07-28) stands alone: when its connection is lost, its handler is dropped.
-//! An `initialize` opens a session: what happens in it goes on when a connection is lost, and is replayed to a client that asks for it, as far as
-//! [`Options::replay`] has room. A session ends by `DELETE`, or after [`Options::idle_timeout`] in which nobody was connected and nothing under way.
+//! One path, `/mcp`, for all revisions at once. A request that says its version in its metadata
+//! (2026-07-28) stands alone: when its connection is lost, its handler is dropped. An `initialize`
+//! opens a session: what happens in it goes on when a connection is lost, and is replayed to a
+//! client that asks for it, as far as [`Options::replay`] has room. A session ends by `DELETE`, or
+//! after [`Options::idle_timeout`] in which nobody was connected and nothing under way.
 //!
 //! # Who may come
 //!
-//! [`Options::new`] accepts requests whose `Host` and `Origin` are of this machine, so that no web page reaches the server under another name. A server for others
-//! says who they are: [`Options::access`]. Bearer tokens are for [`Options::authorize`] to check.
+//! [`Options::new`] accepts requests whose `Host` and `Origin` are of this machine, so that no web
+//! page reaches the server under another name. A server for others says who they are:
+//! [`Options::access`]. Bearer tokens are for [`Options::authorize`] to check.
 //!
 //! # Limits
 //!

@@ -1,27 +1,40 @@
-//! A server with async handlers, on any [`AsyncRead`](futures_lite::AsyncRead) and [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, child
-//! processes.
+//! A server with async handlers, on any [`AsyncRead`](futures_lite::AsyncRead) and
+//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, child processes.
 //!
 //! The other end, a client, is in [`client`].
 //!
-//! One tool that asks who is there, takes its time and says how far it is, for all clients that connect:
+//! One tool that asks who is there, takes its time and says how far it is, for all clients that
+//! connect:
 //!
 //! ```no_run
 //! use std::net::TcpListener;
 //! use std::time::Duration;
 //!
 //! use async_io::{Async, Timer};
-//! use mcp_sansio::types::{ElicitParams, ElicitResult, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult, Tool};
+//! use mcp_sansio::types::{
+//!     ElicitParams, ElicitResult, Field, Implementation, InputRequest, RequestedSchema,
+//!     StringSchema, TextResult, Tool,
+//! };
 //! use mcp_sansio::{Catalog, Progress, RawJson, ServerCapability, ServerConfig};
 //! use mcp_sansio_adapters::smol::{self, App, Context, Failure, Reply};
 //!
-//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerCapability::TOOLS);
-//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new("greet", RawJson::from_static(r#"{"type":"object"}"#))]);
-//! const WHO: RequestedSchema = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerCapability::TOOLS);
+//! static CATALOG: Catalog =
+//!     Catalog::new().tools(&[Tool::new("greet", RawJson::from_static(r#"{"type":"object"}"#))]);
+//! const WHO: RequestedSchema =
+//!     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 //!
 //! async fn greet(ctx: Context) -> Result<Reply, Failure> {
-//!     let answer = ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
-//!     let Some(form) = answer.to::<ElicitResult>()?.content else { return ctx.reply(&TextResult::new("As you like")) };
-//!     let name = form.get("name").and_then(RawJson::as_string).ok_or(Failure::tool("There is no name"))?;
+//!     let answer =
+//!         ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
+//!     let Some(form) = answer.to::<ElicitResult>()?.content else {
+//!         return ctx.reply(&TextResult::new("As you like"));
+//!     };
+//!     let name = form
+//!         .get("name")
+//!         .and_then(RawJson::as_string)
+//!         .ok_or(Failure::tool("There is no name"))?;
 //!     for step in 1..=3 {
 //!         Timer::after(Duration::from_millis(100)).await;
 //!         ctx.progress(&Progress::of(step).total(3)).await?;
@@ -38,25 +51,32 @@
 //!
 //! # Handlers
 //!
-//! An [`App`] is the configuration and one function, and serves any number of connections. The function is called for each request that is not answered without
-//! it (lists and unknown names are), and returns the answer: a future never sends its own. It may take as long as it likes. The handlers of a connection run
-//! concurrently; ping, cancellation and other requests are attended to meanwhile. When its request is cancelled or expires, or its connection ends, the future is
-//! dropped, and with it go the questions that it has asked. What must be tidied up belongs into a `Drop`.
+//! An [`App`] is the configuration and one function, and serves any number of connections. The
+//! function is called for each request that is not answered without it (lists and unknown names
+//! are), and returns the answer: a future never sends its own. It may take as long as it likes. The
+//! handlers of a connection run concurrently; ping, cancellation and other requests are attended to
+//! meanwhile. When its request is cancelled or expires, or its connection ends, the future is
+//! dropped, and with it go the questions that it has asked. What must be tidied up belongs into a
+//! `Drop`.
 //!
-//! State that handlers share is captured: `App::new(&CONFIG, |ctx| handle(ctx, &state))`, or an `Arc` of it, cloned, where the app must be `'static`.
+//! State that handlers share is captured: `App::new(&CONFIG, |ctx| handle(ctx, &state))`, or an
+//! `Arc` of it, cloned, where the app must be `'static`.
 //!
 //! # Asking, in both eras
 //!
-//! [`Context::ask`] asks the person, the model or for roots. Up to 2025-11-25 that sends a request and waits for the answer. In 2026-07-28 the questions *are* the
-//! answer: when one has none yet, `ask` fails, `?` ends the attempt, the client is told what is missing and sends its request again. So there the handler runs
-//! **from its start** for each round: what stands before an `ask` must be repeatable, or be kept with [`Context::remember`]. Answers of earlier rounds are carried
+//! [`Context::ask`] asks the person, the model or for roots. Up to 2025-11-25 that sends a request
+//! and waits for the answer. In 2026-07-28 the questions *are* the answer: when one has none yet,
+//! `ask` fails, `?` ends the attempt, the client is told what is missing and sends its request
+//! again. So there the handler runs **from its start** for each round: what stands before an `ask`
+//! must be repeatable, or be kept with [`Context::remember`]. Answers of earlier rounds are carried
 //! along.
 //!
 //! # Threads
 //!
-//! [`serve`] serves all connections in the future that it returns. A [`Connection`] is a future too, for who wants to spawn each where they like; see
-//! [`accept`]. No handler has to be `Send`; a connection is, when its handlers are. Work that blocks belongs on a thread (`smol::unblock`), where a [`Context`] can
-//! be taken along.
+//! [`serve`] serves all connections in the future that it returns. A [`Connection`] is a future
+//! too, for who wants to spawn each where they like; see [`accept`]. No handler has to be `Send`; a
+//! connection is, when its handlers are. Work that blocks belongs on a thread (`smol::unblock`),
+//! where a [`Context`] can be taken along.
 //!
 //! # Panics
 //!
@@ -68,9 +88,11 @@
 //!
 //! # Connection, framing, end
 //!
-//! As for standard input and output: nothing to set up, one JSON-RPC message a line, both eras on one stream, cancellation by
-//! `notifications/cancelled`. Reading and writing never wait for each other. The end of the input ends the connection: what is answered is written out, what is
-//! still worked on is dropped. So does silence, where [`App::idle_timeout`] says so, and [`Hub::shut_down`], which lets everything finish first.
+//! As for standard input and output: nothing to set up, one JSON-RPC message a line, both eras on
+//! one stream, cancellation by `notifications/cancelled`. Reading and writing never wait for each
+//! other. The end of the input ends the connection: what is answered is written out, what is
+//! still worked on is dropped. So does silence, where [`App::idle_timeout`] says so, and
+//! [`Hub::shut_down`], which lets everything finish first.
 //!
 //! # Memory
 //!
@@ -86,7 +108,7 @@ mod server;
 mod tasks;
 
 pub use server::{
-    Answer, App, Connection, Context, End, FULL_TIMEOUT, Failure, Hub, IDLE_TIMEOUT, IN_FLIGHT, Listener, MAX_ANSWERS,
-    MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, MAX_TEXT, Pair, Panicked, Reply, SUBSCRIPTIONS, Seal,
-    Socket, accept, serve,
+    Answer, App, Connection, Context, End, FULL_TIMEOUT, Failure, Hub, IDLE_TIMEOUT, IN_FLIGHT,
+    Listener, MAX_ANSWERS, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
+    MAX_TEXT, Pair, Panicked, Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
 };

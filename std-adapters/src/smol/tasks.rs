@@ -63,13 +63,18 @@ impl<K, F> Tasks<K, F> {
         self.ready.lock().places.len()
     }
 
-    /// Takes a future in. It is polled for the first time by the next [`poll_next`](Self::poll_next).
+    /// Takes a future in. It is polled for the first time by the next
+    /// [`poll_next`](Self::poll_next).
     pub(super) fn insert(&mut self, name: K, future: F) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
-        let woken = Arc::new(Woken { place, queued: AtomicBool::new(true), ready: Arc::clone(&self.ready) });
+        let woken = Arc::new(Woken {
+            place,
+            queued: AtomicBool::new(true),
+            ready: Arc::clone(&self.ready),
+        });
         let waker = Waker::from(Arc::clone(&woken));
         if let Some(slot) = self.tasks.get_mut(place) {
             *slot = Some(Task { name, future: Box::pin(future), waker, woken });
@@ -82,7 +87,10 @@ impl<K, F> Tasks<K, F> {
     pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) -> Vec<(K, Panic)> {
         let mut panicked = Vec::new();
         for place in 0..self.tasks.len() {
-            if self.tasks.get(place).is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name)))
+            if self
+                .tasks
+                .get(place)
+                .is_some_and(|task| task.as_ref().is_some_and(|task| is_over(&task.name)))
                 && let Some((name, Err(panic))) = self.remove(place)
             {
                 panicked.push((name, panic));
@@ -128,11 +136,12 @@ impl<K, F: Future> Tasks<K, F> {
         // Woken by somebody who has kept the waker of a future that is gone.
         let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
         task.woken.queued.store(false, Ordering::Release);
-        let output = match caught(|| task.future.as_mut().poll(&mut Context::from_waker(&task.waker))) {
-            Ok(Poll::Pending) => return Poll::Ready(None),
-            Ok(Poll::Ready(output)) => Ok(output),
-            Err(panic) => Err(panic),
-        };
+        let output =
+            match caught(|| task.future.as_mut().poll(&mut Context::from_waker(&task.waker))) {
+                Ok(Poll::Pending) => return Poll::Ready(None),
+                Ok(Poll::Ready(output)) => Ok(output),
+                Err(panic) => Err(panic),
+            };
         // Its output counts, even if dropping the rest of it panics now.
         Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
     }

@@ -9,8 +9,9 @@ use mcp_sansio::SendError;
 pub enum Error {
     /// Reading or writing failed.
     Io(io::Error),
-    /// The core refused it and nothing was sent: the protocol forbids it now, a table is full, or the value cannot be written. The session
-    /// can go on; a handler that returns it ends the session.
+    /// The core refused it and nothing was sent: the protocol forbids it now, a table is full, or
+    /// the value cannot be written. The session can go on; a handler that returns it ends the
+    /// session.
     Send(SendError),
 }
 

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 /// Input that can be waited for.
 pub trait Input: Read {
-    /// Waits until there is something to read, or the end, but no longer than `timeout`. `false`: nothing came.
+    /// Waits until there is something to read, or the end, but no longer than `timeout`. `false`:
+    /// nothing came.
     ///
     /// # Errors
     /// Of the input.
     fn wait(&mut self, timeout: Duration) -> io::Result<bool>;
 }
 
-/// Input with a file descriptor: a pipe, a socket, a terminal. It must not be buffered on this side.
+/// Input with a file descriptor: a pipe, a socket, a terminal. It must not be buffered on this
+/// side.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct Polled<R>(pub R);
@@ -43,7 +45,10 @@ impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
 #[cfg(unix)]
 pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
     let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
-    rustix::event::Timespec { tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: timeout.subsec_nanos().into() }
+    rustix::event::Timespec {
+        tv_sec: timeout.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    }
 }
 
 /// Any other input: a thread reads it, so that this one can stop waiting. It reads at most six
@@ -85,7 +90,8 @@ impl Read for Threaded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.has_rest() {
             // A thread that has ended has told its reason before.
-            self.chunk = Some(io::Cursor::new(self.chunks.recv().unwrap_or_else(|_| Ok(Vec::new()))?));
+            self.chunk =
+                Some(io::Cursor::new(self.chunks.recv().unwrap_or_else(|_| Ok(Vec::new()))?));
         }
         self.chunk.as_mut().map_or(Ok(0), |chunk| chunk.read(buffer))
     }

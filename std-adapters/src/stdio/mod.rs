@@ -1,15 +1,19 @@
-//! A server on blocking input and output: a process's stdio, a serial port, any [`Read`](std::io::Read) and [`Write`]. The other side is [`client`].
+//! A server on blocking input and output: a process's stdio, a serial port, any
+//! [`Read`](std::io::Read) and [`Write`]. The other side is [`client`].
 //!
 //! ```no_run
 //! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::{RpcError, ServerCapability, ServerConfig, ServerEvent};
 //! use mcp_sansio_adapters::stdio::{self, Session};
 //!
-//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
 //!
 //! fn main() -> Result<(), stdio::Error> {
 //!     stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
-//!         ServerEvent::Request(request) => session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ()),
+//!         ServerEvent::Request(request) => {
+//!             session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ())
+//!         }
 //!         _ => Ok(()),
 //!     })
 //! }
@@ -17,13 +21,15 @@
 //!
 //! # Connection
 //!
-//! There is none to set up: the first line may be a modern request, `server/discover`, or `initialize`. Both eras may share the stream.
+//! There is none to set up: the first line may be a modern request, `server/discover`, or
+//! `initialize`. Both eras may share the stream.
 //!
 //! # Framing
 //!
-//! One JSON-RPC message a line, in UTF-8; `\r\n` ends a line too, and blank lines are skipped. A line longer than [`MAX_LINE`] is refused, noise is answered with
-//! a parse error, and the next line is read as if nothing had been. Nothing else is ever written to the output. Reading stands still while the output
-//! blocks, so a client must read while it writes, as all SDKs do.
+//! One JSON-RPC message a line, in UTF-8; `\r\n` ends a line too, and blank lines are skipped. A
+//! line longer than [`MAX_LINE`] is refused, noise is answered with a parse error, and the next
+//! line is read as if nothing had been. Nothing else is ever written to the output. Reading stands
+//! still while the output blocks, so a client must read while it writes, as all SDKs do.
 //!
 //! # Time and memory
 //!
@@ -42,12 +48,14 @@
 //!
 //! # Cancellation
 //!
-//! By `notifications/cancelled` with the id of the request, in both eras. Deadlines are kept while no input comes.
+//! By `notifications/cancelled` with the id of the request, in both eras. Deadlines are kept while
+//! no input comes.
 //!
 //! # End
 //!
-//! The end of the input ends the session: what has been answered is written out, what is still being worked on is dropped, as the specification wants of a
-//! server on stdio. A client that stops reading is an end too, and no error.
+//! The end of the input ends the session: what has been answered is written out, what is still
+//! being worked on is dropped, as the specification wants of a server on stdio. A client that stops
+//! reading is an end too, and no error.
 
 pub mod client;
 mod error;
@@ -65,20 +73,28 @@ use std::io::{self, Write};
 
 use std::time::Duration;
 
-use mcp_sansio::{Instant, Messages, RequestHandle, RpcError, RxBuffer, Server, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Instant, Messages, RequestHandle, RpcError, RxBuffer, Server, ServerConfig, ServerEvent,
+    TxBuffer,
+};
 
 use panics::catch;
 
 /// What an application does with the events of a session.
 ///
-/// A closure will do for one that answers at once. One with work that takes time keeps it as jobs: `wake` says when the next of them wants to go on, and
-/// ping and cancellation are attended to in between.
+/// A closure will do for one that answers at once. One with work that takes time keeps it as jobs:
+/// `wake` says when the next of them wants to go on, and ping and cancellation are attended to in
+/// between.
 pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     /// Something happened.
     ///
     /// # Errors
     /// End the session: what [`Session`]'s calls return, as a rule.
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error>;
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, '_, N, S>,
+    ) -> Result<(), Error>;
 
     /// [`event`](Self::event) or [`woken`](Self::woken) panicked. The panic hook has reported it,
     /// on standard error unless the program has set another; with `panic = "abort"` the process has
@@ -91,7 +107,11 @@ pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     ///
     /// # Errors
     /// End the session.
-    fn panicked(&mut self, request: Option<RequestHandle>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
+    fn panicked(
+        &mut self,
+        request: Option<RequestHandle>,
+        session: &mut Session<'_, '_, N, S>,
+    ) -> Result<(), Error> {
         let _ = (request, session);
         Ok(())
     }
@@ -115,14 +135,19 @@ impl<F, const N: usize, const S: usize> Handler<N, S> for F
 where
     F: FnMut(ServerEvent<'_>, &mut Session<'_, '_, N, S>) -> Result<(), Error>,
 {
-    fn event(&mut self, event: ServerEvent<'_>, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: &mut Session<'_, '_, N, S>,
+    ) -> Result<(), Error> {
         self(event, session)
     }
 }
 
 /// Serves this process's standard input and output until the input ends.
 ///
-/// Nothing else may write to standard output meanwhile. A client that has gone away is an end like any other, no error.
+/// Nothing else may write to standard output meanwhile. A client that has gone away is an end like
+/// any other, no error.
 ///
 /// # Errors
 /// Of reading, of writing, or the handler's.
@@ -131,7 +156,8 @@ pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Err
     {
         use std::fs::File;
         use std::os::fd::AsFd;
-        // The descriptors themselves: the buffers of `std::io::Stdin` and `Stdout` would hold back what `poll` and the client wait for.
+        // The descriptors themselves: the buffers of `std::io::Stdin` and `Stdout` would hold back
+        // what `poll` and the client wait for.
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
         serve_on(config, Polled(input), output, handler)
@@ -140,7 +166,8 @@ pub fn serve(config: &ServerConfig<'_>, handler: impl Handler) -> Result<(), Err
     serve_on(config, Threaded::new(io::stdin()), io::stdout(), handler)
 }
 
-/// Serves any input and output until the input ends. `N` requests may be in flight, and `S` URIs subscribed to.
+/// Serves any input and output until the input ends. `N` requests may be in flight, and `S` URIs
+/// subscribed to.
 ///
 /// # Errors
 /// Of reading, of writing, or the handler's.
@@ -197,7 +224,10 @@ fn run<const N: usize, const S: usize>(
         if ended {
             return Ok(());
         }
-        let due = [session.poll_timeout(), handler.wake().map(|wake| wake.max(wakeable))].into_iter().flatten().min();
+        let due = [session.poll_timeout(), handler.wake().map(|wake| wake.max(wakeable))]
+            .into_iter()
+            .flatten()
+            .min();
         if let Some(due) = due
             && !input.wait(due.saturating_duration_since(session.now()))?
         {
@@ -230,7 +260,8 @@ fn happened<const N: usize, const S: usize>(
     session: &mut Session<'_, '_, N, S>,
     handler: &mut impl Handler<N, S>,
 ) -> Result<(), Error> {
-    let request = if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
+    let request =
+        if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
     if let Some(done) = catch(|| handler.event(event, session)) {
         return done;
     }

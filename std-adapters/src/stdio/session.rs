@@ -5,16 +5,19 @@ use std::io::Write;
 
 use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
-    Answered, Call, Catalog, Change, ClientRequest, Instant, Json, LogMessage, Messages, Payload, Progress, RawJson, Request,
-    RequestHandle, RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
+    Answered, Call, Catalog, Change, ClientRequest, Instant, Json, LogMessage, Messages, Payload,
+    Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerEvent, Target,
+    Tx, TxBuffer,
 };
 use serde::Serialize;
 
 use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
 
-/// What a handler speaks through. The calls are those of [`Server`], where the documentation is; they take as long as the output takes.
+/// What a handler speaks through. The calls are those of [`Server`], where the documentation is;
+/// they take as long as the output takes.
 ///
-/// All of them fail with the output ([`Error::Io`]), or where the core refuses ([`Error::Send`]); after the latter the session can go on.
+/// All of them fail with the output ([`Error::Io`]), or where the core refuses ([`Error::Send`]);
+/// after the latter the session can go on.
 pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     server: &'s mut Server<'c, N, S>,
     tx: &'s mut TxBuffer<Vec<u8>>,
@@ -48,7 +51,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn answer_from<'k>(&mut self, catalog: &Catalog<'k>, request: &Request<'_>) -> Result<Option<Target<'k>>, Error> {
+    pub fn answer_from<'k>(
+        &mut self,
+        catalog: &Catalog<'k>,
+        request: &Request<'_>,
+    ) -> Result<Option<Target<'k>>, Error> {
         self.send(|server, tx| catalog.answer(server, request, tx))
     }
 
@@ -56,7 +63,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond<T: Serialize + ?Sized>(&mut self, request: RequestHandle, result: &T) -> Result<Answered, Error> {
+    pub fn respond<T: Serialize + ?Sized>(
+        &mut self,
+        request: RequestHandle,
+        result: &T,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond(request, &Json(result), tx))
     }
 
@@ -64,7 +75,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond_raw(&mut self, request: RequestHandle, result: RawJson<'_>) -> Result<Answered, Error> {
+    pub fn respond_raw(
+        &mut self,
+        request: RequestHandle,
+        result: RawJson<'_>,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond_raw(request, result, tx))
     }
 
@@ -72,7 +87,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond_structured(&mut self, request: RequestHandle, data: RawJson<'_>) -> Result<Answered, Error> {
+    pub fn respond_structured(
+        &mut self,
+        request: RequestHandle,
+        data: RawJson<'_>,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond_structured(request, data, tx))
     }
 
@@ -80,7 +99,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn refuse_arguments(&mut self, request: RequestHandle, why: &dyn fmt::Display) -> Result<Answered, Error> {
+    pub fn refuse_arguments(
+        &mut self,
+        request: RequestHandle,
+        why: &dyn fmt::Display,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.refuse_arguments(request, why, tx))
     }
 
@@ -88,7 +111,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn respond_error(&mut self, request: RequestHandle, error: &RpcError<'_>) -> Result<Answered, Error> {
+    pub fn respond_error(
+        &mut self,
+        request: RequestHandle,
+        error: &RpcError<'_>,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.respond_error(request, error, tx))
     }
 
@@ -96,7 +123,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn input_required(&mut self, request: RequestHandle, input: &InputRequiredResult<'_>) -> Result<Answered, Error> {
+    pub fn input_required(
+        &mut self,
+        request: RequestHandle,
+        input: &InputRequiredResult<'_>,
+    ) -> Result<Answered, Error> {
         self.send(|server, tx| server.input_required(request, input, tx))
     }
 
@@ -104,7 +135,11 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn progress(&mut self, request: RequestHandle, progress: &Progress<'_>) -> Result<Answered, Error> {
+    pub fn progress(
+        &mut self,
+        request: RequestHandle,
+        progress: &Progress<'_>,
+    ) -> Result<Answered, Error> {
         let now = self.now();
         let answered = self.send(|server, tx| server.progress(now, request, progress, tx))?;
         self.drain()?;
@@ -115,8 +150,13 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn log<T: Serialize + ?Sized>(&mut self, request: RequestHandle, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
-        let message = LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
+    pub fn log<T: Serialize + ?Sized>(
+        &mut self,
+        request: RequestHandle,
+        message: &LogMessage<'_, T>,
+    ) -> Result<Answered, Error> {
+        let message =
+            LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
         self.send(|server, tx| server.log(request, &message, tx))
     }
 
@@ -124,8 +164,12 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn log_unrelated<T: Serialize + ?Sized>(&mut self, message: &LogMessage<'_, T>) -> Result<Answered, Error> {
-        let message = LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
+    pub fn log_unrelated<T: Serialize + ?Sized>(
+        &mut self,
+        message: &LogMessage<'_, T>,
+    ) -> Result<Answered, Error> {
+        let message =
+            LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
         self.send(|server, tx| server.log_unrelated(&message, tx))
     }
 
@@ -159,7 +203,10 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn request<P: Payload + ?Sized>(&mut self, request: &ClientRequest<'_, P>) -> Result<Call, Error> {
+    pub fn request<P: Payload + ?Sized>(
+        &mut self,
+        request: &ClientRequest<'_, P>,
+    ) -> Result<Call, Error> {
         let now = self.now();
         self.send(|server, tx| server.request(now, request, tx))
     }
@@ -196,7 +243,8 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         }
     }
 
-    /// Writes everything out. Done before each wait; in the middle of long work it tells the client sooner.
+    /// Writes everything out. Done before each wait; in the middle of long work it tells the client
+    /// sooner.
     ///
     /// # Errors
     /// See [`Session`].
@@ -225,7 +273,10 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         self.now = self.now();
     }
 
-    pub(super) fn next_event<'f>(&mut self, messages: &mut Messages<'f>) -> Result<Option<ServerEvent<'f>>, Error> {
+    pub(super) fn next_event<'f>(
+        &mut self,
+        messages: &mut Messages<'f>,
+    ) -> Result<Option<ServerEvent<'f>>, Error> {
         let now = self.now;
         self.send(|server, tx| server.next_event(now, messages, tx))
     }
@@ -246,7 +297,9 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
 
 impl<const N: usize, const S: usize> fmt::Debug for Session<'_, '_, N, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("in_flight", &self.server.in_flight()).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("in_flight", &self.server.in_flight())
+            .finish_non_exhaustive()
     }
 }
 

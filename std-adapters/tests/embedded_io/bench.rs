@@ -1,4 +1,5 @@
-//! A port that reads what the test says, byte by byte or not at all, and a handler that writes down what it is told.
+//! A port that reads what the test says, byte by byte or not at all, and a handler that writes down
+//! what it is told.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -8,15 +9,18 @@ use std::time::Duration;
 
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{Implementation, Text, TextResult};
-use mcp_sansio::{Instant, Progress, RawJson, RequestHandle, ServerCapability, ServerConfig, ServerEvent};
+use mcp_sansio::{
+    Instant, Progress, RawJson, RequestHandle, ServerCapability, ServerConfig, ServerEvent,
+};
 use mcp_sansio_adapters::embedded_io::{Error, Handler, Link, Session, Turn};
 
 pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
 
-pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("b", "1"), ServerCapability::TOOLS)
-    .request_timeout(Duration::from_secs(60))
-    .peer_may_restart(true);
+pub(crate) static CONFIG: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("b", "1"), ServerCapability::TOOLS)
+        .request_timeout(Duration::from_secs(60))
+        .peer_may_restart(true);
 
 /// A server on a port, and the other end of the line.
 pub(crate) struct Bench {
@@ -39,7 +43,12 @@ impl Bench {
     /// Reads and writes move at most so many bytes.
     pub(crate) fn new(chunk: usize) -> Self {
         NOW.set(0);
-        let line = Rc::new(RefCell::new(Line { input: VecDeque::new(), output: Vec::new(), chunk, deaf: false }));
+        let line = Rc::new(RefCell::new(Line {
+            input: VecDeque::new(),
+            output: Vec::new(),
+            chunk,
+            deaf: false,
+        }));
         let link = Link::new(Port(line.clone()), &CONFIG, now).line_timeout(Duration::from_secs(2));
         Self { link, notes: Notes::default(), line }
     }
@@ -124,29 +133,40 @@ pub(crate) fn line(members: &str) -> String {
 /// A call of `echo`, and its answer.
 pub(crate) fn echo(id: u32) -> (String, String) {
     (
-        line(&format!(r#""id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"number {id}"}}}}"#)),
-        line(&format!(r#""id":{id},"result":{{"content":[{{"type":"text","text":"number {id}"}}]}}"#)),
+        line(&format!(
+            r#""id":{id},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"number {id}"}}}}"#
+        )),
+        line(&format!(
+            r#""id":{id},"result":{{"content":[{{"type":"text","text":"number {id}"}}]}}"#
+        )),
     )
 }
 
-pub(crate) const PARSE_ERROR: &str =
-    r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON"}}"#;
-pub(crate) const NOT_UTF8: &str =
-    r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not UTF-8"}}"#;
+pub(crate) const PARSE_ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON"}}"#;
+pub(crate) const NOT_UTF8: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not UTF-8"}}"#;
 
 type Line4<'s, 'c> = &'s mut Session<'c, Port, TX, 4, 4>;
 
 impl Handler<Port, TX, 4, 4> for Notes {
-    fn event(&mut self, event: ServerEvent<'_>, session: Line4<'_, '_>) -> Result<(), Error<Fault>> {
+    fn event(
+        &mut self,
+        event: ServerEvent<'_>,
+        session: Line4<'_, '_>,
+    ) -> Result<(), Error<Fault>> {
         match event {
-            ServerEvent::Request(request) => match request.name().and_then(|name| name.as_plain()) {
-                Some("slow") => self.job = Some((request.handle, 0)),
-                _ => {
-                    let text = request.arguments().get("text").and_then(RawJson::as_string);
-                    let result = text.map_or(TextResult::error("no text"), |text| TextResult::from(Text::from(text)));
-                    let _ = session.send(|server, tx| server.respond(request.handle, &result, tx))?;
+            ServerEvent::Request(request) => {
+                match request.name().and_then(|name| name.as_plain()) {
+                    Some("slow") => self.job = Some((request.handle, 0)),
+                    _ => {
+                        let text = request.arguments().get("text").and_then(RawJson::as_string);
+                        let result = text.map_or(TextResult::error("no text"), |text| {
+                            TextResult::from(Text::from(text))
+                        });
+                        let _ = session
+                            .send(|server, tx| server.respond(request.handle, &result, tx))?;
+                    }
                 }
-            },
+            }
             ServerEvent::Cancelled { request, .. } => {
                 self.events.push("cancelled".into());
                 self.job.take_if(|(job, _)| *job == request);
@@ -156,7 +176,9 @@ impl Handler<Port, TX, 4, 4> for Notes {
                 self.job = None;
             }
             ServerEvent::Violation(violation) => self.events.push(format!("{violation:?}")),
-            ServerEvent::Initialize { revision, .. } => self.events.push(format!("initialize {revision:?}")),
+            ServerEvent::Initialize { revision, .. } => {
+                self.events.push(format!("initialize {revision:?}"))
+            }
             _ => {}
         }
         Ok(())
@@ -170,17 +192,24 @@ impl Handler<Port, TX, 4, 4> for Notes {
         }
         *step += 1;
         let (request, step, now) = (*request, *step, session.now());
-        let _ = session.send(|server, tx| server.progress(now, request, &Progress::of(step).total(3u32), tx))?;
+        let _ = session.send(|server, tx| {
+            server.progress(now, request, &Progress::of(step).total(3u32), tx)
+        })?;
         if step == 3 {
             self.job = None;
-            let _ = session.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
+            let _ =
+                session.send(|server, tx| server.respond(request, &TextResult::new("done"), tx))?;
         }
         Ok(true)
     }
 
     fn fault(&mut self, error: Fault, _: Line4<'_, '_>) -> Result<(), Error<Fault>> {
         self.events.push(format!("fault {:?}", error.0));
-        if self.strict || error.0 == ErrorKind::NotConnected { Err(Error::Port(error)) } else { Ok(()) }
+        if self.strict || error.0 == ErrorKind::NotConnected {
+            Err(Error::Port(error))
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -12,8 +12,15 @@ const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
 
 #[test]
 fn the_same_is_said_however_the_bytes_come() {
-    let session =
-        [echo(1).0, PING.into(), "\r\n\r\n".into(), echo(2).0.replace('\n', "\r\n"), "noise\n".into(), echo(3).0].concat();
+    let session = [
+        echo(1).0,
+        PING.into(),
+        "\r\n\r\n".into(),
+        echo(2).0.replace('\n', "\r\n"),
+        "noise\n".into(),
+        echo(3).0,
+    ]
+    .concat();
     let answers = [&echo(1).1, PONG, &echo(2).1, PARSE_ERROR, "\n", &echo(3).1].concat();
     for chunk in (1..20).chain([63, 64, 65, 1000]) {
         let mut bench = Bench::new(chunk).opened();
@@ -33,10 +40,17 @@ fn log_lines_and_noise_are_refused_and_the_next_line_is_served() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#, PARSE_ERROR, "NotJson"),
     ] {
         let (call, answered) = echo(1);
-        assert_eq!(bench.hears(noise).hears("\n").hears(call).said(), format!("{answer}\n{answered}"), "{noise}");
+        assert_eq!(
+            bench.hears(noise).hears("\n").hears(call).said(),
+            format!("{answer}\n{answered}"),
+            "{noise}"
+        );
         assert_eq!(bench.events(), event);
     }
-    assert_eq!(bench.hears([0xff, 0xfe, 0xc3, b'\n']).hears(PING).said(), format!("{NOT_UTF8}\n{PONG}"));
+    assert_eq!(
+        bench.hears([0xff, 0xfe, 0xc3, b'\n']).hears(PING).said(),
+        format!("{NOT_UTF8}\n{PONG}")
+    );
 }
 
 #[test]
@@ -59,8 +73,10 @@ fn a_line_that_is_too_long_is_refused_by_its_id_and_the_next_line_is_served() {
 fn a_line_that_lost_bytes_is_refused_though_it_looks_whole() {
     // What is left says 15, not 12345.
     let mut bench = Bench::new(1000).opened();
-    let [before, after] =
-        [r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1"#, "5\"}}}\n"];
+    let [before, after] = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1"#,
+        "5\"}}}\n",
+    ];
     let (call, answered) = echo(2);
     bench.hears(PING).hears(before).fails(ErrorKind::Other).hears(after).hears(call);
     assert_eq!(bench.said(), format!("{PONG}{NOT_UTF8}\n{answered}"));
@@ -83,7 +99,10 @@ fn a_line_that_lost_its_beginning_is_refused() {
     for lost in 1..call.len() - 1 {
         bench.fails(ErrorKind::Other).hears(&call[lost..]).hears(&call);
         let said = bench.said();
-        assert!(said.ends_with(&answered) && said.matches("number").count() == 1, "without the first {lost}: {said}");
+        assert!(
+            said.ends_with(&answered) && said.matches("number").count() == 1,
+            "without the first {lost}: {said}"
+        );
     }
 }
 
@@ -91,7 +110,10 @@ fn a_line_that_lost_its_beginning_is_refused() {
 fn an_id_that_lost_a_digit_refuses_nobody_else_s_request() {
     let mut bench = Bench::new(1000).opened();
     let long = "x".repeat(3 * RX);
-    let _ = bench.hears(format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":"{long}"}},"id":4"#)).turns().unwrap();
+    let _ = bench
+        .hears(format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":"{long}"}},"id":4"#))
+        .turns()
+        .unwrap();
     bench.fails(ErrorKind::Other).hears("2}\n").hears(PING);
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "fault Other, TooLong");
@@ -141,10 +163,15 @@ fn a_slow_tool_goes_on_between_frames_and_frames_between_its_steps() {
         .hears(line(r#""id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}"#))
         .hears(PING.repeat(3));
     let progress = |step: u32| {
-        line(&format!(r#""method":"notifications/progress","params":{{"progressToken":"t","progress":{step},"total":3}}"#))
+        line(&format!(
+            r#""method":"notifications/progress","params":{{"progressToken":"t","progress":{step},"total":3}}"#
+        ))
     };
     let done = line(r#""id":1,"result":{"content":[{"type":"text","text":"done"}]}"#);
-    assert_eq!(bench.said(), [&progress(1), PONG, &progress(2), PONG, &progress(3), &done, PONG].concat());
+    assert_eq!(
+        bench.said(),
+        [&progress(1), PONG, &progress(2), PONG, &progress(3), &done, PONG].concat()
+    );
 }
 
 #[test]
@@ -152,12 +179,18 @@ fn a_slow_tool_is_cancelled_or_expires() {
     let call = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
     let mut bench = Bench::new(1000).opened();
     bench.notes.sleep();
-    bench.hears(&call).hears(line(r#""method":"notifications/cancelled","params":{"requestId":1}"#)).hears(PING);
+    bench
+        .hears(&call)
+        .hears(line(r#""method":"notifications/cancelled","params":{"requestId":1}"#))
+        .hears(PING);
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "cancelled");
     let _ = bench.hears(&call).turns().unwrap();
     assert_eq!(bench.wake(), Some(60_000));
-    assert_eq!(bench.waits(60_000).said(), line(r#""id":1,"error":{"code":-32603,"message":"The request timed out"}"#));
+    assert_eq!(
+        bench.waits(60_000).said(),
+        line(r#""id":1,"error":{"code":-32603,"message":"The request timed out"}"#)
+    );
     assert_eq!(bench.events(), "expired");
 }
 
@@ -167,9 +200,15 @@ fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
     bench.hears(&PING[..10]).fails(ErrorKind::Interrupted).hears(&PING[10..]);
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "");
-    assert_eq!(bench.fails(ErrorKind::NotConnected).turns(), Err(Error::Port(Fault(ErrorKind::NotConnected))));
+    assert_eq!(
+        bench.fails(ErrorKind::NotConnected).turns(),
+        Err(Error::Port(Fault(ErrorKind::NotConnected)))
+    );
     bench.notes.strict = true;
-    assert_eq!(bench.fails(ErrorKind::TimedOut).turns(), Err(Error::Port(Fault(ErrorKind::TimedOut))));
+    assert_eq!(
+        bench.fails(ErrorKind::TimedOut).turns(),
+        Err(Error::Port(Fault(ErrorKind::TimedOut)))
+    );
     // It can be gone on with.
     bench.notes.strict = false;
     assert_eq!(bench.hears(PING).said(), PONG);
@@ -188,7 +227,10 @@ fn after_a_connection_s_end_the_next_begins_as_the_first() {
         bench.hears(cut).fails(ErrorKind::NotConnected);
         assert_eq!(bench.turns(), Err(Error::Port(Fault(ErrorKind::NotConnected))));
         let said = bench.reconnects().hears(&hello).said();
-        assert!(said.contains("\"id\":0,\"result\"") && said.matches('\n').count() == 1, "{cut}: {said}");
+        assert!(
+            said.contains("\"id\":0,\"result\"") && said.matches('\n').count() == 1,
+            "{cut}: {said}"
+        );
     }
     // In the middle of an answer.
     let mut bench = Bench::new(1000).opened();

@@ -1,4 +1,5 @@
-//! Whole lines among all that a serial line brings, in random order: each whole line is answered, and nothing else is.
+//! Whole lines among all that a serial line brings, in random order: each whole line is answered,
+//! and nothing else is.
 
 use embedded_io::ErrorKind;
 
@@ -48,13 +49,17 @@ fn whatever_comes_between_whole_lines_they_are_served() {
             }
         }
         said += &bench.said();
-        let results: Vec<_> = said.split_inclusive('\n').filter(|line| line.contains("\"result\"")).collect();
+        let results: Vec<_> =
+            said.split_inclusive('\n').filter(|line| line.contains("\"result\"")).collect();
         assert_eq!(results, expected, "seed {seed}");
     }
 }
 
 fn noise(bench: &mut Bench, random: &mut Random) {
-    let bytes: Vec<u8> = (0..random.below(40)).map(|_| random.below(256) as u8).filter(|byte| *byte != b'\n').collect();
+    let bytes: Vec<u8> = (0..random.below(40))
+        .map(|_| random.below(256) as u8)
+        .filter(|byte| *byte != b'\n')
+        .collect();
     bench.hears(bytes).hears("\n");
 }
 
@@ -63,7 +68,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % end
     }
 }

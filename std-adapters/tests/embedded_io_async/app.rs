@@ -11,8 +11,8 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, CatalogFault, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, SendError,
-    Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
+    Answered, Catalog, CatalogFault, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request,
+    RequestHandle, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock as _, Context, Handler, Link};
 use serde::{Serialize, Serializer, ser};
@@ -22,7 +22,9 @@ use crate::stage::{Player, Stage};
 
 pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
+    ServerCapability::TOOLS
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
 )
 .request_timeout(Duration::from_secs(60))
 .peer_may_restart(true);
@@ -42,8 +44,11 @@ pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
     .resources(&[Resource::new("test://r", "r")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
-    Tool::new(name, RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#))
-        .description("One of the tools that this application has")
+    Tool::new(
+        name,
+        RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#),
+    )
+    .description("One of the tools that this application has")
 }
 
 pub(crate) struct App {
@@ -93,7 +98,9 @@ impl<const N: usize> Handler<N, 4> for App {
 
     fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Job, Said<'f>> {
         let tool = match target {
-            Target::Tool(tool) => CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied(),
+            Target::Tool(tool) => {
+                CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied()
+            }
             _ => None,
         };
         let arguments = request.arguments();
@@ -103,12 +110,21 @@ impl<const N: usize> Handler<N, 4> for App {
             return Begun::Answer(Said::Fault(fault));
         }
         if tool == Some("again") {
-            return Begun::Answer(arguments.get("text").and_then(RawJson::as_string).map_or(Said::Nothing, Said::Again));
+            return Begun::Answer(
+                arguments
+                    .get("text")
+                    .and_then(RawJson::as_string)
+                    .map_or(Said::Nothing, Said::Again),
+            );
         }
         Begun::Job(Job {
             tool: tool.unwrap_or_default(),
             n: arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default(),
-            text: arguments.get("text").and_then(RawJson::as_string).map(|text| text.to_string()).unwrap_or_default(),
+            text: arguments
+                .get("text")
+                .and_then(RawJson::as_string)
+                .map(|text| text.to_string())
+                .unwrap_or_default(),
         })
     }
 
@@ -128,7 +144,8 @@ impl<const N: usize> Handler<N, 4> for App {
                 Said::Text("done".into())
             }
             "group" => {
-                // As a set of futures does it: each is polled when it was woken itself, and not when the set was.
+                // As a set of futures does it: each is polled when it was woken itself, and not
+                // when the set was.
                 let progress = Progress::of(1u32);
                 Alone::new(pin!(ctx.progress(&progress))).await;
                 Said::Text("done".into())
@@ -166,7 +183,12 @@ impl<const N: usize> Handler<N, 4> for App {
 }
 
 impl<const N: usize> Answer<N, 4> for Said<'_> {
-    fn send(&mut self, server: &mut Server<'_, N, 4>, request: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    fn send(
+        &mut self,
+        server: &mut Server<'_, N, 4>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
@@ -189,7 +211,10 @@ struct Woken {
 
 impl<'f, F> Alone<'f, F> {
     fn new(future: Pin<&'f mut F>) -> Self {
-        Self { future, woken: Arc::new(Woken { flag: AtomicBool::new(true), parent: Mutex::new(None) }) }
+        Self {
+            future,
+            woken: Arc::new(Woken { flag: AtomicBool::new(true), parent: Mutex::new(None) }),
+        }
     }
 }
 
@@ -221,11 +246,15 @@ impl Serialize for Unwritable {
     }
 }
 
-const CATALOG_NAMES: [&str; 9] = ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
+const CATALOG_NAMES: [&str; 9] =
+    ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
 
-pub(crate) type TestLink<const RX: usize, const TX: usize, const N: usize> = Link<'static, App, RX, TX, N, 4>;
+pub(crate) type TestLink<const RX: usize, const TX: usize, const N: usize> =
+    Link<'static, App, RX, TX, N, 4>;
 
-pub(crate) fn link<const RX: usize, const TX: usize, const N: usize>(stage: &Stage) -> TestLink<RX, TX, N> {
+pub(crate) fn link<const RX: usize, const TX: usize, const N: usize>(
+    stage: &Stage,
+) -> TestLink<RX, TX, N> {
     Link::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
 }
 

@@ -97,7 +97,8 @@ fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
 #[test]
 fn s8_the_longest_line_timeout_is_never() {
     let stage = Stage::new(64);
-    let link: Link<'_, App, 1024, 512, 2, 4> = Link::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
+    let link: Link<'_, App, 1024, 512, 2, 4> =
+        Link::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
     let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });
     stage.bytes(b"half a line");
     player.run();
@@ -106,9 +107,11 @@ fn s8_the_longest_line_timeout_is_never() {
 
 #[test]
 fn a_client_that_does_not_answer_a_ping_is_gone() {
-    static PINGING: ServerConfig<'_> = CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
+    static PINGING: ServerConfig<'_> =
+        CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
     let stage = Stage::new(64);
-    let link: Link<'_, App, 1024, 512, 2, 4> = Link::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
+    let link: Link<'_, App, 1024, 512, 2, 4> =
+        Link::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
     let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });
     stage.send(&initialize());
     player.run();

@@ -16,7 +16,10 @@ fn one_call_in_each_era() {
     stage.send(&initialize());
     stage.send(&legacy(2, "tools/call", json!({"name": "echo", "arguments": {"text": "legacy"}})));
     assert_eq!(player.run(), None);
-    assert_eq!(stage.log(), ["< 1 modern", "< 0 capabilities,protocolVersion,serverInfo", "< 2 legacy"]);
+    assert_eq!(
+        stage.log(),
+        ["< 1 modern", "< 0 capabilities,protocolVersion,serverInfo", "< 2 legacy"]
+    );
     assert!(player.polls() < 200, "polled without need");
 }
 
@@ -35,7 +38,11 @@ fn slow_handlers_run_beside_each_other_and_beside_everything_else() {
     stage.send(&call(5, "echo", json!({"text": "too many"})));
     player.run();
     assert_eq!(link.handler().running.get(), 3);
-    let expected = ["< 0 capabilities,protocolVersion,serverInfo", "< 4", "< 5 error -32603 Too many requests in flight"];
+    let expected = [
+        "< 0 capabilities,protocolVersion,serverInfo",
+        "< 4",
+        "< 5 error -32603 Too many requests in flight",
+    ];
     assert_eq!(stage.log(), expected);
     assert_eq!(stage.notes(), ["TooManyRequests"]);
     for done in ["< 2 waited 10", "< 3 waited 20", "< 1 waited 30"] {
@@ -83,7 +90,8 @@ fn cancellation_drops_the_future_and_frees_its_place() {
     assert_eq!(stage.notes(), ["cancelled"; 5]);
 }
 
-/// Lines that wait in the receive buffer are taken one after the other, without a moment for anybody else.
+/// Lines that wait in the receive buffer are taken one after the other, without a moment for
+/// anybody else.
 fn burst<const N: usize>(messages: &[Value]) -> (Vec<String>, Vec<String>) {
     let stage = Stage::new(64);
     let link = link::<4096, 512, N>(&stage);
@@ -104,14 +112,28 @@ fn burst<const N: usize>(messages: &[Value]) -> (Vec<String>, Vec<String>) {
 #[test]
 fn a_burst_of_calls_and_cancellations_finds_its_places() {
     let wait = |id| call(id, "wait", json!({"n": 1000}));
-    let messages = [wait(2), cancel(2), wait(3), cancel(3), wait(4), cancel(4), call(5, "echo", json!({"text": "through"}))];
-    assert_eq!(burst::<1>(&messages), (vec!["< 5 through".to_owned()], vec!["cancelled".to_owned(); 3]));
+    let messages = [
+        wait(2),
+        cancel(2),
+        wait(3),
+        cancel(3),
+        wait(4),
+        cancel(4),
+        call(5, "echo", json!({"text": "through"})),
+    ];
+    assert_eq!(
+        burst::<1>(&messages),
+        (vec!["< 5 through".to_owned()], vec!["cancelled".to_owned(); 3])
+    );
 }
 
 #[test]
 fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
-    let messages: Vec<_> =
-        (2..10).map(|id| call(id, if id % 2 == 0 { "echo" } else { "again" }, json!({"text": id.to_string()}))).collect();
+    let messages: Vec<_> = (2..10)
+        .map(|id| {
+            call(id, if id % 2 == 0 { "echo" } else { "again" }, json!({"text": id.to_string()}))
+        })
+        .collect();
     let answers: Vec<_> = (2..10).map(|id| format!("< {id} {id}")).collect();
     assert_eq!(burst::<4>(&messages), (answers, vec![]));
 }
@@ -288,7 +310,10 @@ fn an_answer_that_cannot_be_written_is_an_error_and_told() {
     stage.send(&call(1, "bad", json!({})));
     stage.send(&call(2, "nobody", json!({})));
     player.run();
-    assert_eq!(stage.log(), ["< 1 error -32603 The answer cannot be sent", "< 2 error -32602 Unknown tool"]);
+    assert_eq!(
+        stage.log(),
+        ["< 1 error -32603 The answer cannot be sent", "< 2 error -32602 Unknown tool"]
+    );
     assert_eq!(stage.notes(), ["refused Value"]);
 }
 
@@ -318,7 +343,8 @@ fn m1_changes_that_wait_to_be_told_have_a_limit() {
     let stage = Stage::new(64);
     let link = link::<1024, 512, 2>(&stage);
     let uris = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9"];
-    let told: Vec<_> = uris.iter().map(|uri| link.publish(mcp_sansio::Change::resource(uri))).collect();
+    let told: Vec<_> =
+        uris.iter().map(|uri| link.publish(mcp_sansio::Change::resource(uri))).collect();
     assert_eq!(told, [[true; 8].as_slice(), &[false]].concat());
     // What waits already needs no more room.
     assert!(link.publish(mcp_sansio::Change::resource("a:8")));

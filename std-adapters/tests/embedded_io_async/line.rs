@@ -20,7 +20,8 @@ fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
     stage.send(&call(1, "echo", json!({"text": "here"})));
     player.run();
     let refused = "< - error -32700 Parse error: the message is not JSON";
-    let expected = ["< - error -32700 Parse error: the message is not UTF-8", refused, refused, "< 1 here"];
+    let expected =
+        ["< - error -32700 Parse error: the message is not UTF-8", refused, refused, "< 1 here"];
     assert_eq!(stage.log(), expected);
     assert_eq!(stage.notes(), ["NotUtf8", "NotJson", "NotJson"]);
 }
@@ -30,11 +31,17 @@ fn a_line_that_is_too_long_is_refused_with_its_id() {
     let stage = Stage::new(64);
     let link = link::<256, 256, 2>(&stage);
     let mut player = play(&link, &stage);
-    stage.bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"{}\"}}\n", "x".repeat(5000)));
+    stage.bytes(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"{}\"}}\n",
+        "x".repeat(5000)
+    ));
     stage.bytes(format!("{}\n", "y".repeat(3000)));
     stage.send(&legacy(8, "ping", json!({})));
     player.run();
-    assert_eq!(stage.log(), ["< 7 error -32600 The message is longer than this peer's receive buffer", "< 8"]);
+    assert_eq!(
+        stage.log(),
+        ["< 7 error -32600 The message is longer than this peer's receive buffer", "< 8"]
+    );
     assert_eq!(stage.notes(), ["TooLong", "TooLong"]);
 }
 
@@ -44,11 +51,20 @@ fn an_error_that_is_longer_than_the_output_buffer_goes_out_in_pieces() {
     let link = link::<1024, 64, 2>(&stage);
     let mut player = play(&link, &stage);
     let id = "i".repeat(400);
-    stage.bytes(format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\",\"params\":\"{}\"}}\n", "x".repeat(5000)));
+    stage.bytes(format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\",\"params\":\"{}\"}}\n",
+        "x".repeat(5000)
+    ));
     stage.send(&legacy(8, "ping", json!({})));
     player.run();
     let log = stage.log();
-    assert_eq!(log, [format!("< {id} error -32600 The message is longer than this peer's receive buffer"), "< 8".into()]);
+    assert_eq!(
+        log,
+        [
+            format!("< {id} error -32600 The message is longer than this peer's receive buffer"),
+            "< 8".into()
+        ]
+    );
 }
 
 #[test]
@@ -60,14 +76,17 @@ fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
     // Between two lines nothing is lost but what the line itself misses.
     stage.fault(ErrorKind::Other);
     // Without what is missing it would be valid, and say something else.
-    let (head, tail) =
-        (r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"do"#, " it\"}}}\n");
+    let (head, tail) = (
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{"text":"do"#,
+        " it\"}}}\n",
+    );
     stage.bytes(head);
     stage.fault(ErrorKind::Other);
     stage.bytes(tail);
     stage.send(&call(3, "echo", json!({"text": "after"})));
     player.run();
-    let expected = ["< 1 before", "< - error -32700 Parse error: the message is not UTF-8", "< 3 after"];
+    let expected =
+        ["< 1 before", "< - error -32700 Parse error: the message is not UTF-8", "< 3 after"];
     assert_eq!(stage.log(), expected);
     assert_eq!(stage.notes(), ["fault Other", "fault Other", "NotUtf8"]);
 }

@@ -1,4 +1,5 @@
-//! The link with async handlers, on a port that does what the test says and under an executor that polls nothing that was not woken.
+//! The link with async handlers, on a port that does what the test says and under an executor that
+//! polls nothing that was not woken.
 
 mod app;
 mod ends;

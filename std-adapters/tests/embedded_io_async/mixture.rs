@@ -1,4 +1,5 @@
-//! Everything at once, at random: whatever the order, each request is answered once or cancelled, and nothing is left.
+//! Everything at once, at random: whatever the order, each request is answered once or cancelled,
+//! and nothing is left.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,16 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
 
 #[test]
 fn each_request_is_answered_once_or_cancelled() {
-    let rounds = std::env::var("CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
+    let rounds =
+        std::env::var("CHAOS_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(40);
     for seed in 1..=rounds {
         mix::<512, 64>(seed);
         mix::<700, 300>(seed);
@@ -84,14 +87,18 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
     let output = stage.output();
     assert!(output.is_empty() || output.ends_with(b"\n"));
     for line in output.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let message: Value = serde_json::from_slice(line).unwrap_or_else(|_| panic!("seed {seed}: no JSON"));
+        let message: Value =
+            serde_json::from_slice(line).unwrap_or_else(|_| panic!("seed {seed}: no JSON"));
         if let Some(id) = message["id"].as_u64() {
             *answers.entry(id).or_default() += 1;
         }
     }
     for (id, cancelled) in cancelled {
         let answered = answers.remove(&u64::from(id)).unwrap_or_default();
-        assert!(answered == 1 || cancelled && answered == 0, "seed {seed}: {id} was answered {answered} times");
+        assert!(
+            answered == 1 || cancelled && answered == 0,
+            "seed {seed}: {id} was answered {answered} times"
+        );
     }
     assert!(answers.is_empty(), "seed {seed}: answers to nothing: {answers:?}");
     let faults = stage.notes().iter().filter(|note| note.starts_with("fault")).count();

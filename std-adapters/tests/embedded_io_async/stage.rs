@@ -1,4 +1,5 @@
-//! Where a link plays: a port that does what the test says, a clock that stands still until told otherwise, and an executor that polls nothing that was not woken.
+//! Where a link plays: a port that does what the test says, a clock that stands still until told
+//! otherwise, and an executor that polls nothing that was not woken.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -178,7 +179,10 @@ fn short(message: &Value) -> String {
     let failed = if result["isError"] == true { "failed: " } else { "" };
     let what = match result["content"][0].get("text") {
         Some(said) => format!("{failed}{}", text(said)),
-        None => result.as_object().map(|all| all.keys().map(String::as_str).collect::<Vec<_>>().join(",")).unwrap_or_default(),
+        None => result
+            .as_object()
+            .map(|all| all.keys().map(String::as_str).collect::<Vec<_>>().join(","))
+            .unwrap_or_default(),
     };
     format!("< {id} {what}").trim_end().to_owned()
 }
@@ -293,7 +297,8 @@ impl<'f, T> Player<'f, T> {
                 return None;
             }
             self.polls += 1;
-            if let Poll::Ready(value) = self.future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            if let Poll::Ready(value) = self.future.as_mut().poll(&mut Context::from_waker(&waker))
+            {
                 return Some(value);
             }
         }

@@ -38,7 +38,11 @@ fn time_02_canc_14_a_modern_call_is_cancelled_by_ending_its_exchange_and_by_noth
     for (chunk, with_head) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, true), (chunk, false)]) {
         let played = play(&MODERN, chunk, slow(modern, with_head), begin_and_drop);
         assert_eq!(played.result, "called");
-        assert!(played.trace.contains(&"closed: POST /mcp tools/call 2026-07-28 -".to_owned()), "{:?}", played.trace);
+        assert!(
+            played.trace.contains(&"closed: POST /mcp tools/call 2026-07-28 -".to_owned()),
+            "{:?}",
+            played.trace
+        );
         assert!(!played.trace.iter().any(|line| line.contains("cancelled")), "{:?}", played.trace);
     }
 }
@@ -60,13 +64,23 @@ fn time_02_a_call_that_takes_too_long_is_cancelled_in_the_same_way() {
     for (config, otherwise) in [(&MODERN, modern as fn(&Seen) -> Reply), (&LEGACY, legacy)] {
         let played = play(config, 64, slow(otherwise, true), async |client| {
             let options = CallOptions::new().timeout(Duration::from_millis(50));
-            let slow = client.request("tools/call", &json!({"name": "slow"}), options).await.map(|_| ());
+            let slow =
+                client.request("tools/call", &json!({"name": "slow"}), options).await.map(|_| ());
             (slow, call(&client, "fast", &json!({})).await.unwrap())
         });
         assert!(matches!(played.result.0, Err(CallError::TimedOut)));
         let is_modern = std::ptr::eq(config, &MODERN);
-        assert_eq!(played.trace.iter().any(|line| line.contains("notifications/cancelled")), !is_modern, "{:?}", played.trace);
-        assert!(played.trace.iter().any(|line| line.starts_with("closed: POST /mcp tools/call")), "{:?}", played.trace);
+        assert_eq!(
+            played.trace.iter().any(|line| line.contains("notifications/cancelled")),
+            !is_modern,
+            "{:?}",
+            played.trace
+        );
+        assert!(
+            played.trace.iter().any(|line| line.starts_with("closed: POST /mcp tools/call")),
+            "{:?}",
+            played.trace
+        );
     }
 }
 
@@ -78,7 +92,8 @@ fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed
                 let meta = json!({"io.modelcontextprotocol/subscriptionId": seen.body["id"]});
                 let acknowledged = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": {"_meta": meta, "notifications": {"toolsListChanged": true}}});
                 let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": meta}});
-                Reply::events(&[event(&acknowledged), event(&changed), ":\n\n".to_owned()].concat()).hold()
+                Reply::events(&[event(&acknowledged), event(&changed), ":\n\n".to_owned()].concat())
+                    .hold()
             }
             _ => modern(seen),
         };
@@ -91,6 +106,12 @@ fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed
             change
         });
         assert_eq!(played.result, Some(mcp_sansio_adapters::smol::client::Change::Tools));
-        assert!(played.trace.contains(&"closed: POST /mcp subscriptions/listen 2026-07-28 -".to_owned()), "{:?}", played.trace);
+        assert!(
+            played
+                .trace
+                .contains(&"closed: POST /mcp subscriptions/listen 2026-07-28 -".to_owned()),
+            "{:?}",
+            played.trace
+        );
     }
 }

@@ -13,8 +13,12 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_bod
     for chunk in CHUNKS {
         let played = play(&MODERN, chunk, modern, async |client| {
             call(&client, "get weather \u{2600}", &json!({})).await?;
-            client.request("resources/read", &ResourceParams::new("file:///a b"), CallOptions::new()).await?;
-            client.request("prompts/get", &GetPromptParams::new("=?base64?x?="), CallOptions::new()).await?;
+            client
+                .request("resources/read", &ResourceParams::new("file:///a b"), CallOptions::new())
+                .await?;
+            client
+                .request("prompts/get", &GetPromptParams::new("=?base64?x?="), CallOptions::new())
+                .await?;
             client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await
         });
         played.result.unwrap();
@@ -22,9 +26,13 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_bod
             assert_eq!(seen.field("accept"), Some("application/json, text/event-stream"));
             assert_eq!(seen.field("content-type"), Some("application/json"));
             assert_eq!(seen.field("mcp-method"), Some(seen.message()));
-            let version = seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+            let version =
+                seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
             assert_eq!(seen.field("mcp-protocol-version"), version);
-            assert_eq!(seen.field("content-length").unwrap().parse::<usize>().unwrap(), seen.body.to_string().len());
+            assert_eq!(
+                seen.field("content-length").unwrap().parse::<usize>().unwrap(),
+                seen.body.to_string().len()
+            );
         }
         let name = |message: &str| only(&played.seen, message).field("mcp-name").map(str::to_owned);
         assert_eq!(name("tools/call").as_deref(), Some("=?base64?Z2V0IHdlYXRoZXIg4piA?="));
@@ -36,11 +44,16 @@ fn http_08_http_31_http_41_hdr_01_hdr_02_hdr_03_each_modern_head_repeats_its_bod
 }
 
 #[test]
-fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_named_in_every_request_behind_initialize() {
-    for (chunk, field) in CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"]) {
+fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_named_in_every_request_behind_initialize()
+ {
+    for (chunk, field) in
+        CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"])
+    {
         let answer = move |seen: &crate::scene::Seen| match (seen.method.as_str(), seen.message()) {
             ("GET", _) => Reply::events("").hold(),
-            (_, "initialize") => Reply::result(seen, &crate::scene::initialized("2025-11-25")).field(field, "s~!1"),
+            (_, "initialize") => {
+                Reply::result(seen, &crate::scene::initialized("2025-11-25")).field(field, "s~!1")
+            }
             _ => legacy(seen),
         };
         let played = play(&LEGACY, chunk, answer, async |client| {
@@ -65,7 +78,10 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
             ]
         );
         for seen in played.seen.iter().filter(|seen| seen.message() == "tools/call") {
-            assert_eq!((seen.field("mcp-protocol-version"), seen.field("mcp-session-id")), (Some("2025-11-25"), Some("s~!1")));
+            assert_eq!(
+                (seen.field("mcp-protocol-version"), seen.field("mcp-session-id")),
+                (Some("2025-11-25"), Some("s~!1"))
+            );
             assert_eq!(seen.field("mcp-method"), None);
         }
         let get = played.seen.iter().find(|seen| seen.method == "GET").unwrap();
@@ -80,7 +96,9 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
 fn sess_08_the_sessions_name_and_the_token_are_not_shown() {
     let session = format!("{:?}", mcp_sansio::http::client::Session::new());
     assert!(session.contains("has_id: false"), "{session}");
-    let http = mcp_sansio_adapters::smol::client::http::Http::new("http://server/mcp").unwrap().bearer("secret");
+    let http = mcp_sansio_adapters::smol::client::http::Http::new("http://server/mcp")
+        .unwrap()
+        .bearer("secret");
     assert!(!format!("{http:?} {:?}", http.clone().connect()).contains("secret"));
 }
 
@@ -97,9 +115,16 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
         },
     );
     played.result.unwrap();
-    assert!(played.seen.iter().any(|seen| seen.method == "GET") && played.seen.iter().any(|seen| seen.method == "DELETE"));
+    assert!(
+        played.seen.iter().any(|seen| seen.method == "GET")
+            && played.seen.iter().any(|seen| seen.method == "DELETE")
+    );
     for seen in &played.seen {
-        assert_eq!((seen.field("authorization"), seen.field("x-api-key")), (Some("Bearer t-1"), Some("k")), "{seen:?}");
+        assert_eq!(
+            (seen.field("authorization"), seen.field("x-api-key")),
+            (Some("Bearer t-1"), Some("k")),
+            "{seen:?}"
+        );
     }
 }
 

@@ -44,7 +44,8 @@ impl Hostile {
     fn say(&mut self, into: &mut [u8]) -> usize {
         for byte in into.iter_mut() {
             let beyond = self.at.checked_sub(self.first.len());
-            *byte = beyond.map_or_else(|| self.first[self.at], |beyond| self.said[beyond % self.said.len()]);
+            *byte = beyond
+                .map_or_else(|| self.first[self.at], |beyond| self.said[beyond % self.said.len()]);
             self.at += 1;
         }
         into.len()
@@ -52,7 +53,11 @@ impl Hostile {
 }
 
 impl AsyncRead for Hostile {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         self.steps.fetch_add(1, Ordering::Relaxed);
         match self.kind {
             Kind::NeverPauses => {
@@ -73,7 +78,11 @@ impl AsyncRead for Hostile {
 }
 
 impl AsyncWrite for Hostile {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if self.kind == Kind::NeverReads { Poll::Pending } else { Poll::Ready(Ok(bytes.len())) }
     }
 
@@ -87,7 +96,8 @@ impl AsyncWrite for Hostile {
 }
 
 const EVENTS: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
-const CHUNKED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const CHUNKED: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 const JSON: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
 const REFUSAL: &str = "HTTP/1.1 500 No\r\nContent-Type: application/json\r\n\r\n";
 
@@ -111,8 +121,14 @@ fn hostile(
 ) -> Http<impl mcp_sansio_adapters::smol::client::http::Dial> {
     let steps = Arc::clone(steps);
     let dial = move |_| {
-        let stream =
-            Hostile { kind, first: first.as_bytes(), said: said.as_bytes(), at: 0, steps: Arc::clone(&steps), drips: false };
+        let stream = Hostile {
+            kind,
+            first: first.as_bytes(),
+            said: said.as_bytes(),
+            at: 0,
+            steps: Arc::clone(&steps),
+            drips: false,
+        };
         async move { Ok(stream) }
     };
     Http::with_dial("http://hostile/mcp", dial).unwrap()
@@ -120,22 +136,32 @@ fn hostile(
 
 #[test]
 fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
-    for (kind, noise) in
-        [Kind::NeverPauses, Kind::NeverReads, Kind::Drips].into_iter().flat_map(|kind| NOISE.map(|noise| (kind, noise)))
+    for (kind, noise) in [Kind::NeverPauses, Kind::NeverReads, Kind::Drips]
+        .into_iter()
+        .flat_map(|kind| NOISE.map(|noise| (kind, noise)))
     {
         let steps = Arc::new(AtomicUsize::new(0));
         let connector = Connector::new(&CLIENT).assume(Some(Era::Modern)).close_timeout(SHORT);
-        let (client, connection) = connector.connect(hostile(kind, noise, &steps).max_message(1 << 30).connect());
+        let (client, connection) =
+            connector.connect(hostile(kind, noise, &steps).max_message(1 << 30).connect());
         let hostile = async {
-            let call = client.request("tools/call", &CallToolParams::new("a"), CallOptions::new().limit(SHORT)).await;
+            let call = client
+                .request("tools/call", &CallToolParams::new("a"), CallOptions::new().limit(SHORT))
+                .await;
             // A head that is too long, or has no end, is refused before.
-            assert!(matches!(call, Err(CallError::TimedOut | CallError::Server(_))), "{kind:?} {noise:?}: {call:?}");
+            assert!(
+                matches!(call, Err(CallError::TimedOut | CallError::Server(_))),
+                "{kind:?} {noise:?}: {call:?}"
+            );
             client.close();
         };
         // The ordinary one, meanwhile.
         let both = Box::pin(future::zip(hostile, connection));
         let most = beside(both, &steps);
-        assert!(most < 5_000, "{kind:?} {noise:?}: {most} steps of the hostile server during one call of the other");
+        assert!(
+            most < 5_000,
+            "{kind:?} {noise:?}: {most} steps of the hostile server during one call of the other"
+        );
     }
 }
 
@@ -167,9 +193,11 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
         .probe_timeout(SHORT)
         .call_timeout(SHORT)
         .revisions(mcp_sansio::Revisions::only(mcp_sansio::Revision::V2024_11_05));
-    for body in
-        [":\n\n".repeat(100_000), "data: x\n".repeat(100_000), format!("event: endpoint\ndata: /{}\n\n", "x".repeat(9_000))]
-    {
+    for body in [
+        ":\n\n".repeat(100_000),
+        "data: x\n".repeat(100_000),
+        format!("event: endpoint\ndata: /{}\n\n", "x".repeat(9_000)),
+    ] {
         let answer = move |seen: &crate::scene::Seen| {
             if seen.method == "GET" { Reply::events(&body).hold() } else { Reply::status(404) }
         };
@@ -181,7 +209,9 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
 
 /// Asks for the roots as often as that.
 fn asks(times: usize) -> String {
-    (0..times).map(|n| event(&json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"}))).collect()
+    (0..times)
+        .map(|n| event(&json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"})))
+        .collect()
 }
 
 /// Polls others for a while.
@@ -201,7 +231,9 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
         |http| http.accept_timeout(Duration::MAX),
         1 << 16,
         move |seen| match seen.message() {
-            "tools/call" if seen.body["params"]["name"] == "ask" => Reply::events(&asks(2_000)).hold(),
+            "tools/call" if seen.body["params"]["name"] == "ask" => {
+                Reply::events(&asks(2_000)).hold()
+            }
             // It takes no answer.
             "answer" => {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -255,7 +287,11 @@ fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next
         },
     );
     assert!(played.notices.len() >= 40 - MAX_SHORTS, "{:?}", played.notices);
-    assert!(played.notices.iter().all(|notice| notice.starts_with("a message was refused")), "{:?}", played.notices);
+    assert!(
+        played.notices.iter().all(|notice| notice.starts_with("a message was refused")),
+        "{:?}",
+        played.notices
+    );
 }
 
 #[test]
@@ -269,7 +305,8 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
             ("GET", _) => Reply::events(":\n\n").hold(),
             (_, "initialize") => {
                 sessions += 1;
-                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &format!("s-{sessions}"))
+                Reply::result(seen, &initialized("2025-11-25"))
+                    .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             (_, "tools/call") => {
                 is_forgotten = !is_forgotten;
@@ -291,7 +328,11 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
     let at = |wanted: &str| played.trace.iter().rposition(|line| line.starts_with(wanted)).unwrap();
     // That of each session is closed when the next one has begun.
     let before_last_call = &played.trace[..at("POST /mcp tools/call")];
-    assert!(before_last_call.iter().filter(|line| line.starts_with("closed: GET")).count() >= 9, "{:#?}", played.trace);
+    assert!(
+        before_last_call.iter().filter(|line| line.starts_with("closed: GET")).count() >= 9,
+        "{:#?}",
+        played.trace
+    );
 }
 
 #[test]
@@ -307,7 +348,10 @@ fn c3_an_event_without_an_end_is_cut_off() {
             },
             async |client| error(call(&client, "a", &json!({})).await),
         );
-        assert_eq!(played.result, (-32000, "the connection ended before the answer came".to_owned()));
+        assert_eq!(
+            played.result,
+            (-32000, "the connection ended before the answer came".to_owned())
+        );
     }
 }
 
@@ -354,7 +398,11 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
         move |seen| match seen.message() {
             "tools/call" => {
                 calls += 1;
-                if calls == 1 { Reply::status(401).field("WWW-Authenticate", "Bearer") } else { modern(seen) }
+                if calls == 1 {
+                    Reply::status(401).field("WWW-Authenticate", "Bearer")
+                } else {
+                    modern(seen)
+                }
             }
             "tools/list" => {
                 let schema = json!({"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
@@ -364,7 +412,10 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
         },
         async |client| {
             let refused = call(&client, "a", &json!({})).await.is_err();
-            let listed = client.request("tools/list", &mcp_sansio::RawJson::EMPTY, CallOptions::new()).await.is_ok();
+            let listed = client
+                .request("tools/list", &mcp_sansio::RawJson::EMPTY, CallOptions::new())
+                .await
+                .is_ok();
             (refused, listed, call(&client, "a", &json!({})).await.unwrap())
         },
     );
@@ -377,7 +428,10 @@ fn f9_a_dial_that_panics_ends_the_connection_with_an_error() {
     impl mcp_sansio_adapters::smol::client::http::Dial for Never {
         type Stream = crate::pipe::Pipe;
 
-        async fn dial(&self, _: mcp_sansio_adapters::smol::client::http::Address) -> io::Result<crate::pipe::Pipe> {
+        async fn dial(
+            &self,
+            _: mcp_sansio_adapters::smol::client::http::Address,
+        ) -> io::Result<crate::pipe::Pipe> {
             panic!("it panics")
         }
     }

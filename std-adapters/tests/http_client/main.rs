@@ -1,5 +1,5 @@
-//! The client over HTTP, against servers whose answers are written down: what it says, in which order, and what it makes of what it is told. Over streams in
-//! memory, in pieces of several sizes.
+//! The client over HTTP, against servers whose answers are written down: what it says, in which
+//! order, and what it makes of what it is told. Over streams in memory, in pieces of several sizes.
 
 mod cancelling;
 mod heads;
@@ -17,8 +17,10 @@ mod tools;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientCapability, ClientConfig, Revision, Revisions};
 
-const BOTH: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS));
+const BOTH: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("client", "1"),
+    ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS),
+);
 
 static CLIENT: ClientConfig<'_> = BOTH;
 static MODERN: ClientConfig<'_> = BOTH.revisions(Revisions::only(Revision::LATEST));

@@ -1,4 +1,5 @@
-//! Servers of 2024-11-05: one stream for all that they say, and an endpoint for all that they are told.
+//! Servers of 2024-11-05: one stream for all that they say, and an endpoint for all that they are
+//! told.
 
 use serde_json::json;
 
@@ -12,7 +13,8 @@ fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> Reply {
     move |seen| match (seen.method.as_str(), seen.target.as_str()) {
         ("GET", "/mcp") => {
             // The client counts: the probe was 1, and `initialize` 2.
-            let result = event(&json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")}));
+            let result =
+                event(&json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")}));
             Reply::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
         }
         ("POST", "/messages?id=7") => Reply::status(202).body("Accepted"),
@@ -35,7 +37,12 @@ fn bc_03_bc_06_old_03_old_05_old_06_what_refuses_to_be_initialized_may_be_older(
             "POST /messages?id=7 initialize - -",
         ];
         assert_eq!(played.trace[..4], expected, "{chunk}");
-        assert!(played.trace[4..].iter().all(|line| line.starts_with("POST /messages?id=7") || line.starts_with("closed: GET")));
+        assert!(
+            played.trace[4..]
+                .iter()
+                .all(|line| line.starts_with("POST /messages?id=7")
+                    || line.starts_with("closed: GET"))
+        );
     }
 }
 
@@ -54,8 +61,9 @@ fn bc_03_what_refuses_otherwise_is_not() {
 
 #[test]
 fn bc_02_before_2025_11_25_any_refusal_was_a_sign() {
-    static OLD: mcp_sansio::ClientConfig<'_> =
-        BOTH.revisions(Revisions::only(Revision::V2024_11_05).and(Revisions::only(Revision::V2025_03_26)));
+    static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
+        Revisions::only(Revision::V2024_11_05).and(Revisions::only(Revision::V2025_03_26)),
+    );
     for status in [402, 409, 415, 422] {
         let played = play(&OLD, 64, old("/messages?id=7", status), async |client| {
             // `initialize` was 1 here.
@@ -94,7 +102,8 @@ fn old_03_old_07_what_the_endpoint_may_be() {
         "http://SERVER:80/messages?id=7",
         "//server/messages?id=7",
     ] {
-        let played = play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
+        let played =
+            play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
         assert!(played.result.is_ok(), "{endpoint}");
     }
     for endpoint in [
@@ -104,11 +113,15 @@ fn old_03_old_07_what_the_endpoint_may_be() {
         "http://server:81/messages?id=7",
         "mailto:x",
     ] {
-        let played = play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
+        let played =
+            play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
         let said = played.end.unwrap_err().to_string();
         assert!(said.contains(endpoint), "{said}");
         assert!(
-            !played.trace.iter().any(|line| line.starts_with("POST /m?") || line.contains("/messages")),
+            !played
+                .trace
+                .iter()
+                .any(|line| line.starts_with("POST /m?") || line.contains("/messages")),
             "{:?}",
             played.trace
         );
@@ -117,8 +130,12 @@ fn old_03_old_07_what_the_endpoint_may_be() {
 
 #[test]
 fn a_stream_that_does_not_begin_with_an_endpoint_is_none_of_ours() {
-    for body in ["data: {}\n\n", "event: message\ndata: /messages\n\n", "event: other\ndata: x\n\n", ""] {
-        let answer = move |seen: &Seen| if seen.method == "GET" { Reply::events(body) } else { Reply::status(404) };
+    for body in
+        ["data: {}\n\n", "event: message\ndata: /messages\n\n", "event: other\ndata: x\n\n", ""]
+    {
+        let answer = move |seen: &Seen| {
+            if seen.method == "GET" { Reply::events(body) } else { Reply::status(404) }
+        };
         let played = play(&CLIENT, 64, answer, async |client| client.opened().await.map(|_| ()));
         assert!(played.result.is_err(), "{body:?}");
         assert_eq!(played.trace.last().unwrap(), "GET /mcp - - -");
@@ -131,14 +148,26 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
     let answer = move |seen: &Seen| match seen.method.as_str() {
         "GET" => Reply::events(&format!(
             "event: endpoint\ndata: /m\n\n{}",
-            event(&answer(&Seen { body: json!({"id": 2}), ..seen.clone() }, &initialized("2024-11-05")))
+            event(&answer(
+                &Seen { body: json!({"id": 2}), ..seen.clone() },
+                &initialized("2024-11-05")
+            ))
         )),
         _ => {
             posts += 1;
             Reply::status(if posts < 3 { 404 } else { 202 })
         }
     };
-    let played = play(&CLIENT, 64, answer, async |client| call(&client, "a", &json!({})).await.map(|_| ()));
-    assert!(matches!(played.result, Err(mcp_sansio_adapters::smol::client::CallError::Closed)), "{:?}", played.result);
-    assert!(matches!(played.end, Ok(mcp_sansio_adapters::smol::client::End::ServerClosed)), "{:?}", played.end);
+    let played =
+        play(&CLIENT, 64, answer, async |client| call(&client, "a", &json!({})).await.map(|_| ()));
+    assert!(
+        matches!(played.result, Err(mcp_sansio_adapters::smol::client::CallError::Closed)),
+        "{:?}",
+        played.result
+    );
+    assert!(
+        matches!(played.end, Ok(mcp_sansio_adapters::smol::client::End::ServerClosed)),
+        "{:?}",
+        played.end
+    );
 }

@@ -4,7 +4,9 @@ use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
 use mcp_sansio_adapters::smol::client::{CallError, Connector, OpenFailure};
 use serde_json::json;
 
-use crate::scene::{Reply, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with};
+use crate::scene::{
+    Reply, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
+};
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -16,14 +18,21 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
             move |seen| {
                 let result = match seen.message() {
                     "tools/call" => crate::scene::text("called"),
-                    _ => json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}),
+                    _ => {
+                        json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
+                    }
                 };
-                if as_events { Reply::events(&event(&answer(seen, &result))) } else { Reply::result(seen, &result) }
+                if as_events {
+                    Reply::events(&event(&answer(seen, &result)))
+                } else {
+                    Reply::result(seen, &result)
+                }
             },
             async |client| call(&client, "greet", &json!({})).await,
         );
         assert_eq!(played.result.unwrap(), "called");
-        let expected = ["POST /mcp server/discover 2026-07-28 -", "POST /mcp tools/call 2026-07-28 -"];
+        let expected =
+            ["POST /mcp server/discover 2026-07-28 -", "POST /mcp tools/call 2026-07-28 -"];
         assert_eq!(played.trace, expected, "{chunk} {as_events}");
         // 2026-07-28 has no sessions: there is nothing to end.
         assert_eq!(played.dials, 1, "{chunk} {as_events}");
@@ -41,25 +50,37 @@ fn ver_14_ver_16_bc_06_what_is_no_modern_error_leads_to_initialize() {
                 Reply::status(400)
                     .body(r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#)
             },
-            |_| Reply::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#),
+            |_| {
+                Reply::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
+            },
             |seen| Reply::error(seen, 200, &json!({"code": -32601, "message": "no such method"})),
             |seen| Reply::error(seen, 404, &json!({"code": -32601, "message": "no such method"})),
             |seen| Reply::result(seen, &json!({})),
         ] as [fn(&Seen) -> Reply; 8]
         {
-            let answer = move |seen: &Seen| if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) };
-            let played = play(&CLIENT, chunk, answer, async |client| client.opened().await.map(|opened| opened.revision));
+            let answer = move |seen: &Seen| {
+                if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) }
+            };
+            let played = play(&CLIENT, chunk, answer, async |client| {
+                client.opened().await.map(|opened| opened.revision)
+            });
             assert_eq!(played.result.unwrap(), Revision::V2025_11_25);
-            assert_eq!(played.trace[..2], ["POST /mcp server/discover 2026-07-28 -", "POST /mcp initialize - -"], "{chunk}");
+            assert_eq!(
+                played.trace[..2],
+                ["POST /mcp server/discover 2026-07-28 -", "POST /mcp initialize - -"],
+                "{chunk}"
+            );
         }
     }
 }
 
 #[test]
 fn ver_15_bc_04_a_modern_error_does_not() {
-    for (code, data) in
-        [(-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})), (-32020, json!({})), (-32021, json!({}))]
-    {
+    for (code, data) in [
+        (-32022, json!({"supported": ["2030-01-01"], "requested": "2026-07-28"})),
+        (-32020, json!({})),
+        (-32021, json!({})),
+    ] {
         // Whether it names the request, or could not.
         for with_id in [true, false] {
             let data = data.clone();
@@ -69,11 +90,16 @@ fn ver_15_bc_04_a_modern_error_does_not() {
                 move |seen| {
                     let error = json!({"code": code, "message": "no", "data": data});
                     let id = if with_id { seen.body["id"].clone() } else { json!(null) };
-                    Reply::status(400).body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
+                    Reply::status(400)
+                        .body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
                 },
                 async |client| client.opened().await.map(|_| ()),
             );
-            assert!(matches!(played.result, Err(CallError::NotOpened(_))), "{code} {:?}", played.result);
+            assert!(
+                matches!(played.result, Err(CallError::NotOpened(_))),
+                "{code} {:?}",
+                played.result
+            );
             assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"], "{code}");
         }
     }
@@ -81,10 +107,16 @@ fn ver_15_bc_04_a_modern_error_does_not() {
 
 #[test]
 fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
-    let refuse =
-        |seen: &Seen| Reply::error(seen, 400, &json!({"code": -32022, "message": "?", "data": {"supported": ["2026-07-28"]}}));
+    let refuse = |seen: &Seen| {
+        Reply::error(
+            seen,
+            400,
+            &json!({"code": -32022, "message": "?", "data": {"supported": ["2026-07-28"]}}),
+        )
+    };
     let mut first = true;
-    let answer = move |seen: &Seen| if std::mem::take(&mut first) { refuse(seen) } else { modern(seen) };
+    let answer =
+        move |seen: &Seen| if std::mem::take(&mut first) { refuse(seen) } else { modern(seen) };
     let played = play(&MODERN, 7, answer, async |client| client.opened().await.map(|_| ()));
     assert!(played.result.is_ok());
     assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"; 2]);
@@ -118,7 +150,10 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
         let posts: Vec<_> = played.trace.iter().filter(|line| line.starts_with("POST")).collect();
         assert_eq!(posts, expected.iter().collect::<Vec<_>>());
         assert!(played.trace.contains(&format!("GET /mcp - {version} -")), "{:?}", played.trace);
-        assert_eq!(only(&played.seen, "initialize").field("accept"), Some("application/json, text/event-stream"));
+        assert_eq!(
+            only(&played.seen, "initialize").field("accept"),
+            Some("application/json, text/event-stream")
+        );
     }
 }
 
@@ -130,10 +165,22 @@ fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
     };
-    assert_eq!(fail(|_| Reply::status(503)), "http://server/mcp: the server answered with the HTTP status 503");
-    let challenged = fail(|_| Reply::status(401).field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\""));
-    assert!(challenged.contains("401") && challenged.ends_with("Bearer resource_metadata=\"http://server/m\""), "{challenged}");
-    assert!(fail(|_| Reply::status(200).field("Transfer-Encoding", "gzip").cut()).contains("no HTTP/1.1 response"));
+    assert_eq!(
+        fail(|_| Reply::status(503)),
+        "http://server/mcp: the server answered with the HTTP status 503"
+    );
+    let challenged = fail(|_| {
+        Reply::status(401).field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")
+    });
+    assert!(
+        challenged.contains("401")
+            && challenged.ends_with("Bearer resource_metadata=\"http://server/m\""),
+        "{challenged}"
+    );
+    assert!(
+        fail(|_| Reply::status(200).field("Transfer-Encoding", "gzip").cut())
+            .contains("no HTTP/1.1 response")
+    );
 }
 
 #[test]
@@ -141,10 +188,20 @@ fn an_initialize_that_is_refused_is_said_so() {
     let played = play(
         &LEGACY,
         7,
-        |seen| Reply::error(seen, 200, &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}})),
+        |seen| {
+            Reply::error(
+                seen,
+                200,
+                &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}}),
+            )
+        },
         async |client| client.opened().await.map(|_| ()),
     );
-    assert!(matches!(played.result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(Some(_))))), "{:?}", played.result);
+    assert!(
+        matches!(played.result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(Some(_))))),
+        "{:?}",
+        played.result
+    );
 }
 
 #[test]
@@ -154,7 +211,9 @@ fn an_era_that_is_known_is_not_asked_for() {
         |http| http,
         7,
         modern,
-        async |client| client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await.map(|_| ()),
+        async |client| {
+            client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await.map(|_| ())
+        },
     );
     assert!(played.result.is_ok());
     assert_eq!(played.trace, ["POST /mcp tools/list 2026-07-28 -"]);

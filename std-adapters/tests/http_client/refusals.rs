@@ -8,12 +8,25 @@ use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
 fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_one_does_not() {
-    for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)]) {
+    for (chunk, config) in CHUNKS.into_iter().flat_map(|chunk| [(chunk, &MODERN), (chunk, &LEGACY)])
+    {
         for (reply, expected) in [
-            (|_: &Seen| Reply::status(500).body("<html>"), (-32000, "the server answered with the HTTP status 500")),
+            (
+                |_: &Seen| Reply::status(500).body("<html>"),
+                (-32000, "the server answered with the HTTP status 500"),
+            ),
             (|_| Reply::status(429), (-32000, "the server answered with the HTTP status 429")),
-            (|seen| Reply::error(seen, 400, &json!({"code": -32602, "message": "so not"})), (-32602, "so not")),
-            (|_| Reply::status(400).body(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#), (-32600, "whose?")),
+            (
+                |seen| Reply::error(seen, 400, &json!({"code": -32602, "message": "so not"})),
+                (-32602, "so not"),
+            ),
+            (
+                |_| {
+                    Reply::status(400)
+                        .body(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#)
+                },
+                (-32600, "whose?"),
+            ),
             (
                 |_| Reply::status(200).field("content-type", "text/html").body("<p>"),
                 (-32000, "the answer is neither application/json nor text/event-stream"),
@@ -22,7 +35,10 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
                 |_| Reply::status(200).field("content-type", "application/json").body("no json"),
                 (-32000, "the connection ended before the answer came"),
             ),
-            (|_| Reply::status(202), (-32000, "the server took the request and does not answer it")),
+            (
+                |_| Reply::status(202),
+                (-32000, "the server took the request and does not answer it"),
+            ),
         ] as [(fn(&Seen) -> Reply, (i64, &str)); 7]
         {
             let is_modern = std::ptr::eq(config, &MODERN);
@@ -32,7 +48,10 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
                 _ => legacy(seen),
             };
             let played = play(config, chunk, answer, async |client| {
-                (error(call(&client, "bad", &json!({})).await), call(&client, "good", &json!({})).await.unwrap())
+                (
+                    error(call(&client, "bad", &json!({})).await),
+                    call(&client, "good", &json!({})).await.unwrap(),
+                )
             });
             assert_eq!(played.result, ((expected.0, expected.1.to_owned()), "called".to_owned()));
         }
@@ -44,19 +63,29 @@ fn a_server_that_wants_to_be_told_who_asks_is_told() {
     for chunk in CHUNKS {
         let played = play_with(
             Connector::new(&CLIENT),
-            |http| http.authorize(async |challenge| challenge.contains("resource_metadata").then(|| "t-2".to_owned())),
+            |http| {
+                http.authorize(async |challenge| {
+                    challenge.contains("resource_metadata").then(|| "t-2".to_owned())
+                })
+            },
             chunk,
             |seen| match seen.field("authorization") {
                 Some("Bearer t-2") => modern(seen),
-                _ => Reply::status(401).field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/x\""),
+                _ => Reply::status(401)
+                    .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/x\""),
             },
             async |client| call(&client, "a", &json!({})).await,
         );
         assert_eq!(played.result.unwrap(), "called");
-        let tokens: Vec<_> = played.seen.iter().map(|seen| (seen.message(), seen.field("authorization"))).collect();
+        let tokens: Vec<_> =
+            played.seen.iter().map(|seen| (seen.message(), seen.field("authorization"))).collect();
         assert_eq!(
             tokens,
-            [("server/discover", None), ("server/discover", Some("Bearer t-2")), ("tools/call", Some("Bearer t-2"))]
+            [
+                ("server/discover", None),
+                ("server/discover", Some("Bearer t-2")),
+                ("tools/call", Some("Bearer t-2"))
+            ]
         );
     }
 }
@@ -67,14 +96,19 @@ fn a_call_that_is_not_allowed_says_what_is_wanted() {
         &MODERN,
         64,
         |seen| match seen.message() {
-            "tools/call" => Reply::status(403).field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"x\""),
+            "tools/call" => Reply::status(403)
+                .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"x\""),
             _ => modern(seen),
         },
         async |client| call(&client, "a", &json!({})).await,
     );
     let Err(CallError::Server(error)) = played.result else { panic!("{:?}", played.result) };
-    let data: serde_json::Value = serde_json::from_str(error.data.unwrap().as_raw().as_str()).unwrap();
-    assert_eq!(data, json!({"status": 403, "wwwAuthenticate": "Bearer error=\"insufficient_scope\", scope=\"x\""}));
+    let data: serde_json::Value =
+        serde_json::from_str(error.data.unwrap().as_raw().as_str()).unwrap();
+    assert_eq!(
+        data,
+        json!({"status": 403, "wwwAuthenticate": "Bearer error=\"insufficient_scope\", scope=\"x\""})
+    );
     assert_eq!(error.message, "the server does not allow it (HTTP status 403)");
 }
 
@@ -102,7 +136,8 @@ fn a_redirect_is_followed_within_the_origin() {
             "tools/call" => Reply::status(308).field("Location", location),
             _ => modern(seen),
         };
-        let played = play(&MODERN, 64, redirect, async |client| error(call(&client, "a", &json!({})).await));
+        let played =
+            play(&MODERN, 64, redirect, async |client| error(call(&client, "a", &json!({})).await));
         assert_eq!(played.result.0, -32000, "{location}");
         assert!(played.trace.len() <= 6, "{location}");
     }
@@ -120,5 +155,8 @@ fn what_has_no_answer_and_is_refused_is_told_about() {
         },
     );
     assert!(played.result.is_ok());
-    assert_eq!(played.notices, ["a message was refused: the server answered with the HTTP status 400"]);
+    assert_eq!(
+        played.notices,
+        ["a message was refused: the server answered with the HTTP status 400"]
+    );
 }

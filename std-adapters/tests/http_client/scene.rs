@@ -41,7 +41,10 @@ impl Seen {
 
     /// The whole in a line: what was asked for, the revision and the session that the head names.
     fn line(&self) -> String {
-        let (version, session) = (self.field("mcp-protocol-version").unwrap_or("-"), self.field("mcp-session-id").unwrap_or("-"));
+        let (version, session) = (
+            self.field("mcp-protocol-version").unwrap_or("-"),
+            self.field("mcp-session-id").unwrap_or("-"),
+        );
         format!("{} {} {} {version} {session}", self.method, self.target, self.message())
     }
 }
@@ -92,7 +95,8 @@ impl Reply {
     }
 
     pub(crate) fn events(body: &str) -> Self {
-        let reply = Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);
+        let reply =
+            Self::status(200).field("content-type", "text/event-stream; charset=utf-8").body(body);
         Self { is_chunked: true, ..reply }
     }
 
@@ -136,13 +140,16 @@ pub(crate) fn modern(seen: &Seen) -> Reply {
     }
 }
 
-/// What any server of 2025-11-25 answers that has sessions and no stream for what belongs to no request.
+/// What any server of 2025-11-25 answers that has sessions and no stream for what belongs to no
+/// request.
 pub(crate) fn legacy(seen: &Seen) -> Reply {
     match (seen.method.as_str(), seen.message()) {
         ("GET", _) => Reply::status(405),
         ("DELETE", _) => Reply::status(200),
         (_, "server/discover") => Reply::status(400).body("no session"),
-        (_, "initialize") => Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1"),
+        (_, "initialize") => {
+            Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+        }
         (_, "tools/call") => Reply::result(seen, &text("called")),
         (_, "tools/list") => Reply::result(seen, &json!({"tools": []})),
         (_, "answer") => Reply::status(202),
@@ -212,8 +219,9 @@ async fn serve(mut pipe: Pipe, world: World) {
     loop {
         match reader.next_part().expect("the client speaks HTTP") {
             Some(Part::Head(head)) => {
-                let fields =
-                    head.fields.iter().map(|(name, value)| (name.to_owned(), String::from_utf8(value.to_vec()).unwrap()));
+                let fields = head.fields.iter().map(|(name, value)| {
+                    (name.to_owned(), String::from_utf8(value.to_vec()).unwrap())
+                });
                 let (method, target) = (head.method.to_owned(), head.target.to_owned());
                 seen = Some(Seen { method, target, fields: fields.collect(), body: Value::Null });
                 body.clear();
@@ -264,7 +272,11 @@ async fn say(pipe: &mut Pipe, reply: Reply) -> bool {
     for (name, value) in &reply.fields {
         writer = writer.field(name, value);
     }
-    let length = if reply.is_chunked { BodyLength::Chunked } else { BodyLength::Known(reply.body.len() as u64) };
+    let length = if reply.is_chunked {
+        BodyLength::Chunked
+    } else {
+        BodyLength::Known(reply.body.len() as u64)
+    };
     let len = writer.finish(length).unwrap();
     let mut bytes = head[..len].to_vec();
     if !reply.is_chunked {
@@ -342,7 +354,11 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
 }
 
 /// Calls a tool with these arguments, and says what the tool says.
-pub(crate) async fn call(client: &Client, tool: &str, arguments: &Value) -> Result<String, CallError> {
+pub(crate) async fn call(
+    client: &Client,
+    tool: &str,
+    arguments: &Value,
+) -> Result<String, CallError> {
     let arguments = arguments.to_string();
     let params = CallToolParams::new(tool).arguments(RawJson::parse(&arguments).unwrap());
     client.request("tools/call", &params, CallOptions::new()).await.map(|result| said(&result))
@@ -350,7 +366,11 @@ pub(crate) async fn call(client: &Client, tool: &str, arguments: &Value) -> Resu
 
 fn said(result: &OwnedJson) -> String {
     let content = result.as_raw().get("content").and_then(|content| content.elements().next());
-    content.and_then(|block| block.get("text")).and_then(RawJson::as_string).map(|text| text.to_string()).unwrap_or_default()
+    content
+        .and_then(|block| block.get("text"))
+        .and_then(RawJson::as_string)
+        .map(|text| text.to_string())
+        .unwrap_or_default()
 }
 
 /// The server's error.

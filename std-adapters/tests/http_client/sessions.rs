@@ -13,7 +13,8 @@ fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Reply {
         match (seen.message(), seen.field("mcp-session-id")) {
             ("initialize", None) => {
                 sessions += 1;
-                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", &format!("s-{sessions}"))
+                Reply::result(seen, &initialized("2025-11-25"))
+                    .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             ("tools/call", Some(session)) if session == current => {
                 served += 1;
@@ -29,7 +30,10 @@ fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Reply {
 fn sess_06_tol_09_a_session_that_has_ended_is_begun_again_and_the_call_made_again() {
     for chunk in CHUNKS {
         let played = play(&LEGACY, chunk, forgetful(1), async |client| {
-            [call(&client, "a", &json!({})).await.unwrap(), call(&client, "b", &json!({})).await.unwrap()]
+            [
+                call(&client, "a", &json!({})).await.unwrap(),
+                call(&client, "b", &json!({})).await.unwrap(),
+            ]
         });
         assert_eq!(played.result, ["called", "called"]);
         let posts: Vec<_> = played.trace.iter().filter(|line| line.starts_with("POST")).collect();
@@ -46,7 +50,12 @@ fn sess_06_tol_09_a_session_that_has_ended_is_begun_again_and_the_call_made_agai
             ]
         );
         assert!(played.trace.contains(&"DELETE /mcp - 2025-11-25 s-2".to_owned()));
-        assert_eq!(played.notices, ["the server had ended the session; another one has been begun, without its subscriptions"]);
+        assert_eq!(
+            played.notices,
+            [
+                "the server had ended the session; another one has been begun, without its subscriptions"
+            ]
+        );
     }
 }
 
@@ -87,15 +96,22 @@ fn sess_06_without_a_session_404_is_an_answer_like_any_other() {
         "tools/call" => Reply::status(404),
         _ => legacy(seen),
     };
-    let played = play(&LEGACY, 64, answer, async |client| error(call(&client, "a", &json!({})).await));
+    let played =
+        play(&LEGACY, 64, answer, async |client| error(call(&client, "a", &json!({})).await));
     assert_eq!(played.result.1, "the server answered with the HTTP status 404");
-    assert!(played.notices.is_empty() && !played.trace.iter().any(|line| line.starts_with("DELETE")), "{:?}", played.trace);
+    assert!(
+        played.notices.is_empty() && !played.trace.iter().any(|line| line.starts_with("DELETE")),
+        "{:?}",
+        played.trace
+    );
 }
 
 #[test]
 fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
     for status in [200, 204, 404, 405, 500] {
-        let answer = move |seen: &Seen| if seen.method == "DELETE" { Reply::status(status) } else { legacy(seen) };
+        let answer = move |seen: &Seen| {
+            if seen.method == "DELETE" { Reply::status(status) } else { legacy(seen) }
+        };
         let played = play(&LEGACY, 64, answer, async |client| call(&client, "a", &json!({})).await);
         assert!(played.result.is_ok() && played.end.is_ok(), "{status}");
     }
@@ -105,7 +121,9 @@ fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
 fn a_sessions_name_that_is_none_is_no_session() {
     for name in ["a b", "\u{e9}", ""] {
         let answer = move |seen: &Seen| match seen.message() {
-            "initialize" => Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name),
+            "initialize" => {
+                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name)
+            }
             _ => legacy(seen),
         };
         let played = play(&LEGACY, 64, answer, async |client| client.opened().await.map(|_| ()));
@@ -119,5 +137,9 @@ fn a_modern_server_has_no_session_whatever_it_says() {
     let answer = |seen: &Seen| crate::scene::modern(seen).field("Mcp-Session-Id", "s-1");
     let played = play(&MODERN, 64, answer, async |client| call(&client, "a", &json!({})).await);
     assert!(played.result.is_ok());
-    assert!(played.seen.iter().all(|seen| seen.field("mcp-session-id").is_none()), "{:?}", played.trace);
+    assert!(
+        played.seen.iter().all(|seen| seen.field("mcp-session-id").is_none()),
+        "{:?}",
+        played.trace
+    );
 }

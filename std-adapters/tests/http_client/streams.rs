@@ -12,23 +12,32 @@ use crate::scene::{Reply, answer, call, error, event, legacy, modern, play, play
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
-fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_up_again_by_a_get_in_time() {
+fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_up_again_by_a_get_in_time()
+ {
     for chunk in CHUNKS {
         for cut in [false, true] {
             let called = Mutex::new(None);
             let played = play(
                 &LEGACY,
                 chunk,
-                move |seen| match (seen.method.as_str(), seen.message(), seen.field("last-event-id")) {
+                move |seen| match (
+                    seen.method.as_str(),
+                    seen.message(),
+                    seen.field("last-event-id"),
+                ) {
                     (_, "tools/call", _) => {
                         *called.lock().unwrap() = Some(seen.clone());
-                        let reply = Reply::events("id: e-1\nretry: 60\ndata: \n\ndata: half a mess");
+                        let reply =
+                            Reply::events("id: e-1\nretry: 60\ndata: \n\ndata: half a mess");
                         if cut { reply.cut() } else { reply }
                     }
                     ("GET", _, Some(last)) => {
                         assert_eq!(last, "e-1");
                         let called = called.lock().unwrap().take().unwrap();
-                        Reply::events(&format!("id: e-2\n{}", event(&answer(&called, &text("at last")))))
+                        Reply::events(&format!(
+                            "id: e-2\n{}",
+                            event(&answer(&called, &text("at last")))
+                        ))
                     }
                     _ => legacy(seen),
                 },
@@ -41,8 +50,12 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_u
             let (text, elapsed) = played.result.unwrap();
             assert_eq!(text, "at last", "{chunk} {cut}");
             assert!(elapsed >= Duration::from_millis(60), "{elapsed:?}");
-            let resumed = played.seen.iter().find(|seen| seen.field("last-event-id").is_some()).unwrap();
-            assert_eq!((resumed.method.as_str(), resumed.field("accept")), ("GET", Some("text/event-stream")));
+            let resumed =
+                played.seen.iter().find(|seen| seen.field("last-event-id").is_some()).unwrap();
+            assert_eq!(
+                (resumed.method.as_str(), resumed.field("accept")),
+                ("GET", Some("text/event-stream"))
+            );
             assert_eq!(
                 (resumed.field("mcp-session-id"), resumed.field("mcp-protocol-version")),
                 (Some("s-1"), Some("2025-11-25"))
@@ -67,8 +80,11 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
                 assert_eq!(last, gets.to_string());
                 gets += 1;
                 // Mostly nothing has happened meanwhile.
-                let last =
-                    if gets < 20 { "data:\n\n".to_owned() } else { event(&answer(called.as_ref().unwrap(), &text("done"))) };
+                let last = if gets < 20 {
+                    "data:\n\n".to_owned()
+                } else {
+                    event(&answer(called.as_ref().unwrap(), &text("done")))
+                };
                 Reply::events(&format!("id: {gets}\n{last}"))
             }
             _ => legacy(seen),
@@ -79,7 +95,8 @@ fn sse_09_a_stream_is_taken_up_again_as_often_as_it_breaks_off() {
 }
 
 #[test]
-fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_server_does_not_take_up() {
+fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_server_does_not_take_up()
+ {
     for (body, refuses) in [("retry: 1\ndata:\n\n", false), ("id: 1\nretry: 1\ndata:\n\n", true)] {
         let played = play(
             &LEGACY,
@@ -94,7 +111,10 @@ fn tol_12_a_stream_without_ids_that_breaks_off_is_lost_and_so_is_one_that_the_se
             },
             async |client| error(call(&client, "slow", &json!({})).await),
         );
-        assert_eq!(played.result, (-32000, "the connection ended before the answer came".to_owned()));
+        assert_eq!(
+            played.result,
+            (-32000, "the connection ended before the answer came".to_owned())
+        );
     }
 }
 
@@ -106,15 +126,38 @@ fn http_40_a_modern_stream_that_breaks_off_is_lost_and_the_call_made_again_has_a
             &MODERN,
             chunk,
             move |seen| match seen.message() {
-                "tools/call" if std::mem::take(&mut first) => Reply::events("id: 1\nretry: 1\ndata:\n\n").cut(),
+                "tools/call" if std::mem::take(&mut first) => {
+                    Reply::events("id: 1\nretry: 1\ndata:\n\n").cut()
+                }
                 _ => modern(seen),
             },
-            async |client| (error(call(&client, "a", &json!({})).await), call(&client, "a", &json!({})).await.unwrap()),
+            async |client| {
+                (
+                    error(call(&client, "a", &json!({})).await),
+                    call(&client, "a", &json!({})).await.unwrap(),
+                )
+            },
         );
-        assert_eq!(played.result, ((-32000, "the connection ended before the answer came".to_owned()), "called".to_owned()));
-        let ids: Vec<_> = played.seen.iter().filter(|seen| seen.message() == "tools/call").map(|seen| &seen.body["id"]).collect();
+        assert_eq!(
+            played.result,
+            (
+                (-32000, "the connection ended before the answer came".to_owned()),
+                "called".to_owned()
+            )
+        );
+        let ids: Vec<_> = played
+            .seen
+            .iter()
+            .filter(|seen| seen.message() == "tools/call")
+            .map(|seen| &seen.body["id"])
+            .collect();
         assert!(ids.len() == 2 && ids[0] != ids[1], "{ids:?}");
-        assert!(played.seen.iter().all(|seen| seen.method == "POST" && seen.field("last-event-id").is_none()));
+        assert!(
+            played
+                .seen
+                .iter()
+                .all(|seen| seen.method == "POST" && seen.field("last-event-id").is_none())
+        );
     }
 }
 
@@ -156,7 +199,9 @@ fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
                             &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": n}}),
                         )
                     };
-                    Reply::events(&[progress(1), progress(2), event(&answer(seen, &text("done")))].concat())
+                    Reply::events(
+                        &[progress(1), progress(2), event(&answer(seen, &text("done")))].concat(),
+                    )
                 }
                 _ if modernly => modern(seen),
                 _ => legacy(seen),
@@ -165,14 +210,20 @@ fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
                 let calls = [1, 2, 3].map(|_| async {
                     let mut steps = Vec::new();
                     let params = json!({"name": "a"});
-                    let call = client.request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
-                        steps.push(format!("{:?}", progress.progress));
-                    });
+                    let call = client.request_with_progress(
+                        "tools/call",
+                        &params,
+                        CallOptions::new(),
+                        |progress| {
+                            steps.push(format!("{:?}", progress.progress));
+                        },
+                    );
                     call.await.unwrap();
                     steps.len()
                 });
                 let [a, b, c] = calls;
-                let (a, (b, c)) = futures_lite::future::zip(a, futures_lite::future::zip(b, c)).await;
+                let (a, (b, c)) =
+                    futures_lite::future::zip(a, futures_lite::future::zip(b, c)).await;
                 [a, b, c]
             },
         );
@@ -186,7 +237,8 @@ async fn agree(question: Question) -> Result<Answer, Refusal> {
 }
 
 #[test]
-fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its_stream_stays_open() {
+fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its_stream_stays_open()
+{
     for chunk in CHUNKS {
         let answered = Arc::new(Mutex::new(None::<Value>));
         let kept = Arc::clone(&answered);
@@ -200,7 +252,11 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
                     called = Some(seen.clone());
                     let question = json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}});
                     let ping = json!({"jsonrpc": "2.0", "id": 7, "method": "ping"});
-                    Reply::events(&format!("id: 1\nretry: 30\n{}{}", event(&question), event(&ping)))
+                    Reply::events(&format!(
+                        "id: 1\nretry: 30\n{}{}",
+                        event(&question),
+                        event(&ping)
+                    ))
                 }
                 (_, "answer", _) => {
                     if seen.body["id"] == "q" {
@@ -208,16 +264,28 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
                     }
                     Reply::status(202)
                 }
-                ("GET", _, Some(_)) => Reply::events(&event(&answer(called.as_ref().unwrap(), &text("thank you")))),
+                ("GET", _, Some(_)) => {
+                    Reply::events(&event(&answer(called.as_ref().unwrap(), &text("thank you"))))
+                }
                 _ => legacy(seen),
             },
             async |client| call(&client, "ask", &json!({})).await,
         );
         assert_eq!(played.result.unwrap(), "thank you");
-        assert_eq!(answered.lock().unwrap().take().unwrap(), json!({"action": "accept", "content": {"name": "Ada"}}));
-        let answers: Vec<_> =
-            played.seen.iter().filter(|seen| seen.message() == "answer").map(|seen| seen.body["id"].clone()).collect();
-        assert!(answers.contains(&json!("q")) && answers.contains(&json!(7)) && answers.len() == 2, "{answers:?}");
+        assert_eq!(
+            answered.lock().unwrap().take().unwrap(),
+            json!({"action": "accept", "content": {"name": "Ada"}})
+        );
+        let answers: Vec<_> = played
+            .seen
+            .iter()
+            .filter(|seen| seen.message() == "answer")
+            .map(|seen| seen.body["id"].clone())
+            .collect();
+        assert!(
+            answers.contains(&json!("q")) && answers.contains(&json!(7)) && answers.len() == 2,
+            "{answers:?}"
+        );
     }
 }
 
@@ -238,7 +306,9 @@ fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is
             move |seen| match (seen.method.as_str(), seen.message()) {
                 ("GET", _) => {
                     gets += 1;
-                    let changed = event(&json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+                    let changed = event(
+                        &json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
+                    );
                     let last = if gets == 1 { None } else { Some("c-1") };
                     assert_eq!(seen.field("last-event-id"), last);
                     match gets {
@@ -257,7 +327,11 @@ fn tol_10_what_belongs_to_no_request_comes_on_the_get_stream_as_often_as_that_is
             },
         );
         assert_eq!(*changes.lock().unwrap(), 3);
-        assert!(played.trace.contains(&"closed: GET /mcp - 2025-11-25 s-1".to_owned()), "{:?}", played.trace);
+        assert!(
+            played.trace.contains(&"closed: GET /mcp - 2025-11-25 s-1".to_owned()),
+            "{:?}",
+            played.trace
+        );
     }
 }
 
@@ -275,7 +349,12 @@ fn an_answer_that_is_too_long_ends_its_call_and_nothing_else() {
                 Some("long") => Reply::result(seen, &text(&long)),
                 _ => modern(seen),
             },
-            async |client| (error(call(&client, "long", &json!({})).await), call(&client, "short", &json!({})).await.unwrap()),
+            async |client| {
+                (
+                    error(call(&client, "long", &json!({})).await),
+                    call(&client, "short", &json!({})).await.unwrap(),
+                )
+            },
         );
         let ((code, message), short) = played.result;
         assert_eq!((code, short.as_str()), (-32000, "called"));

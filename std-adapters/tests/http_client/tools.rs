@@ -14,8 +14,13 @@ fn tool(name: &str, properties: &Value) -> Value {
 /// Answers with these tools, in two pages.
 fn with_tools(tools: Vec<Value>, otherwise: fn(&Seen) -> Reply) -> impl FnMut(&Seen) -> Reply {
     move |seen| match (seen.message(), seen.body["params"]["cursor"].as_str()) {
-        ("tools/list", None) => Reply::result(seen, &json!({"resultType": "complete", "tools": tools[..1], "nextCursor": "2"})),
-        ("tools/list", Some("2")) => Reply::result(seen, &json!({"tools": tools[1..], "resultType": "complete"})),
+        ("tools/list", None) => Reply::result(
+            seen,
+            &json!({"resultType": "complete", "tools": tools[..1], "nextCursor": "2"}),
+        ),
+        ("tools/list", Some("2")) => {
+            Reply::result(seen, &json!({"tools": tools[1..], "resultType": "complete"}))
+        }
         _ => otherwise(seen),
     }
 }
@@ -26,7 +31,8 @@ async fn names(client: &Client) -> Vec<String> {
 }
 
 fn params(seen: &Seen) -> Vec<(&str, &str)> {
-    let mirrored = seen.fields.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("mcp-param-"));
+    let mirrored =
+        seen.fields.iter().filter(|(name, _)| name.to_ascii_lowercase().starts_with("mcp-param-"));
     mirrored.map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
@@ -44,20 +50,35 @@ fn weather() -> Value {
 }
 
 #[test]
-fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_arguments_are_repeated_as_the_list_says() {
+fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_arguments_are_repeated_as_the_list_says()
+ {
     for chunk in CHUNKS {
         for (arguments, expected) in [
             (
                 json!({"city": "Bern", "days": 3, "wind": true, "note": "x"}),
-                vec![("Mcp-Param-City", "Bern"), ("Mcp-Param-Days", "3"), ("Mcp-Param-Wind", "true")],
+                vec![
+                    ("Mcp-Param-City", "Bern"),
+                    ("Mcp-Param-Days", "3"),
+                    ("Mcp-Param-Wind", "true"),
+                ],
             ),
             (
                 json!({"city": "Z\u{fc}rich", "days": -7, "wind": false}),
-                vec![("Mcp-Param-City", "=?base64?WsO8cmljaA==?="), ("Mcp-Param-Days", "-7"), ("Mcp-Param-Wind", "false")],
+                vec![
+                    ("Mcp-Param-City", "=?base64?WsO8cmljaA==?="),
+                    ("Mcp-Param-Days", "-7"),
+                    ("Mcp-Param-Wind", "false"),
+                ],
             ),
             (json!({"city": "", "days": null}), vec![("Mcp-Param-City", "")]),
-            (json!({"city": " a\r\nX-Evil: b"}), vec![("Mcp-Param-City", "=?base64?IGENClgtRXZpbDogYg==?=")]),
-            (json!({"city": "=?base64?YQ==?="}), vec![("Mcp-Param-City", "=?base64?PT9iYXNlNjQ/WVE9PT89?=")]),
+            (
+                json!({"city": " a\r\nX-Evil: b"}),
+                vec![("Mcp-Param-City", "=?base64?IGENClgtRXZpbDogYg==?=")],
+            ),
+            (
+                json!({"city": "=?base64?YQ==?="}),
+                vec![("Mcp-Param-City", "=?base64?PT9iYXNlNjQ/WVE9PT89?=")],
+            ),
             (json!({"city": "=?BASE64?YQ==?="}), vec![("Mcp-Param-City", "=?BASE64?YQ==?=")]),
             (json!({"where": {"region": "us-west1"}}), vec![("Mcp-Param-Method", "us-west1")]),
             (json!({"note": "x"}), vec![]),
@@ -76,15 +97,22 @@ fn hdr_04_hdr_05_hdr_06_hdr_07_hdr_08_hdr_09_hdr_10_hdr_30_hdr_31_hdr_35_argumen
 
 #[test]
 fn hdr_36_an_argument_that_no_field_can_carry_is_refused_before_it_is_sent() {
-    for arguments in
-        [json!({"city": ["Bern"]}), json!({"city": 1.5}), json!({"days": 9_007_199_254_740_992_u64}), json!({"wind": {}})]
-    {
+    for arguments in [
+        json!({"city": ["Bern"]}),
+        json!({"city": 1.5}),
+        json!({"days": 9_007_199_254_740_992_u64}),
+        json!({"wind": {}}),
+    ] {
         let answer = with_tools(vec![tool("other", &json!({})), weather()], modern);
         let played = play(&MODERN, 64, answer, async |client| {
             names(&client).await;
             error(call(&client, "weather", &arguments).await)
         });
-        assert!(played.result.1.contains("an argument that the head repeats"), "{:?}", played.result);
+        assert!(
+            played.result.1.contains("an argument that the head repeats"),
+            "{:?}",
+            played.result
+        );
         assert!(!played.trace.iter().any(|line| line.contains("tools/call")));
     }
 }
@@ -96,13 +124,20 @@ fn hdr_20_hdr_21_tools_whose_annotations_break_a_rule_are_left_out_and_told_abou
             ("empty", json!({"a": {"type": "string", "x-mcp-header": ""}})),
             ("space", json!({"a": {"type": "string", "x-mcp-header": "a b"}})),
             ("number", json!({"a": {"type": "number", "x-mcp-header": "A"}})),
-            ("twice", json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}})),
-            ("items", json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}})),
+            (
+                "twice",
+                json!({"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}),
+            ),
+            (
+                "items",
+                json!({"a": {"type": "array", "items": {"type": "string", "x-mcp-header": "A"}}}),
+            ),
         ];
         let mut tools = vec![tool("first", &json!({}))];
         tools.extend(bad.iter().map(|(name, properties)| tool(name, properties)));
         tools.push(weather());
-        let played = play(&MODERN, chunk, with_tools(tools, modern), async |client| names(&client).await);
+        let played =
+            play(&MODERN, chunk, with_tools(tools, modern), async |client| names(&client).await);
         assert_eq!(played.result, ["first", "weather"]);
         assert_eq!(played.notices.len(), bad.len());
         for ((name, _), notice) in bad.iter().zip(&played.notices) {
@@ -113,7 +148,10 @@ fn hdr_20_hdr_21_tools_whose_annotations_break_a_rule_are_left_out_and_told_abou
 
 #[test]
 fn hdr_20_before_2026_07_28_annotations_mean_nothing() {
-    let answer = with_tools(vec![tool("bad", &json!({"a": {"type": "number", "x-mcp-header": ""}})), weather()], legacy);
+    let answer = with_tools(
+        vec![tool("bad", &json!({"a": {"type": "number", "x-mcp-header": ""}})), weather()],
+        legacy,
+    );
     let played = play(&LEGACY, 64, answer, async |client| {
         assert_eq!(names(&client).await, ["bad", "weather"]);
         call(&client, "weather", &json!({"city": "Bern"})).await
@@ -127,13 +165,17 @@ fn hdr_20_before_2026_07_28_annotations_mean_nothing() {
 fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
     for chunk in CHUNKS {
         let check = |seen: &Seen| match seen.message() {
-            "tools/call" if params(seen).is_empty() => {
-                Reply::error(seen, 400, &json!({"code": -32020, "message": "Mcp-Param-City is missing"}))
-            }
+            "tools/call" if params(seen).is_empty() => Reply::error(
+                seen,
+                400,
+                &json!({"code": -32020, "message": "Mcp-Param-City is missing"}),
+            ),
             _ => modern(seen),
         };
         let answer = with_tools(vec![tool("other", &json!({})), weather()], check);
-        let played = play(&MODERN, chunk, answer, async |client| call(&client, "weather", &json!({"city": "Bern"})).await);
+        let played = play(&MODERN, chunk, answer, async |client| {
+            call(&client, "weather", &json!({"city": "Bern"})).await
+        });
         assert_eq!(played.result.unwrap(), "called");
         let expected = [
             "POST /mcp server/discover 2026-07-28 -",
@@ -143,19 +185,28 @@ fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
             "POST /mcp tools/call 2026-07-28 -",
         ];
         assert_eq!(played.trace, expected);
-        let lists: Vec<_> = played.seen.iter().filter(|seen| seen.message() == "tools/list").collect();
-        let calls: Vec<_> = played.seen.iter().filter(|seen| seen.message() == "tools/call").collect();
+        let lists: Vec<_> =
+            played.seen.iter().filter(|seen| seen.message() == "tools/list").collect();
+        let calls: Vec<_> =
+            played.seen.iter().filter(|seen| seen.message() == "tools/call").collect();
         // The list is asked for with what the call says of the client.
-        let about = |seen: &Seen| seen.body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"].clone();
-        assert!(lists.iter().all(|list| about(list) == about(calls[0]) && list.body["id"].is_string()));
+        let about = |seen: &Seen| {
+            seen.body["params"]["_meta"]["io.modelcontextprotocol/clientInfo"].clone()
+        };
+        assert!(
+            lists.iter().all(|list| about(list) == about(calls[0]) && list.body["id"].is_string())
+        );
         assert_eq!(params(calls[1]), [("Mcp-Param-City", "Bern")]);
 
         // A server that is never content is believed the second time.
-        let answer = with_tools(vec![tool("other", &json!({})), weather()], |seen| match seen.message() {
-            "tools/call" => Reply::error(seen, 400, &json!({"code": -32020, "message": "no"})),
-            _ => modern(seen),
+        let answer =
+            with_tools(vec![tool("other", &json!({})), weather()], |seen| match seen.message() {
+                "tools/call" => Reply::error(seen, 400, &json!({"code": -32020, "message": "no"})),
+                _ => modern(seen),
+            });
+        let played = play(&MODERN, chunk, answer, async |client| {
+            error(call(&client, "weather", &json!({})).await)
         });
-        let played = play(&MODERN, chunk, answer, async |client| error(call(&client, "weather", &json!({})).await));
         assert_eq!(played.result, (-32020, "no".to_owned()));
         assert_eq!(played.trace.iter().filter(|line| line.contains("tools/call")).count(), 2);
     }

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use futures_lite::future;
 use mcp_sansio::types::{
-    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest, ListRootsResult, RequestedSchema,
-    SamplingMessage, StringSchema, TextResult,
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
+    ListRootsResult, RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
 use mcp_sansio::{RawJson, Request};
 use mcp_sansio_adapters::smol::{Answer, App, Context, End, Failure, MAX_ANSWERS, Reply, Seal};
@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use crate::client::{WIDE, cancel, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
-const FORM: RequestedSchema<'_> = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 fn form(message: &str) -> InputRequest<'_> {
     InputRequest::Elicit(ElicitParams::form(message, FORM))
@@ -24,7 +25,11 @@ fn form(message: &str) -> InputRequest<'_> {
 
 fn name(answer: &Answer) -> Result<String, Failure> {
     let content = answer.to::<ElicitResult<'_>>()?.content.ok_or(Failure::tool("declined"))?;
-    Ok(content.get("name").and_then(RawJson::as_string).ok_or(Failure::answer("no name"))?.to_string())
+    Ok(content
+        .get("name")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::answer("no name"))?
+        .to_string())
 }
 
 /// Two rounds, of which the second depends on the first, then two questions at once.
@@ -33,10 +38,15 @@ async fn interview(ctx: Context) -> Result<Reply, Failure> {
     let last = name(&ctx.ask("last", form(&format!("{first} who?"))).await?)?;
     let messages = [SamplingMessage::user("Greet somebody")];
     let sampling = InputRequest::CreateMessage(CreateMessageParams::new(&messages, 10));
-    let [greeting, roots] = ctx.ask_all([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
+    let [greeting, roots] =
+        ctx.ask_all([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
     let greeting = greeting.to::<CreateMessageResult<'_>>()?;
-    let said: String =
-        greeting.content.iter().flatten().filter_map(|block| block.as_text().map(|text| text.to_string())).collect();
+    let said: String = greeting
+        .content
+        .iter()
+        .flatten()
+        .filter_map(|block| block.as_text().map(|text| text.to_string()))
+        .collect();
     let roots = roots.to::<ListRootsResult<'_>>()?.roots.len();
     ctx.reply(&TextResult::new(&format!("{said}, {first} {last}, of {roots} roots")))
 }
@@ -47,7 +57,9 @@ fn answer_to(question: &Value) -> Value {
     match question["method"].as_str().unwrap() {
         "elicitation/create" if question["params"]["message"] == "First name?" => accept("Ada"),
         "elicitation/create" if question["params"]["message"] == "Ada who?" => accept("Lovelace"),
-        "sampling/createMessage" => json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}}),
+        "sampling/createMessage" => {
+            json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}})
+        }
         "roots/list" => json!({"roots": [{"uri": "file:///srv"}]}),
         other => panic!("{other} {question}"),
     }
@@ -77,14 +89,19 @@ fn mrtr_01_one_handler_asks_in_both_eras() {
             for id in 1.. {
                 let answer = client.ask(&modern(id, "tools/call", params)).await;
                 if answer["result"]["resultType"] == "complete" {
-                    rounds.push(answer["result"]["content"][0]["text"].as_str().unwrap().to_owned());
+                    rounds
+                        .push(answer["result"]["content"][0]["text"].as_str().unwrap().to_owned());
                     break;
                 }
                 let questions = answer["result"]["inputRequests"].as_object().unwrap();
                 rounds.push(questions.keys().cloned().collect::<Vec<_>>().join(" "));
-                let answers: Value = questions.iter().map(|(key, question)| (key.clone(), answer_to(question))).collect();
+                let answers: Value = questions
+                    .iter()
+                    .map(|(key, question)| (key.clone(), answer_to(question)))
+                    .collect();
                 params = json!({"name": "ask", "inputResponses": answers});
-                // A client carries the state, where there is one, and never what it has answered before.
+                // A client carries the state, where there is one, and never what it has answered
+                // before.
                 if let Some(state) = answer["result"].get("requestState") {
                     params["requestState"] = state.clone();
                 }
@@ -108,8 +125,13 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
         assert_eq!(first["result"].get("requestState"), None);
         // Answered in part: the rest is asked for.
         let answers = json!({"one": {"action": "accept", "content": {"name": "A"}}});
-        let second = client.ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers}))).await;
-        assert_eq!(second["result"]["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["two"]);
+        let second = client
+            .ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers})))
+            .await;
+        assert_eq!(
+            second["result"]["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["two"]
+        );
     });
 }
 
@@ -123,19 +145,36 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
     let app = App::new(&CONFIG, interview).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         for members in [MAX_ANSWERS + 1, 4_000, 16_000] {
-            let request = modern(1, "tools/call", json!({"name": "ask", "inputResponses": answers(0, members)}));
+            let request = modern(
+                1,
+                "tools/call",
+                json!({"name": "ask", "inputResponses": answers(0, members)}),
+            );
             let refused = client.ask(&request).await;
             assert_eq!(refused["error"]["code"], -32602, "{members}: {refused}");
         }
         // As many as there may be are kept for the next round, each once.
-        let mut text = modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers(0, MAX_ANSWERS - 1)})).to_string();
+        let mut text = modern(
+            2,
+            "tools/call",
+            json!({"name": "ask", "inputResponses": answers(0, MAX_ANSWERS - 1)}),
+        )
+        .to_string();
         text = text.replace(r#""k0":{}"#, r#""k0":{},"\u006b0":{}"#);
         let asked = client.ask_text(&text).await;
         let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
-        assert_eq!(serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(), MAX_ANSWERS - 1);
-        assert_eq!(state.matches("k0\"").count() + state.matches("\\u006b0\"").count(), 1, "{state}");
+        assert_eq!(
+            serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(),
+            MAX_ANSWERS - 1
+        );
+        assert_eq!(
+            state.matches("k0\"").count() + state.matches("\\u006b0\"").count(),
+            1,
+            "{state}"
+        );
         // What comes back counts with what is new.
-        let params = json!({"name": "ask", "requestState": state, "inputResponses": answers(1_000, 1_002)});
+        let params =
+            json!({"name": "ask", "requestState": state, "inputResponses": answers(1_000, 1_002)});
         assert_eq!(client.ask(&modern(3, "tools/call", params)).await["error"]["code"], -32602);
     });
 }
@@ -152,9 +191,14 @@ fn a_client_that_cannot_be_asked_or_refuses_fails_the_call_and_not_the_connectio
 
         client.initialize().await;
         let question = client.ask(&legacy(3, "tools/call", json!({"name": "ask"}))).await;
-        let error = json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}});
+        let error =
+            json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}});
         let failed = client.ask(&error).await;
-        assert_eq!((&failed["id"], &failed["result"]["isError"]), (&json!(3), &json!(true)), "{failed}");
+        assert_eq!(
+            (&failed["id"], &failed["result"]["isError"]),
+            (&json!(3), &json!(true)),
+            "{failed}"
+        );
     });
 }
 
@@ -195,7 +239,8 @@ fn a_dropped_question_is_taken_back_while_its_handler_goes_on() {
             let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
             release.send(()).await.unwrap();
             let (one, two) = (client.next().await, client.next().await);
-            let (withdrawn, answer) = if one["method"].is_string() { (one, two) } else { (two, one) };
+            let (withdrawn, answer) =
+                if one["method"].is_string() { (one, two) } else { (two, one) };
             assert_eq!(withdrawn["params"]["requestId"], question["id"], "{withdrawn}");
             assert_eq!(answer["result"]["content"][0]["text"], "too late");
         });
@@ -256,7 +301,11 @@ async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, seale
     assert_eq!(done["result"]["content"][0]["text"], "Ada se\"cret");
     for forged in ["", "{}", "[]", "{\"answers\":1}", "x"] {
         params["requestState"] = json!(forged);
-        assert_eq!(client.ask(&modern(3, "tools/call", params.clone())).await["error"]["code"], -32602, "{forged}");
+        assert_eq!(
+            client.ask(&modern(3, "tools/call", params.clone())).await["error"]["code"],
+            -32602,
+            "{forged}"
+        );
     }
     params.as_object_mut().unwrap().remove("requestState");
     let without = client.ask(&modern(4, "tools/call", params)).await;
@@ -279,9 +328,12 @@ impl Seal for Backwards {
 
 #[test]
 fn a_question_that_is_not_answered_in_time_fails_its_handler() {
-    static IMPATIENT: mcp_sansio::ServerConfig<'_> = CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
-    const CONFIG_COPY: mcp_sansio::ServerConfig<'_> =
-        mcp_sansio::ServerConfig::new(mcp_sansio::types::Implementation::new("test", "1"), mcp_sansio::ServerCapability::TOOLS);
+    static IMPATIENT: mcp_sansio::ServerConfig<'_> =
+        CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
+    const CONFIG_COPY: mcp_sansio::ServerConfig<'_> = mcp_sansio::ServerConfig::new(
+        mcp_sansio::types::Implementation::new("test", "1"),
+        mcp_sansio::ServerCapability::TOOLS,
+    );
     let app = App::new(&IMPATIENT, interview).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;

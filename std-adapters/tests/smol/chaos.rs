@@ -1,11 +1,14 @@
-//! Everything at once, by chance: whatever happens, each request is answered once, or was cancelled.
+//! Everything at once, by chance: whatever happens, each request is answered once, or was
+//! cancelled.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_lite::future;
-use mcp_sansio::types::{ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult};
+use mcp_sansio::types::{
+    ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
+};
 use mcp_sansio::{Progress, RawJson};
 use mcp_sansio_adapters::smol::{App, Context, End, Failure, Reply};
 use serde_json::{Value, json};
@@ -13,7 +16,8 @@ use serde_json::{Value, json};
 use crate::client::{call, cancel, legacy, talk};
 use crate::{CATALOG, CONFIG};
 
-const FORM: RequestedSchema<'_> = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 /// Does what its arguments say.
 async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
@@ -55,9 +59,12 @@ fn each_request_is_answered_once_or_was_cancelled() {
     for seed in 1..=SEEDS {
         let alive = Rc::new(Cell::new(0));
         let handler_alive = alive.clone();
-        let app = App::new(&CONFIG, move |ctx| obey(ctx, handler_alive.clone())).catalog(&CATALOG).max_pending(1024);
+        let app = App::new(&CONFIG, move |ctx| obey(ctx, handler_alive.clone()))
+            .catalog(&CATALOG)
+            .max_pending(1024);
         let mut chance = Chance(seed);
-        let sizes = ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);
+        let sizes =
+            ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);
         let ((), end) = talk(&app, sizes, async |mut client| {
             client.initialize().await;
             let (mut open, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
@@ -72,7 +79,11 @@ fn each_request_is_answered_once_or_was_cancelled() {
                         let message = if chance.below(2) == 0 {
                             call(id, "echo", arguments)
                         } else {
-                            legacy(id, "tools/call", json!({"name": "echo", "arguments": arguments}))
+                            legacy(
+                                id,
+                                "tools/call",
+                                json!({"name": "echo", "arguments": arguments}),
+                            )
                         };
                         client.send(&message).await;
                         open.insert(id);
@@ -100,7 +111,8 @@ fn each_request_is_answered_once_or_was_cancelled() {
                     _ => {}
                 }
             }
-            // Nothing is left over: what comes before this answer belongs to what was cancelled, or dropped.
+            // Nothing is left over: what comes before this answer belongs to what was cancelled, or
+            // dropped.
             client.send(&legacy(1000, "ping", json!({}))).await;
             loop {
                 let message = client.next().await;

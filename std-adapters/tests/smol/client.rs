@@ -66,9 +66,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Client<T> {
     /// `initialize` at 2025-11-25, as a client that can be asked everything.
     pub(crate) async fn initialize(&mut self) {
         let capabilities = json!({"elicitation": {}, "sampling": {}, "roots": {}});
-        let params =
-            json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
-        let answer = self.ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
+        let answer = self
+            .ask(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))
+            .await;
         assert!(answer["result"].is_object(), "{answer}");
         self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
     }

@@ -53,7 +53,11 @@ impl Hostile {
 }
 
 impl AsyncRead for Hostile {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut TaskContext<'_>, to: &mut [u8]) -> Poll<Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut TaskContext<'_>,
+        to: &mut [u8],
+    ) -> Poll<Result<usize>> {
         self.counts.reads.set(self.counts.reads.get() + 1);
         let len = if self.manner == Manner::Drips { 1 } else { to.len() };
         for byte in &mut to[..len] {
@@ -68,13 +72,19 @@ impl AsyncRead for Hostile {
 }
 
 impl AsyncWrite for Hostile {
-    fn poll_write(self: Pin<&mut Self>, _: &mut TaskContext<'_>, from: &[u8]) -> Poll<Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut TaskContext<'_>,
+        from: &[u8],
+    ) -> Poll<Result<usize>> {
         if self.manner == Manner::NeverReads {
             return Poll::Pending;
         }
         self.counts.writes.set(self.counts.writes.get() + 1);
         let from = if self.manner == Manner::Drips { &from[..1] } else { from };
-        self.counts.lines.set(self.counts.lines.get() + from.iter().filter(|byte| **byte == b'\n').count());
+        self.counts
+            .lines
+            .set(self.counts.lines.get() + from.iter().filter(|byte| **byte == b'\n').count());
         Poll::Ready(Ok(from.len()))
     }
 
@@ -101,13 +111,18 @@ fn p1_a_poll_of_a_connection_reads_takes_in_and_writes_a_bounded_number_of_times
         let first = if manner == Manner::Drips { "" } else { long.as_str() };
         let app = App::new(&CONFIG, echo).catalog(&CATALOG);
         let counts = Rc::new(Counts::default());
-        let mut connection = pin!(Connection::new(&app, Hostile::new(manner, first, PING, &counts)));
+        let mut connection =
+            pin!(Connection::new(&app, Hostile::new(manner, first, PING, &counts)));
         let mut cx = TaskContext::from_waker(Waker::noop());
         let mut answered = 0;
         for poll in 0..5_000 {
             assert!(connection.as_mut().poll(&mut cx).is_pending());
-            let (reads, writes, lines) = (counts.reads.take(), counts.writes.take(), counts.lines.take());
-            assert!(reads <= 16 && writes <= 64 && lines <= 256 + 16, "poll {poll}: {reads} {writes} {lines}");
+            let (reads, writes, lines) =
+                (counts.reads.take(), counts.writes.take(), counts.lines.take());
+            assert!(
+                reads <= 16 && writes <= 64 && lines <= 256 + 16,
+                "poll {poll}: {reads} {writes} {lines}"
+            );
             answered += lines;
         }
         assert_eq!(answered > 0, manner != Manner::NeverReads);
@@ -141,7 +156,8 @@ fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
         Box::new(Hostile::new(Manner::Drips, "", &calls, &counts)),
     ];
     let door = Door(RefCell::new(streams));
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).idle_timeout(Duration::MAX).max_pending(4096);
+    let app =
+        App::new(&CONFIG, echo).catalog(&CATALOG).idle_timeout(Duration::MAX).max_pending(4096);
     let mut client = Client::new(client);
     let mut server = pin!(serve(&app, &door));
     let mut ordinary = pin!(async {
@@ -155,7 +171,10 @@ fn p1_three_hostile_peers_do_not_delay_the_calls_of_an_ordinary_one() {
         polls += 1;
         assert!(server.as_mut().poll(&mut cx).is_pending());
         let (reads, writes) = (counts.reads.take(), counts.writes.take());
-        assert!(reads <= 64 * 16 && writes <= 64 * 64, "{reads} reads and {writes} writes in a poll");
+        assert!(
+            reads <= 64 * 16 && writes <= 64 * 64,
+            "{reads} reads and {writes} writes in a poll"
+        );
         if ordinary.as_mut().poll(&mut cx).is_ready() {
             break;
         }
@@ -172,7 +191,10 @@ fn p1_who_never_reads_is_let_go_beside_others_that_are_busy() {
         Box::new(Hostile::new(Manner::NeverReads, "", &calls, &counts)),
     ];
     let door = Door(RefCell::new(streams));
-    let app = App::new(&CONFIG, echo).catalog(&CATALOG).idle_timeout(Duration::from_millis(50)).max_pending(4096);
+    let app = App::new(&CONFIG, echo)
+        .catalog(&CATALOG)
+        .idle_timeout(Duration::from_millis(50))
+        .max_pending(4096);
     let mut server = pin!(serve(&app, &door));
     let mut cx = TaskContext::from_waker(Waker::noop());
     let end = Instant::now() + Duration::from_secs(20);

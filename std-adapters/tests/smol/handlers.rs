@@ -19,7 +19,11 @@ use crate::{CATALOG, CONFIG};
 
 /// Says what the client says.
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
-    let text = ctx.arguments().get("text").and_then(RawJson::as_string).ok_or(Failure::arguments("text must be a string"))?;
+    let text = ctx
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("text must be a string"))?;
     for step in 1..=2 {
         ctx.progress(&Progress::of(step).total(2)).await?;
         // Goes away, and comes back.
@@ -47,7 +51,13 @@ impl Drop for Guard {
 #[test]
 fn b9_a_result_that_no_client_could_read_is_an_error_that_says_what_is_missing() {
     async fn wrong(ctx: Context) -> Result<Reply, Failure> {
-        match ctx.arguments().get("text").and_then(RawJson::as_string).map(|text| text.to_string()).as_deref() {
+        match ctx
+            .arguments()
+            .get("text")
+            .and_then(RawJson::as_string)
+            .map(|text| text.to_string())
+            .as_deref()
+        {
             Some("text") => ctx.reply("hello"),
             Some("number") => ctx.reply(&1),
             Some("rows") => ctx.reply(&json!({"rows": []})),
@@ -79,7 +89,11 @@ fn answers_are_the_same_in_pieces_of_any_size() {
                 call(2, "echo", json!({})),
                 modern(3, "tools/list", json!({})),
                 call(4, "nobody", json!({})),
-                legacy(5, "tools/call", json!({"name": "echo", "arguments": {"text": "x".repeat(300)}})),
+                legacy(
+                    5,
+                    "tools/call",
+                    json!({"name": "echo", "arguments": {"text": "x".repeat(300)}}),
+                ),
             ] {
                 client.send(&message).await;
                 loop {
@@ -107,14 +121,17 @@ fn answers_are_the_same_in_pieces_of_any_size() {
 
 #[test]
 fn a_slow_handler_delays_neither_ping_nor_other_requests() {
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { if ctx.name() == "wait" { pending().await } else { echo(ctx).await } })
-            .catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
+    })
+    .catalog(&CATALOG);
     let ((), end) = talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         client.send(&call(1, "wait", json!({}))).await;
         assert_eq!(client.ask(&legacy(2, "ping", json!({}))).await["id"], 2);
-        client.send(&legacy(3, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}}))).await;
+        client
+            .send(&legacy(3, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}})))
+            .await;
         assert_eq!(client.next().await["id"], 3);
     });
     assert_eq!(end, End::Closed);
@@ -178,15 +195,23 @@ fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
 #[test]
 fn each_failure_is_told_in_its_own_way() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        Err(match ctx.arguments().get("kind").and_then(RawJson::as_string).map(|kind| kind.to_string()).as_deref() {
-            Some("tool") => Failure::tool("no luck"),
-            Some("arguments") => Failure::arguments("wrong"),
-            Some("answer") => Failure::answer("unusable"),
-            Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
-            Some("other") => std::fmt::Error.into(),
-            Some("list") => return ctx.reply(&[1]),
-            _ => return ctx.reply(&json!({"content": [], "contents": []})),
-        })
+        Err(
+            match ctx
+                .arguments()
+                .get("kind")
+                .and_then(RawJson::as_string)
+                .map(|kind| kind.to_string())
+                .as_deref()
+            {
+                Some("tool") => Failure::tool("no luck"),
+                Some("arguments") => Failure::arguments("wrong"),
+                Some("answer") => Failure::answer("unusable"),
+                Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
+                Some("other") => std::fmt::Error.into(),
+                Some("list") => return ctx.reply(&[1]),
+                _ => return ctx.reply(&json!({"content": [], "contents": []})),
+            },
+        )
     })
     .catalog(&CATALOG);
     let answer = |message: Value| {
@@ -279,10 +304,14 @@ fn what_happens_can_be_looked_at() {
 
 #[test]
 fn without_a_catalog_the_handler_is_called_for_everything() {
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"tools": [], "content": [], "name": ctx.name()})) });
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.reply(&json!({"tools": [], "content": [], "name": ctx.name()}))
+    });
     talk(&app, WIDE, async move |mut client| {
-        assert_eq!(client.ask(&modern(1, "tools/list", json!({}))).await["result"]["tools"], json!([]));
+        assert_eq!(
+            client.ask(&modern(1, "tools/list", json!({}))).await["result"]["tools"],
+            json!([])
+        );
         assert_eq!(client.ask(&call(2, "anything", json!({}))).await["result"]["name"], "");
     });
 }
@@ -305,14 +334,18 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
             two.ask(&modern(1, "subscriptions/listen", wanted)).await["method"],
             "notifications/subscriptions/acknowledged"
         );
-        let methods = [one.ask(&call(1, "change", json!({}))).await, one.next().await].map(|message| message["method"].clone());
+        let methods = [one.ask(&call(1, "change", json!({}))).await, one.next().await]
+            .map(|message| message["method"].clone());
         assert_eq!(methods, [json!("notifications/tools/list_changed"), Value::Null]);
         let update = two.next().await;
         assert_eq!(update["params"]["uri"], "test://r");
         // Another of the same would come first.
         assert_eq!(two.ask(&call(2, "nobody", json!({}))).await["id"], 2);
     };
-    let (ended, ()) = smol::block_on(future::zip(future::zip(Connection::new(&app, one), Connection::new(&app, two)), clients));
+    let (ended, ()) = smol::block_on(future::zip(
+        future::zip(Connection::new(&app, one), Connection::new(&app, two)),
+        clients,
+    ));
     assert_eq!((ended.0.unwrap(), ended.1.unwrap()), (End::Closed, End::Closed));
     assert_eq!(app.hub().connections(), 0);
 }
@@ -328,7 +361,8 @@ fn one_application_serves_many_with_one_state() {
     .catalog(&CATALOG);
     let mut texts = BTreeMap::new();
     for connection in 0..3 {
-        let (answer, _) = talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
+        let (answer, _) =
+            talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
         texts.insert(connection, answer["result"]["content"][0]["text"].clone());
     }
     assert_eq!(texts.into_values().collect::<Vec<_>>(), ["0", "1", "2"]);

@@ -18,7 +18,11 @@ use crate::pipe::{Pipe, pipe};
 use crate::{CATALOG, CONFIG};
 
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
-    let text = ctx.arguments().get("text").and_then(RawJson::as_string).ok_or(Failure::arguments("text must be a string"))?;
+    let text = ctx
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("text must be a string"))?;
     ctx.reply(&TextResult::new(&text.to_string()))
 }
 
@@ -38,7 +42,10 @@ fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
             client.stream.write_all(b"\n").await.unwrap();
             for id in 1..=100 {
                 let answer = client.next().await;
-                assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(id), &json!(text)));
+                assert_eq!(
+                    (&answer["id"], &answer["result"]["content"][0]["text"]),
+                    (&json!(id), &json!(text))
+                );
             }
             assert_eq!(client.next().await["id"], 101);
             assert_eq!(client.next().await["error"]["code"], -32700);
@@ -88,7 +95,10 @@ fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_
                 let answer = client.next().await;
                 let id = answer["id"].as_u64().unwrap();
                 if id < 7 {
-                    assert_eq!(answer["result"]["content"][0]["text"].as_str().unwrap().len() as u64, id * 1000);
+                    assert_eq!(
+                        answer["result"]["content"][0]["text"].as_str().unwrap().len() as u64,
+                        id * 1000
+                    );
                 }
                 ids.push(id);
                 if ids.len() == 7 {
@@ -118,7 +128,8 @@ fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
 #[test]
 fn deadlines_answer_with_an_error_and_drop_the_handler() {
     static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS).request_timeout(Duration::from_millis(5));
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+            .request_timeout(Duration::from_millis(5));
     let dropped = Rc::new(Cell::new(false));
     let app = App::new(&HURRIED, |_: Context| {
         let guard = Guard(dropped.clone());
@@ -173,7 +184,10 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
 fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
     // The second holds back more than there is room for, so its request stays in flight.
     for len in [100, 100_000] {
-        let app = App::new(&CONFIG, echo).catalog(&CATALOG).idle_timeout(Duration::from_millis(10)).max_pending(1024);
+        let app = App::new(&CONFIG, echo)
+            .catalog(&CATALOG)
+            .idle_timeout(Duration::from_millis(10))
+            .max_pending(1024);
         let (server, mut client) = pipe(64, 64);
         let written = async move {
             let line = format!("{}\n", call(1, "echo", json!({"text": "x".repeat(len)})));
@@ -189,9 +203,10 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
 
 #[test]
 fn ping_06_an_unresponsive_client_is_given_up() {
-    static WATCHFUL: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
-        .ping_interval(Duration::from_millis(5))
-        .ping_timeout(Duration::from_millis(5));
+    static WATCHFUL: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+            .ping_interval(Duration::from_millis(5))
+            .ping_timeout(Duration::from_millis(5));
     let app = App::new(&WATCHFUL, echo).catalog(&CATALOG);
     let (kept, end) = talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
@@ -205,9 +220,10 @@ fn ping_06_an_unresponsive_client_is_given_up() {
 
 #[test]
 fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
-    let app =
-        App::new(&CONFIG, |ctx: Context| async move { if ctx.name() == "wait" { pending().await } else { echo(ctx).await } })
-            .catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
+    })
+    .catalog(&CATALOG);
     for sizes in [WIDE, (1, 1)] {
         talk(&app, sizes, async move |mut client| {
             let mut lines = String::new();
@@ -267,7 +283,8 @@ fn shutting_down_finishes_what_is_in_flight_and_begins_nothing() {
     let (kept, end) = talk(&app, (5, 5), async move |mut client| {
         client.initialize().await;
         client.send(&call(1, "wait", json!({}))).await;
-        let listen = modern(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        let listen =
+            modern(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
         assert!(client.ask(&listen).await["method"].is_string());
         hub.shut_down();
         assert_eq!(client.next().await["method"], "notifications/cancelled");
@@ -300,9 +317,10 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
 
 #[test]
 fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
-    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
-        .catalog(&CATALOG)
-        .full_timeout(Duration::from_millis(50));
+    let app: App<_, 2, 2> =
+        App::with_capacity(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
+            .catalog(&CATALOG)
+            .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
         for id in 1..=3 {
             client.send(&call(id, "wait", json!({}))).await;
@@ -324,18 +342,30 @@ struct SlowToFlush {
 }
 
 impl AsyncRead for SlowToFlush {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>, to: &mut [u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        to: &mut [u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.pipe).poll_read(cx, to)
     }
 }
 
 impl AsyncWrite for SlowToFlush {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        from: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.pipe).poll_write(cx, from)
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
-        if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now()) {
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        _: &mut task::Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now())
+        {
             self.flushes += 1;
             // The first time, the timer has yet to be looked at. The second time nothing is due by
             // now, but will be at the end of this call.
@@ -355,7 +385,8 @@ impl AsyncWrite for SlowToFlush {
 fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     const LIMIT: Duration = Duration::from_millis(100);
     static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS).request_timeout(LIMIT);
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+            .request_timeout(LIMIT);
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&HURRIED, |ctx: Context| {
         let gate = gate.clone();
@@ -370,7 +401,8 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     .catalog(&CATALOG);
     let (server, client) = pipe(1 << 20, 1 << 20);
     let from = Rc::new(Cell::new(None));
-    let connection = Connection::new(&app, SlowToFlush { pipe: server, from: from.clone(), flushes: 0 });
+    let connection =
+        Connection::new(&app, SlowToFlush { pipe: server, from: from.clone(), flushes: 0 });
     let conversation = async {
         let mut client = Client::new(client);
         let first = Instant::now();
@@ -389,7 +421,11 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
             panic!("the second time limit is forgotten");
         };
         let expired = future::or(client.next(), late).await;
-        assert_eq!((&expired["id"], &expired["error"]["code"]), (&json!(2), &json!(-32603)), "{expired}");
+        assert_eq!(
+            (&expired["id"], &expired["error"]["code"]),
+            (&json!(2), &json!(-32603)),
+            "{expired}"
+        );
     };
     let connection = async {
         let _ = connection.await;
@@ -400,10 +436,12 @@ fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
 
 #[test]
 fn d4_single_bytes_do_not_keep_a_connection() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&TextResult::new(&"x".repeat(100_000))) })
-        .catalog(&CATALOG)
-        .idle_timeout(Duration::from_millis(50))
-        .max_pending(1024);
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.reply(&TextResult::new(&"x".repeat(100_000)))
+    })
+    .catalog(&CATALOG)
+    .idle_timeout(Duration::from_millis(50))
+    .max_pending(1024);
     // One that never ends its line, and one that never ends reading its answer.
     for request in [None, Some(call(1, "echo", json!({})))] {
         let (dripped, end) = talk(&app, (64, 64), async |mut client| {
@@ -429,12 +467,13 @@ fn d4_single_bytes_do_not_keep_a_connection() {
 
 #[test]
 fn s8_the_longest_time_limits_mean_never() {
-    static PATIENT: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
-        .request_timeout(Duration::MAX)
-        .call_timeout(Duration::MAX)
-        .ping_interval(Duration::MAX)
-        .ping_timeout(Duration::MAX)
-        .progress_interval(Duration::MAX);
+    static PATIENT: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+            .request_timeout(Duration::MAX)
+            .call_timeout(Duration::MAX)
+            .ping_interval(Duration::MAX)
+            .ping_timeout(Duration::MAX)
+            .progress_interval(Duration::MAX);
     let app = App::new(&PATIENT, |ctx: Context| async move {
         ctx.progress(&Progress::of(1)).await?;
         if ctx.name() == "ask" {
@@ -450,7 +489,9 @@ fn s8_the_longest_time_limits_mean_never() {
         client.initialize().await;
         let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
         assert_eq!(question["method"], "roots/list", "{question}");
-        let answered = client.ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}})).await;
+        let answered = client
+            .ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}))
+            .await;
         assert_eq!(answered["id"], 1);
         for id in 2..10 {
             client.send(&legacy(id, "tools/call", json!({"name": "echo"}))).await;

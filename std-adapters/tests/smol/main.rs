@@ -1,4 +1,5 @@
-//! The smol adapter's server: over pipes in memory, where everything can be brought about on purpose, and over sockets.
+//! The smol adapter's server: over pipes in memory, where everything can be brought about on
+//! purpose, and over sockets.
 
 mod asking;
 mod chaos;

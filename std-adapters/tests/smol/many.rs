@@ -7,7 +7,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_lite::{AsyncWriteExt, future};
-use mcp_sansio::types::{ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult};
+use mcp_sansio::types::{
+    ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
+};
 use mcp_sansio::{RawJson, ServerCapability, ServerConfig};
 use mcp_sansio_adapters::smol::{App, Context, Failure, MAX_RUNNING, Reply};
 use serde_json::{Value, json};
@@ -16,7 +18,11 @@ use crate::client::{WIDE, call, cancel, legacy, modern, talk};
 use crate::{CATALOG, CONFIG};
 
 /// Takes some turns, and counts how many of it there are.
-async fn slow(ctx: Context, running: Rc<Cell<usize>>, most: Rc<Cell<usize>>) -> Result<Reply, Failure> {
+async fn slow(
+    ctx: Context,
+    running: Rc<Cell<usize>>,
+    most: Rc<Cell<usize>>,
+) -> Result<Reply, Failure> {
     running.set(running.get() + 1);
     most.set(most.get().max(running.get()));
     for _ in 0..20 {
@@ -33,17 +39,23 @@ fn b1_two_hundred_calls_at_once_are_all_answered() {
     for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
         let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let (handler_running, handler_most) = (running.clone(), most.clone());
-        let app = App::new(&CONFIG, move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
-            .catalog(&CATALOG)
-            .max_in_flight(in_flight)
-            .max_params(params);
+        let app =
+            App::new(&CONFIG, move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
+                .catalog(&CATALOG)
+                .max_in_flight(in_flight)
+                .max_params(params);
         for is_modern in [true, false] {
             talk(&app, WIDE, async |mut client| {
                 client.initialize().await;
                 let lines: String = (1..=200)
                     .map(|id| {
-                        let params = json!({"name": "wait", "arguments": {"text": "x".repeat(100)}});
-                        let request = if is_modern { modern(id, "tools/call", params) } else { legacy(id, "tools/call", params) };
+                        let params =
+                            json!({"name": "wait", "arguments": {"text": "x".repeat(100)}});
+                        let request = if is_modern {
+                            modern(id, "tools/call", params)
+                        } else {
+                            legacy(id, "tools/call", params)
+                        };
                         format!("{request}\n")
                     })
                     .collect();
@@ -59,7 +71,10 @@ fn b1_two_hundred_calls_at_once_are_all_answered() {
             });
             assert_eq!(running.get(), 0);
             let limit = if params == 1 { 1 } else { in_flight.min(MAX_RUNNING) };
-            assert!(most.get() <= limit && most.get() >= limit.min(2), "{most:?} {in_flight} {params}");
+            assert!(
+                most.get() <= limit && most.get() >= limit.min(2),
+                "{most:?} {in_flight} {params}"
+            );
         }
     }
 }
@@ -85,7 +100,8 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
         }
         // One that has not begun is cancelled, and never begins. A listen takes no seat.
         client.send(&cancel(4)).await;
-        let listen = modern(7, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        let listen =
+            modern(7, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
         assert!(client.ask(&listen).await["method"].is_string());
         assert_eq!(*begun.borrow(), [1, 2]);
         for id in [1, 2, 3, 5, 6] {
@@ -97,7 +113,8 @@ fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
     });
 }
 
-const FORM: RequestedSchema<'_> = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 /// Asks where it is told to, and waits for ever otherwise.
 async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
@@ -121,19 +138,33 @@ fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() 
         let accepted = json!({"action": "accept", "content": {"name": "x"}});
         client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accepted})).await;
         let refused = client.next().await;
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(3), &json!(-32603)), "{refused}");
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(3), &json!(-32603)),
+            "{refused}"
+        );
         let answered = client.next().await;
-        assert_eq!((&answered["id"], &answered["result"]["content"][0]["text"]), (&json!(2), &json!("answered")));
+        assert_eq!(
+            (&answered["id"], &answered["result"]["content"][0]["text"]),
+            (&json!(2), &json!("answered"))
+        );
     });
 }
 
 #[test]
 fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
-    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::from_millis(50));
+    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, ask_or_wait)
+        .catalog(&CATALOG)
+        .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         // At the front it is taken in at once, and the next request finds a place.
-        for message in [call(1, "wait", json!({})), call(2, "wait", json!({})), cancel(1), call(3, "wait", json!({}))] {
+        for message in [
+            call(1, "wait", json!({})),
+            call(2, "wait", json!({})),
+            cancel(1),
+            call(3, "wait", json!({})),
+        ] {
             client.send(&message).await;
         }
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
@@ -142,17 +173,23 @@ fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
             client.send(&message).await;
         }
         let refused = client.next().await;
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(5), &json!(-32603)), "{refused}");
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(5), &json!(-32603)),
+            "{refused}"
+        );
         assert_eq!(client.next().await["id"], 6);
     });
 }
 
 #[test]
 fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
-    static WATCHFUL: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
-        .ping_interval(Duration::from_millis(50))
-        .ping_timeout(Duration::from_secs(3600));
-    let app: App<_, 2, 2> = App::with_capacity(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
+    static WATCHFUL: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+            .ping_interval(Duration::from_millis(50))
+            .ping_timeout(Duration::from_secs(3600));
+    let app: App<_, 2, 2> =
+        App::with_capacity(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         for id in 1..=3 {
@@ -165,7 +202,11 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
             let message = client.next().await;
             if message["method"] == "ping" { ping = message } else { refused = message }
         }
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(3), &json!(-32603)), "{refused}");
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(3), &json!(-32603)),
+            "{refused}"
+        );
         client.send(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}})).await;
         assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
     });

@@ -71,7 +71,11 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     let app = App::new(&CONFIG, handler).catalog(&CATALOG).panic_observer({
         let told = told.clone();
         move |panic| {
-            told.lock().unwrap().push((panic.method.clone(), panic.name.clone(), panic.message.clone()));
+            told.lock().unwrap().push((
+                panic.method.clone(),
+                panic.name.clone(),
+                panic.message.clone(),
+            ));
             // This one is not told.
             panic!("in the observer of panics");
         }
@@ -80,27 +84,48 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         client.initialize().await;
         for (id, tool) in (1..).zip(["fail", "steps", "ask"]) {
             let failed = client.ask(&call(id, tool, json!({}))).await;
-            assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(id), &json!(-32603)), "{failed}");
-            assert_eq!(failed["error"]["message"], "The handler panicked", "what it says is not for clients");
+            assert_eq!(
+                (&failed["id"], &failed["error"]["code"]),
+                (&json!(id), &json!(-32603)),
+                "{failed}"
+            );
+            assert_eq!(
+                failed["error"]["message"], "The handler panicked",
+                "what it says is not for clients"
+            );
         }
         // In the middle of a message of its own, of which nothing is seen.
         let failed = client.ask(&legacy(4, "tools/call", json!({"name": "change"}))).await;
-        assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(4), &json!(-32603)), "{failed}");
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(4), &json!(-32603)),
+            "{failed}"
+        );
         // While its future is dropped.
         client.send(&call(5, "wait", json!({}))).await;
         client.send(&cancel(5)).await;
         // And everything else goes on.
-        assert_eq!(client.ask(&call(6, "echo", json!({}))).await["result"]["content"][0]["text"], "fine");
+        assert_eq!(
+            client.ask(&call(6, "echo", json!({}))).await["result"]["content"][0]["text"],
+            "fine"
+        );
         client.send(&call(7, "wait", json!({}))).await;
         assert_eq!(client.ask(&legacy(8, "ping", json!({}))).await["id"], 8);
     });
     assert_eq!(end, End::Closed);
     let told = told.lock().unwrap();
-    let names: Vec<_> = told.iter().map(|(method, name, _)| (method.as_str(), name.as_str())).collect();
+    let names: Vec<_> =
+        told.iter().map(|(method, name, _)| (method.as_str(), name.as_str())).collect();
     assert_eq!(names, ["fail", "steps", "ask", "change", "wait"].map(|name| ("tools/call", name)));
-    assert_eq!(told[0].2, format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_TEXT - 18)));
+    assert_eq!(
+        told[0].2,
+        format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_TEXT - 18))
+    );
     assert!(told[1].2.starts_with("index out of bounds"));
-    assert_eq!((told[2].2.as_str(), told[3].2.as_str(), told[4].2.as_str()), ("", "not said", "while it is dropped"));
+    assert_eq!(
+        (told[2].2.as_str(), told[3].2.as_str(), told[4].2.as_str()),
+        ("", "not said", "while it is dropped")
+    );
 }
 
 #[test]
@@ -129,9 +154,18 @@ fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
     });
     talk(&app, WIDE, async move |mut client| {
         let failed = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
-        assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(1), &json!(-32603)), "{failed}");
-        let failed = client.ask(&modern(2, "tools/call", json!({"name": "ask", "requestState": "x"}))).await;
-        assert_eq!((&failed["id"], &failed["error"]["code"]), (&json!(2), &json!(-32603)), "{failed}");
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(1), &json!(-32603)),
+            "{failed}"
+        );
+        let failed =
+            client.ask(&modern(2, "tools/call", json!({"name": "ask", "requestState": "x"}))).await;
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(2), &json!(-32603)),
+            "{failed}"
+        );
         assert_eq!(client.ask(&modern(3, "tools/list", json!({}))).await["id"], 3);
     });
     assert_eq!(*told.lock().unwrap(), ["observer", "close", "observer", "open", "observer"]);
@@ -152,14 +186,22 @@ impl mcp_sansio_adapters::smol::Listener for &Door {
 }
 
 impl futures_lite::AsyncRead for Breaking {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>, to: &mut [u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        to: &mut [u8],
+    ) -> Poll<std::io::Result<usize>> {
         assert!(!self.1, "a stream that breaks");
         Pin::new(&mut self.0).poll_read(cx, to)
     }
 }
 
 impl futures_lite::AsyncWrite for Breaking {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        from: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
         Pin::new(&mut self.0).poll_write(cx, from)
     }
 
@@ -182,7 +224,10 @@ fn f9_a_connection_that_panics_ends_alone() {
     let mut client = Client::new(two_end);
     let hub = app.hub().clone();
     let clients = async {
-        assert_eq!(client.ask(&call(1, "echo", json!({}))).await["result"]["content"][0]["text"], "fine");
+        assert_eq!(
+            client.ask(&call(1, "echo", json!({}))).await["result"]["content"][0]["text"],
+            "fine"
+        );
         told.borrow_mut().push(hub.connections());
         hub.shut_down();
     };

@@ -28,14 +28,27 @@ struct Direction {
 pub(crate) fn pipe(capacity: usize, chunk: usize) -> (Pipe, Pipe) {
     let direction = || {
         let bytes = VecDeque::with_capacity(capacity.min(4096));
-        Arc::new(Mutex::new(Direction { bytes, capacity, is_closed: false, reader: None, writer: None }))
+        Arc::new(Mutex::new(Direction {
+            bytes,
+            capacity,
+            is_closed: false,
+            reader: None,
+            writer: None,
+        }))
     };
     let (there, back) = (direction(), direction());
-    (Pipe { input: back.clone(), output: there.clone(), chunk }, Pipe { input: there, output: back, chunk })
+    (
+        Pipe { input: back.clone(), output: there.clone(), chunk },
+        Pipe { input: there, output: back, chunk },
+    )
 }
 
 impl AsyncRead for Pipe {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
         let mut direction = self.input.lock().unwrap();
         if direction.bytes.is_empty() && !direction.is_closed {
             direction.reader = Some(cx.waker().clone());

@@ -26,7 +26,10 @@ async fn connect(address: std::net::SocketAddr) -> Client<Async<TcpStream>> {
 }
 
 /// Until the clients are done.
-fn run<T>(server: impl Future<Output = std::io::Result<()>>, clients: impl Future<Output = T>) -> T {
+fn run<T>(
+    server: impl Future<Output = std::io::Result<()>>,
+    clients: impl Future<Output = T>,
+) -> T {
     smol::block_on(async {
         let server = async {
             server.await.unwrap();
@@ -77,7 +80,10 @@ fn a_thousand_connections_at_once_are_all_served() {
         full.recv().await.unwrap();
         assert_eq!(app.hub().connections(), many);
         if let (Some(before), Some(now)) = (before, resident()) {
-            println!("{} bytes for each connection, its client in the same process included", (now - before) / many);
+            println!(
+                "{} bytes for each connection, its client in the same process included",
+                (now - before) / many
+            );
         }
         drop(open);
         for client in &mut clients {
@@ -149,7 +155,8 @@ fn a_busy_connection_and_a_slow_handler_delay_nobody_else() {
 
 #[test]
 fn shutting_down_ends_the_server_after_its_last_connection() {
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+        .catalog(&CATALOG);
     let (listener, address) = listen();
     let clients = async {
         let mut client = connect(address).await;
@@ -164,7 +171,10 @@ fn shutting_down_ends_the_server_after_its_last_connection() {
 
 #[test]
 fn connections_can_be_spawned_on_threads() {
-    let app = Arc::new(App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG));
+    let app = Arc::new(
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+            .catalog(&CATALOG),
+    );
     let (listener, address) = listen();
     let server = {
         let app = app.clone();
@@ -193,7 +203,8 @@ fn unix_sockets_are_served_as_well() {
     let path = std::env::temp_dir().join(format!("mcp-sansio-{}.socket", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let listener = Async::<UnixListener>::bind(&path).unwrap();
-    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) }).catalog(&CATALOG);
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+        .catalog(&CATALOG);
     run(serve(&app, &listener), async {
         let mut client = Client::new(Async::<UnixStream>::connect(&path).await.unwrap());
         assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);

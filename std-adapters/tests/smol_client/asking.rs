@@ -7,23 +7,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_lite::future;
 use mcp_sansio::types::{
-    ElicitParams, ElicitResult, Field, InputRequest, InputRequiredResult, ListRootsResult, RequestedSchema, Root, StringSchema,
+    ElicitParams, ElicitResult, Field, InputRequest, InputRequiredResult, ListRootsResult,
+    RequestedSchema, Root, StringSchema,
 };
 use mcp_sansio::{Call, ClientRequest, RawJson, RequestHandle, ServerConfig, ServerEvent};
-use mcp_sansio_adapters::smol::client::{Answer, CallError, Client, Connector, End, Question, Refusal};
+use mcp_sansio_adapters::smol::client::{
+    Answer, CallError, Client, Connector, End, Question, Refusal,
+};
 
 use crate::script::{NOW, Session, call, play, text, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
-const WHO: RequestedSchema<'_> = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const WHO: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
 
 async fn answer(question: Question) -> Result<Answer, Refusal> {
     // A person takes their time.
     future::yield_now().await;
     match question.request() {
-        InputRequest::Elicit(_) => question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#))),
-        InputRequest::ListRoots => question.answer(&ListRootsResult::new(&[Root::new("file:///home")])),
+        InputRequest::Elicit(_) => {
+            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+        }
+        InputRequest::ListRoots => {
+            question.answer(&ListRootsResult::new(&[Root::new("file:///home")]))
+        }
         _ => Err(Refusal::unsupported()),
     }
 }
@@ -52,9 +60,16 @@ impl Greeter {
                         session.text(request.handle, &greeting(who, Some(roots)));
                     }
                     _ => {
-                        let questions = [("who", InputRequest::Elicit(ELICIT)), ("roots", InputRequest::ListRoots)];
-                        let input = InputRequiredResult::ask(&questions).request_state("a \"state\"");
-                        let _ = session.server.input_required(request.handle, &input, &mut session.tx).unwrap();
+                        let questions = [
+                            ("who", InputRequest::Elicit(ELICIT)),
+                            ("roots", InputRequest::ListRoots),
+                        ];
+                        let input =
+                            InputRequiredResult::ask(&questions).request_state("a \"state\"");
+                        let _ = session
+                            .server
+                            .input_required(request.handle, &input, &mut session.tx)
+                            .unwrap();
                     }
                 }
             }
@@ -67,7 +82,8 @@ impl Greeter {
                 let parent = self.asked.iter().find(|(asked, _)| asked == call).unwrap().1;
                 match outcome {
                     Ok(who) => session.text(parent, &greeting(*who, None)),
-                    Err(error) => session.text(parent, &format!("{} {}", error.code(), error.message().unwrap())),
+                    Err(error) => session
+                        .text(parent, &format!("{} {}", error.code(), error.message().unwrap())),
                 }
             }
             _ => {}
@@ -76,8 +92,19 @@ impl Greeter {
 }
 
 fn greeting(who: RawJson<'_>, roots: Option<RawJson<'_>>) -> String {
-    let name = who.to::<ElicitResult<'_>>().unwrap().content.unwrap().get("name").unwrap().as_string().unwrap().to_string();
-    let roots = roots.map(|roots| roots.to::<ListRootsResult<'_>>().unwrap().roots.get(0).unwrap().unwrap().uri.to_string());
+    let name = who
+        .to::<ElicitResult<'_>>()
+        .unwrap()
+        .content
+        .unwrap()
+        .get("name")
+        .unwrap()
+        .as_string()
+        .unwrap()
+        .to_string();
+    let roots = roots.map(|roots| {
+        roots.to::<ListRootsResult<'_>>().unwrap().roots.get(0).unwrap().unwrap().uri.to_string()
+    });
     format!("Hello, {name}{}", roots.map_or_else(String::new, |root| format!(" at {root}")))
 }
 
@@ -87,13 +114,16 @@ fn greet(
     work: impl AsyncFnOnce(Client) -> Result<String, CallError>,
 ) -> (Result<String, CallError>, usize, End) {
     let mut greeter = Greeter::new(config);
-    let (result, end) = play(connector, config, |event, session| greeter.event(event, session), work);
+    let (result, end) =
+        play(connector, config, |event, session| greeter.event(event, session), work);
     (result, greeter.rounds, end)
 }
 
 #[test]
 fn one_handler_answers_both_eras_and_the_request_is_sent_again_by_itself() {
-    for (config, expected, rounds) in [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)] {
+    for (config, expected, rounds) in
+        [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)]
+    {
         let result = greet(config, Connector::new(&CLIENT).answer(answer), async |client| {
             call(&client, "greet").await.map(|result| text(&result))
         });
@@ -108,17 +138,19 @@ fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_moder
         call(&client, "greet").await.map(|result| text(&result))
     });
     assert_eq!(result.unwrap(), "-1 The person says no");
-    let (result, rounds, _) = greet(&MODERN, Connector::new(&CLIENT).answer(refuse), async |client| {
-        call(&client, "greet").await.map(|result| text(&result))
-    });
+    let (result, rounds, _) =
+        greet(&MODERN, Connector::new(&CLIENT).answer(refuse), async |client| {
+            call(&client, "greet").await.map(|result| text(&result))
+        });
     let Err(CallError::Unanswered(refusal)) = result else { panic!("{result:?}") };
     assert_eq!((refusal.to_string().as_str(), rounds), ("The person says no", 1));
 }
 
 #[test]
 fn without_a_handler_questions_are_refused() {
-    let (result, ..) =
-        greet(&LEGACY, Connector::new(&CLIENT), async |client| call(&client, "greet").await.map(|result| text(&result)));
+    let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
+        call(&client, "greet").await.map(|result| text(&result))
+    });
     assert_eq!(result.unwrap(), "-32601 Nobody answers this here");
 }
 
@@ -135,19 +167,22 @@ fn a_slow_answer_holds_nothing_up() {
         };
         let mut greeter = Greeter::new(config);
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-            ServerEvent::Request(request) if tool(request) == "echo" => session.text(request.handle, "echo"),
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
             event => greeter.event(event, session),
         };
-        let ((greeting, ()), _) = play(Connector::new(&CLIENT).answer(slow), config, script, async |client| {
-            let others = async {
-                for _ in 0..10 {
-                    assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
-                }
-                // Only now the person answers.
-                drop(open);
-            };
-            future::zip(call(&client, "greet"), others).await
-        });
+        let ((greeting, ()), _) =
+            play(Connector::new(&CLIENT).answer(slow), config, script, async |client| {
+                let others = async {
+                    for _ in 0..10 {
+                        assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
+                    }
+                    // Only now the person answers.
+                    drop(open);
+                };
+                future::zip(call(&client, "greet"), others).await
+            });
         assert!(text(&greeting.unwrap()).starts_with("Hello, Ada"));
     }
 }
@@ -197,11 +232,14 @@ fn a_question_that_the_server_cancels_is_not_answered_any_more() {
         ServerEvent::Request(request) if tool(request) == "ask" => {
             // On behalf of nothing, so that it outlives its request.
             let question = ClientRequest::elicitation(&ELICIT);
-            *asked.borrow_mut() = Some(session.server.request(NOW, &question, &mut session.tx).unwrap());
+            *asked.borrow_mut() =
+                Some(session.server.request(NOW, &question, &mut session.tx).unwrap());
             session.text(request.handle, "asked");
         }
         ServerEvent::Request(request) => {
-            assert!(session.server.cancel_call(NOW, asked.borrow().unwrap(), &mut session.tx).unwrap());
+            assert!(
+                session.server.cancel_call(NOW, asked.borrow().unwrap(), &mut session.tx).unwrap()
+            );
             session.text(request.handle, "cancelled");
         }
         ServerEvent::Answer { outcome, .. } => panic!("{outcome:?}"),
@@ -221,7 +259,9 @@ fn a_call_that_is_dropped_takes_its_questions_with_it() {
         let (count, connector) = never();
         let mut greeter = Greeter::new(config);
         let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
-            ServerEvent::Request(request) if tool(request) == "echo" => session.text(request.handle, "echo"),
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
             ServerEvent::Answer { outcome, .. } => panic!("{outcome:?}"),
             event => greeter.event(event, session),
         };

@@ -4,15 +4,19 @@ use std::sync::{Arc, Mutex};
 
 use futures_lite::StreamExt;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
-use mcp_sansio::{CallOptions, Change as Published, Changed, ClientEvent, LogMessage, RequestHandle, ServerEvent};
+use mcp_sansio::{
+    CallOptions, Change as Published, Changed, ClientEvent, LogMessage, RequestHandle, ServerEvent,
+};
 use mcp_sansio_adapters::smol::client::{CallError, Change, Connector, End};
 
 use crate::script::{Session, call, play, tool};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const URIS: [Text<'_>; 1] = [Text::new("test://r")];
-const ALL: SubscriptionFilter<'_> =
-    SubscriptionFilter::new().tools_list_changed(true).resources_list_changed(true).resource_subscriptions(&URIS);
+const ALL: SubscriptionFilter<'_> = SubscriptionFilter::new()
+    .tools_list_changed(true)
+    .resources_list_changed(true)
+    .resource_subscriptions(&URIS);
 
 /// A server that changes what it is called to change.
 fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>, &mut Session) {
@@ -24,7 +28,9 @@ fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>,
             *listen = None;
         }
         ServerEvent::Request(request) => {
-            let mut publish = |mut change: Published<'_>| while session.server.publish(&mut change, &mut session.tx).unwrap() {};
+            let mut publish = |mut change: Published<'_>| {
+                while session.server.publish(&mut change, &mut session.tx).unwrap() {}
+            };
             match tool(request).as_str() {
                 "tools" => publish(Published::tools()),
                 "prompts" => publish(Published::prompts()),
@@ -56,7 +62,10 @@ fn a_listen_is_a_stream_of_changes_in_both_eras() {
                     told.push(listening.next().await.unwrap());
                 }
             }
-            assert_eq!(told, [Change::Tools, Change::Resources, Change::Resource("test://r".into())]);
+            assert_eq!(
+                told,
+                [Change::Tools, Change::Resources, Change::Resource("test://r".into())]
+            );
         });
     }
 }
@@ -83,7 +92,9 @@ fn a_listen_that_is_dropped_is_cancelled() {
     let listen = Mutex::default();
     play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
         let listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
-        assert!(listening.honoured().is_some_and(|filter| filter.get("toolsListChanged").is_some()));
+        assert!(
+            listening.honoured().is_some_and(|filter| filter.get("toolsListChanged").is_some())
+        );
         assert!(listen.lock().unwrap().is_some());
         drop(listening);
         call(&client, "nothing").await.unwrap();
@@ -139,7 +150,9 @@ fn what_belongs_to_no_call_is_seen_as_it_comes() {
         let _ = server.log_unrelated(&LogMessage::new(LoggingLevel::Error, "a line"), tx).unwrap();
         let mut change = Published::tools();
         while server.publish(&mut change, tx).unwrap() {}
-        server.notify("notifications/own", &mcp_sansio::Json(Vec::<u8>::new()), tx).unwrap_or_default();
+        server
+            .notify("notifications/own", &mcp_sansio::Json(Vec::<u8>::new()), tx)
+            .unwrap_or_default();
         session.text(request.handle, "done");
     };
     play(connector, &LEGACY, script, async |client| call(&client, "talk").await.map(drop).unwrap());

@@ -44,7 +44,8 @@ fn listener() -> (Async<TcpListener>, std::net::SocketAddr) {
 fn b3_tcp_of_async_io_closes_at_once() {
     run(async {
         let (listener, address) = listener();
-        let client = async { call_and_close(Async::<TcpStream>::connect(address).await.unwrap()).await };
+        let client =
+            async { call_and_close(Async::<TcpStream>::connect(address).await.unwrap()).await };
         future::zip(client, async { serve(listener.accept().await.unwrap().0).await }).await;
     });
 }
@@ -53,7 +54,8 @@ fn b3_tcp_of_async_io_closes_at_once() {
 fn b3_tcp_of_smol_closes_at_once() {
     run(async {
         let (listener, address) = listener();
-        let client = async { call_and_close(smol::net::TcpStream::connect(address).await.unwrap()).await };
+        let client =
+            async { call_and_close(smol::net::TcpStream::connect(address).await.unwrap()).await };
         future::zip(client, async { serve(listener.accept().await.unwrap().0).await }).await;
     });
 }
@@ -84,10 +86,17 @@ mod unix {
     #[test]
     fn b3_the_pipes_of_a_child_close_at_once_and_it_ends() {
         run(async {
-            let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"here"}]}}"#;
+            let answer =
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"here"}]}}"#;
             let script = format!("read line; echo '{answer}'; cat > /dev/null");
             let mut command = Command::new("sh");
-            let mut child = command.arg("-c").arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut child = command
+                .arg("-c")
+                .arg(script)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
             let stream = Pair::new(child.stdout.take().unwrap(), child.stdin.take().unwrap());
             call_and_close(stream).await;
             assert!(child.status().await.unwrap().success());

@@ -42,11 +42,15 @@ async fn serve_until(pipe: Pipe, count: usize) {
 #[test]
 fn when_the_server_closes_every_call_that_waits_ends() {
     let server = |pipe| serve_until(pipe, 3);
-    let (calls, end) = play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
-        let waiting = future::zip(call(&client, "wait"), future::zip(call(&client, "wait"), call(&client, "wait")));
-        let (first, (second, third)) = waiting.await;
-        [first, second, third, call(&client, "late").await]
-    });
+    let (calls, end) =
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            let waiting = future::zip(
+                call(&client, "wait"),
+                future::zip(call(&client, "wait"), call(&client, "wait")),
+            );
+            let (first, (second, third)) = waiting.await;
+            [first, second, third, call(&client, "late").await]
+        });
     for call in calls {
         assert!(matches!(call, Err(CallError::Closed)), "{call:?}");
     }
@@ -69,7 +73,9 @@ fn what_the_server_sent_before_it_closed_is_read() {
         future::or(serve(pipe, &MODERN, script), gone).await;
     };
     let (result, end) =
-        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| call(&client, "last words").await);
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            call(&client, "last words").await
+        });
     assert_eq!(text(&result.unwrap()), "last words");
     assert!(matches!(end, End::ServerClosed), "{end:?}");
 }
@@ -183,13 +189,21 @@ struct Broken {
 }
 
 impl AsyncRead for Broken {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.pipe).poll_read(cx, buffer)
     }
 }
 
 impl AsyncWrite for Broken {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if self.writes == 0 {
             return Poll::Ready(Err(self.kind.into()));
         }
@@ -209,7 +223,11 @@ impl AsyncWrite for Broken {
 #[test]
 fn a_stream_that_fails_ends_the_connection_and_its_calls() {
     let (ours, _theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = Connector::new(&CLIENT).connect(Broken { pipe: ours, writes: 0, kind: io::ErrorKind::Other });
+    let (client, connection) = Connector::new(&CLIENT).connect(Broken {
+        pipe: ours,
+        writes: 0,
+        kind: io::ErrorKind::Other,
+    });
     let (result, end) = run(future::zip(call(&client, "a"), connection));
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
     assert_eq!(end.unwrap_err().kind(), io::ErrorKind::Other);

@@ -4,7 +4,9 @@ use std::cell::Cell;
 
 use futures_lite::future;
 use mcp_sansio::types::{CallToolParams, LoggingLevel};
-use mcp_sansio::{CallOptions, ClientRequest, LogMessage, OwnedJson, RawJson, Revision, ServerEvent, Violation};
+use mcp_sansio::{
+    CallOptions, ClientRequest, LogMessage, OwnedJson, RawJson, Revision, ServerEvent, Violation,
+};
 use mcp_sansio_adapters::smol::client::{CallError, Client, Connector};
 use serde_json::json;
 
@@ -22,7 +24,13 @@ fn echo(event: &ServerEvent<'_>, session: &mut Session) {
 
 async fn say<const N: usize>(client: &Client<N>, what: &str) -> Result<OwnedJson, CallError> {
     let arguments = OwnedJson::new(&json!({"say": what}), Revision::LATEST).unwrap();
-    client.request("tools/call", &CallToolParams::new("echo").arguments(arguments.as_raw()), CallOptions::new()).await
+    client
+        .request(
+            "tools/call",
+            &CallToolParams::new("echo").arguments(arguments.as_raw()),
+            CallOptions::new(),
+        )
+        .await
 }
 
 #[test]
@@ -32,7 +40,9 @@ fn a_server_that_writes_before_it_reads_on_is_no_deadlock_however_little_the_str
         for config in [&MODERN, &LEGACY] {
             // Before each answer comes something else, so that both have more to write than fits.
             let script = |event: &ServerEvent<'_>, session: &mut Session| {
-                if matches!(event, ServerEvent::Request(_)) && std::ptr::eq(config, &raw const LEGACY) {
+                if matches!(event, ServerEvent::Request(_))
+                    && std::ptr::eq(config, &raw const LEGACY)
+                {
                     let message = LogMessage::new(LoggingLevel::Error, &long);
                     let _ = session.server.log_unrelated(&message, &mut session.tx).unwrap();
                 }
@@ -89,7 +99,8 @@ fn a_long_request_that_is_dropped_half_sent_leaves_the_line_free() {
                 }
             };
             future::or(async { drop(say(&client, &long).await) }, a_while).await;
-            // The id that was cut off is not used again: the error that answers it, if one does, is nobody's.
+            // The id that was cut off is not used again: the error that answers it, if one does, is
+            // nobody's.
             for _ in 0..3 {
                 assert_eq!(text(&say(&client, "next").await.unwrap()), "next");
             }
@@ -109,13 +120,15 @@ fn a_request_whose_turn_never_came_is_not_sent_when_it_is_dropped() {
     let connector = Connector::new(&CLIENT).max_pending(1024);
     play_on(connector, pipe(100, 100), server, async |client| {
         let long = "x".repeat(50_000);
-        // The second waits behind the first, and is gone before that is through; the third is not held up by it.
+        // The second waits behind the first, and is gone before that is through; the third is not
+        // held up by it.
         let dropped = future::or(async { drop(say(&client, "never").await) }, async {
             for _ in 0..20 {
                 future::yield_now().await;
             }
         });
-        let ((first, ()), third) = future::zip(future::zip(say(&client, &long), dropped), say(&client, "third")).await;
+        let ((first, ()), third) =
+            future::zip(future::zip(say(&client, &long), dropped), say(&client, "third")).await;
         assert!(text(&first.unwrap()) == long);
         assert_eq!(text(&third.unwrap()), "third");
     });

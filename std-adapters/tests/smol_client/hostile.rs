@@ -52,7 +52,11 @@ impl Hostile {
 }
 
 impl AsyncRead for Hostile {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         self.steps.set(self.steps.get() + 1);
         match self.kind {
             Kind::NeverPauses => {
@@ -73,7 +77,11 @@ impl AsyncRead for Hostile {
 }
 
 impl AsyncWrite for Hostile {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.steps.set(self.steps.get() + 1);
         match self.kind {
             Kind::NeverReads => Poll::Pending,
@@ -114,17 +122,22 @@ const NOISE: [&str; 4] = [
 #[test]
 fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
     for era in [Era::Modern, Era::Legacy] {
-        for (kind, said) in
-            [Kind::NeverPauses, Kind::NeverReads, Kind::Drips].into_iter().flat_map(|kind| NOISE.map(|said| (kind, said)))
+        for (kind, said) in [Kind::NeverPauses, Kind::NeverReads, Kind::Drips]
+            .into_iter()
+            .flat_map(|kind| NOISE.map(|said| (kind, said)))
         {
             let steps = Rc::new(Cell::new(0));
-            let connector = Connector::new(&CLIENT).assume(Some(era)).close_timeout(SHORT).max_pending(1024);
+            let connector =
+                Connector::new(&CLIENT).assume(Some(era)).close_timeout(SHORT).max_pending(1024);
             let (hostile, connection) = connector.connect(Hostile::new(kind, said, &steps));
             let hostile = async {
                 // In legacy sessions none of them is ever sent: there is no answer to `initialize`.
                 for length in [1, 10_000] {
                     let result = limited(&hostile, length).await;
-                    assert!(matches!(result, Err(CallError::TimedOut)), "{kind:?} {said:?}: {result:?}");
+                    assert!(
+                        matches!(result, Err(CallError::TimedOut)),
+                        "{kind:?} {said:?}: {result:?}"
+                    );
                 }
                 hostile.close();
             };
@@ -142,28 +155,40 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
                 most
             };
             // One future: whatever is woken, all have their turn.
-            let ordinary = future::zip(future::zip(ordinary, ordinary_connection), serve(theirs, &MODERN, echo));
-            let (((most, end), ()), _) = run(future::zip(ordinary, future::zip(hostile, connection)));
+            let ordinary = future::zip(
+                future::zip(ordinary, ordinary_connection),
+                serve(theirs, &MODERN, echo),
+            );
+            let (((most, end), ()), _) =
+                run(future::zip(ordinary, future::zip(hostile, connection)));
             end.unwrap();
             // A call takes some turns of the executor, and in each the hostile server gets a few
             // dozens of reads and writes.
-            assert!(most < 5_000, "{kind:?} {said:?}: {most} steps of the hostile server during one call of the other");
+            assert!(
+                most < 5_000,
+                "{kind:?} {said:?}: {most} steps of the hostile server during one call of the other"
+            );
         }
     }
 }
 
-static PROBING: ClientConfig<'_> = CLIENT.probe_timeout(SHORT).call_limit(SHORT).call_timeout(SHORT).revisions(Revisions::ALL);
+static PROBING: ClientConfig<'_> =
+    CLIENT.probe_timeout(SHORT).call_limit(SHORT).call_timeout(SHORT).revisions(Revisions::ALL);
 
 #[test]
 fn c3_an_opening_that_a_hostile_server_does_not_answer_ends_in_time() {
-    for (kind, said) in
-        [Kind::NeverPauses, Kind::NeverReads, Kind::Drips].into_iter().flat_map(|kind| NOISE.map(|said| (kind, said)))
+    for (kind, said) in [Kind::NeverPauses, Kind::NeverReads, Kind::Drips]
+        .into_iter()
+        .flat_map(|kind| NOISE.map(|said| (kind, said)))
     {
         let steps = Rc::new(Cell::new(0));
         let connector = Connector::new(&PROBING).close_timeout(SHORT);
         let (client, connection) = connector.connect(Hostile::new(kind, said, &steps));
         let result = run(connection.drive(async { call(&client, "a").await }));
-        assert!(matches!(result, Err(CallError::TimedOut | CallError::NotOpened(_))), "{kind:?} {said:?}: {result:?}");
+        assert!(
+            matches!(result, Err(CallError::TimedOut | CallError::NotOpened(_))),
+            "{kind:?} {said:?}: {result:?}"
+        );
     }
 }
 

@@ -11,7 +11,9 @@ use futures_lite::future::poll_once;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
-use mcp_sansio_adapters::smol::client::{Answer, CallError, Change, Client, Connector, End, MAX_PAGES, Question, Refusal, Tools};
+use mcp_sansio_adapters::smol::client::{
+    Answer, CallError, Change, Client, Connector, End, MAX_PAGES, Question, Refusal, Tools,
+};
 use serde_json::{Value, json};
 
 use crate::pipe::{Pipe, pipe};
@@ -62,7 +64,8 @@ fn play<R>(
 ) -> (R, End) {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
     let (client, connection) = connector.assume(Some(era)).connect(ours);
-    let ((result, end), ()) = run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
+    let ((result, end), ()) =
+        run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
     (result, end.unwrap())
 }
 
@@ -76,7 +79,10 @@ fn c7_a_list_is_kept_up_to_its_limit_in_bytes() {
     let answer = |request: &Value| {
         asked.set(asked.get() + 1);
         let padding = "x".repeat(10_000);
-        vec![result(request, &json!({"tools": [], "nextCursor": asked.get().to_string(), "padding": padding}))]
+        vec![result(
+            request,
+            &json!({"tools": [], "nextCursor": asked.get().to_string(), "padding": padding}),
+        )]
     };
     let connector = Connector::new(&CLIENT).max_list(100_000);
     let (pages, _) = play(connector, Era::Modern, answer, async |client| list(&client).await);
@@ -92,7 +98,8 @@ fn c7_a_list_that_goes_round_in_circles_is_refused() {
         let cursor = ["a", "b", "a"][asked.get() - 1];
         vec![result(request, &json!({"tools": [], "nextCursor": cursor}))]
     };
-    let (pages, _) = play(Connector::new(&CLIENT), Era::Modern, answer, async |client| list(&client).await);
+    let (pages, _) =
+        play(Connector::new(&CLIENT), Era::Modern, answer, async |client| list(&client).await);
     assert!(matches!(pages, Err(CallError::RepeatedCursor)), "{pages:?}");
     assert_eq!(asked.get(), 3);
 }
@@ -108,14 +115,14 @@ fn c7_the_limit_in_time_is_that_of_the_whole_list() {
         while theirs.read(&mut [0; 4096]).await.unwrap() > 0 {
             asked.set(asked.get() + 1);
             async_io::Timer::after(pause).await;
-            let page =
-                json!({"jsonrpc": "2.0", "id": asked.get(), "result": {"tools": [], "nextCursor": asked.get().to_string()}});
+            let page = json!({"jsonrpc": "2.0", "id": asked.get(), "result": {"tools": [], "nextCursor": asked.get().to_string()}});
             if theirs.write_all(format!("{page}\n").as_bytes()).await.is_err() {
                 return;
             }
         }
     };
-    let list = connection.drive(async { client.list::<Tools>(CallOptions::new().limit(limit)).await.map(|_| ()) });
+    let list = connection
+        .drive(async { client.list::<Tools>(CallOptions::new().limit(limit)).await.map(|_| ()) });
     let (list, ()) = run(future::zip(list, server));
     assert!(matches!(list, Err(CallError::TimedOut)), "{list:?}");
     assert!(asked.get() <= 12 && asked.get() < MAX_PAGES, "{}", asked.get());
@@ -127,7 +134,8 @@ fn c7_reports_of_progress_are_kept_up_to_their_limit_in_bytes() {
         let message = "x".repeat(length);
         let answer = |request: &Value| {
             let progress = |n: i64| {
-                let params = json!({"progressToken": request["id"], "progress": n, "message": message});
+                let params =
+                    json!({"progressToken": request["id"], "progress": n, "message": message});
                 json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
             };
             match request["params"]["name"].as_str() {
@@ -139,9 +147,14 @@ fn c7_reports_of_progress_are_kept_up_to_their_limit_in_bytes() {
             client.opened().await.unwrap();
             let mut steps = Vec::new();
             let params = CallToolParams::new("report");
-            let mut reporting = Box::pin(client.request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
-                steps.push(progress.progress.as_i64().unwrap());
-            }));
+            let mut reporting = Box::pin(client.request_with_progress(
+                "tools/call",
+                &params,
+                CallOptions::new(),
+                |progress| {
+                    steps.push(progress.progress.as_i64().unwrap());
+                },
+            ));
             // It is sent, and not looked at again before everything has come.
             assert!(poll_once(&mut reporting).await.is_none());
             call(&client, "a").await.unwrap();
@@ -195,7 +208,8 @@ fn c1_more_questions_at_once_than_are_answered_end_the_call() {
             let asked: serde_json::Map<_, _> = asked.collect();
             vec![result(request, &json!({"resultType": "input_required", "inputRequests": asked}))]
         };
-        let (result, _) = play(connector, Era::Modern, answer, async |client| call(&client, "a").await);
+        let (result, _) =
+            play(connector, Era::Modern, answer, async |client| call(&client, "a").await);
         if questions == 64 {
             assert_eq!(text(&result.unwrap()), "done");
         } else {
@@ -219,12 +233,18 @@ fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
         Some("initialize") => vec![initialized(message)],
         Some("tools/call") => {
             call_id = message["id"].clone();
-            (0..100).map(|n| json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"})).collect()
+            (0..100)
+                .map(|n| json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"}))
+                .collect()
         }
         None => {
             assert_eq!(message["error"]["code"], -32603, "{message}");
             refused.set(refused.get() + 1);
-            if refused.get() == 68 { vec![said(&json!({"id": call_id}), "done")] } else { Vec::new() }
+            if refused.get() == 68 {
+                vec![said(&json!({"id": call_id}), "done")]
+            } else {
+                Vec::new()
+            }
         }
         _ => Vec::new(),
     };
@@ -235,7 +255,9 @@ fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
 
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
-    for (era, at_once) in [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)] {
+    for (era, at_once) in
+        [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)]
+    {
         let connector = Connector::new(&CLIENT)
             .answer(move |question: Question| {
                 assert!(!at_once, "at once");
@@ -253,18 +275,25 @@ fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
                 call_id = message["id"].clone();
                 let question = json!({"method": "roots/list"});
                 vec![match era {
-                    Era::Modern => result(message, &json!({"resultType": "input_required", "inputRequests": {"q": question}})),
+                    Era::Modern => result(
+                        message,
+                        &json!({"resultType": "input_required", "inputRequests": {"q": question}}),
+                    ),
                     Era::Legacy => json!({"jsonrpc": "2.0", "id": "q", "method": "roots/list"}),
                 }]
             }
             Some("tools/call") => {
-                vec![json!({"jsonrpc": "2.0", "method": "notifications/x"}), said(message, "still here")]
+                vec![
+                    json!({"jsonrpc": "2.0", "method": "notifications/x"}),
+                    said(message, "still here"),
+                ]
             }
             None => vec![said(&json!({"id": call_id}), &message["error"]["code"].to_string())],
             _ => Vec::new(),
         };
-        let ((asked, after), end) =
-            play(connector, era, answer, async |client| (call(&client, "ask").await, call(&client, "a").await.unwrap()));
+        let ((asked, after), end) = play(connector, era, answer, async |client| {
+            (call(&client, "ask").await, call(&client, "a").await.unwrap())
+        });
         match era {
             Era::Modern => assert!(matches!(asked, Err(CallError::Unanswered(_))), "{asked:?}"),
             Era::Legacy => assert_eq!(text(&asked.unwrap()), "-32603"),

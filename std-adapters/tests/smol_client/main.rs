@@ -1,5 +1,6 @@
-//! The smol adapter's client: over pipes in memory against the core's server in a loop of a few lines, where everything can be brought about on purpose;
-//! against the server of the same adapter; and over sockets.
+//! The smol adapter's client: over pipes in memory against the core's server in a loop of a few
+//! lines, where everything can be brought about on purpose; against the server of the same adapter;
+//! and over sockets.
 
 mod asking;
 mod calls;
@@ -16,7 +17,9 @@ mod script;
 mod servers;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Revision, Revisions, ServerCapability, ServerConfig};
+use mcp_sansio::{
+    ClientCapability, ClientConfig, Revision, Revisions, ServerCapability, ServerConfig,
+};
 
 /// Everything that can be declared.
 const SERVER: ServerConfig<'_> = ServerConfig::new(
@@ -31,5 +34,7 @@ const SERVER: ServerConfig<'_> = ServerConfig::new(
 static MODERN: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::LATEST));
 static LEGACY: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::V2025_11_25));
 
-static CLIENT: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS));
+static CLIENT: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("client", "1"),
+    ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS),
+);

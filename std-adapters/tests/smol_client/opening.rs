@@ -72,10 +72,11 @@ fn a_server_that_says_nothing_to_the_probe_is_a_legacy_one() {
         })
         .await;
     };
-    let (opened, _) = play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
-        client.request("ping", &json!({}), mcp_sansio::CallOptions::new()).await.unwrap();
-        client.opened().await.unwrap()
-    });
+    let (opened, _) =
+        play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            client.request("ping", &json!({}), mcp_sansio::CallOptions::new()).await.unwrap();
+            client.opened().await.unwrap()
+        });
     assert_eq!(methods, ["server/discover", "initialize", "notifications/initialized", "ping"]);
     assert_eq!(opened.revision, Revision::V2025_06_18);
     assert!(opened.instructions().is_some_and(|instructions| instructions == "Be kind"));
@@ -97,7 +98,10 @@ fn a_modern_server_that_is_known_is_not_asked() {
         client.opened().await.unwrap()
     });
     assert_eq!(methods, ["tools/call"]);
-    assert_eq!((opened.revision, opened.capabilities, opened.result.is_none()), (Revision::LATEST, None, true));
+    assert_eq!(
+        (opened.revision, opened.capabilities, opened.result.is_none()),
+        (Revision::LATEST, None, true)
+    );
 }
 
 #[test]
@@ -105,26 +109,39 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
     let refusing = async |pipe| {
         by_hand(pipe, |_| Some(json!({"error": {"code": -32603, "message": "not today"}}))).await;
     };
-    let ((), end) = play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), refusing, async |client| {
-        let (first, second) = futures_lite::future::zip(call(&client, "a"), client.opened()).await;
-        for error in
-            [first.map(drop).unwrap_err(), second.map(drop).unwrap_err(), call(&client, "b").await.map(drop).unwrap_err()]
-        {
-            let CallError::NotOpened(OpenFailure::Refused(refusal)) = &error else { panic!("{error:?}") };
-            assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
-            assert_eq!(error.to_string(), "the server refused to begin: not today (code -32603)");
-        }
-    });
+    let ((), end) =
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), refusing, async |client| {
+            let (first, second) =
+                futures_lite::future::zip(call(&client, "a"), client.opened()).await;
+            for error in [
+                first.map(drop).unwrap_err(),
+                second.map(drop).unwrap_err(),
+                call(&client, "b").await.map(drop).unwrap_err(),
+            ] {
+                let CallError::NotOpened(OpenFailure::Refused(refusal)) = &error else {
+                    panic!("{error:?}")
+                };
+                assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
+                assert_eq!(
+                    error.to_string(),
+                    "the server refused to begin: not today (code -32603)"
+                );
+            }
+        });
     assert!(matches!(end, End::NotOpened(OpenFailure::Refused(_))), "{end:?}");
 }
 
 #[test]
 fn without_a_common_revision_nothing_is_opened() {
-    let (result, end) = play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
+    let (result, end) =
+        play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(matches!(result, Err(CallError::NotOpened(_))), "{result:?}");
     assert!(matches!(end, End::NotOpened(OpenFailure::NoCommonRevision(_))), "{end:?}");
     // Said to be what the client does not speak.
     let connector = Connector::new(&ONLY_MODERN).assume(Some(Era::Legacy));
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
-    assert!(matches!(result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(None)))), "{result:?}");
+    assert!(
+        matches!(result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(None)))),
+        "{result:?}"
+    );
 }

@@ -7,8 +7,8 @@ use async_io::Timer;
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use mcp_sansio::types::{CallToolParams, TextResult};
 use mcp_sansio::{
-    CallOptions, Instant, Messages, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server, ServerConfig, ServerEvent,
-    TxBuffer,
+    CallOptions, Instant, Messages, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
+    ServerConfig, ServerEvent, TxBuffer,
 };
 use mcp_sansio_adapters::smol::client::{CallError, Client, Connector, End};
 
@@ -25,7 +25,10 @@ pub(crate) const NOW: Instant = Instant::from_millis(0);
 
 impl Session {
     pub(crate) fn new(config: &'static ServerConfig<'static>) -> Self {
-        Self { server: Server::with_capacity(config), tx: TxBuffer::with_limit(Vec::new(), 64 << 20) }
+        Self {
+            server: Server::with_capacity(config),
+            tx: TxBuffer::with_limit(Vec::new(), 64 << 20),
+        }
     }
 
     pub(crate) fn text(&mut self, request: RequestHandle, text: &str) {
@@ -33,10 +36,16 @@ impl Session {
     }
 
     /// Takes in all that was read.
-    fn take(&mut self, rx: &mut RxBuffer<Vec<u8>>, script: &mut impl FnMut(&ServerEvent<'_>, &mut Self)) {
+    fn take(
+        &mut self,
+        rx: &mut RxBuffer<Vec<u8>>,
+        script: &mut impl FnMut(&ServerEvent<'_>, &mut Self),
+    ) {
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = self.server.next_event(NOW, &mut messages, &mut self.tx).unwrap() {
+            while let Some(event) =
+                self.server.next_event(NOW, &mut messages, &mut self.tx).unwrap()
+            {
                 script(&event, self);
             }
         }
@@ -73,7 +82,8 @@ pub(crate) async fn serve(
     }
 }
 
-/// Runs a client against a script, until it drops what it has been given. Says how the connection ended.
+/// Runs a client against a script, until it drops what it has been given. Says how the connection
+/// ended.
 pub(crate) fn play<R>(
     connector: Connector,
     config: &'static ServerConfig<'static>,
@@ -105,7 +115,10 @@ pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
 }
 
 /// Calls a tool.
-pub(crate) async fn call<const N: usize>(client: &Client<N>, tool: &str) -> Result<OwnedJson, CallError> {
+pub(crate) async fn call<const N: usize>(
+    client: &Client<N>,
+    tool: &str,
+) -> Result<OwnedJson, CallError> {
     client.request("tools/call", &CallToolParams::new(tool), CallOptions::new()).await
 }
 

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use async_io::Async;
 use futures_lite::{StreamExt, future};
 use mcp_sansio::types::{
-    CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema, SubscriptionFilter,
-    TextResult, Tool,
+    CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
+    SubscriptionFilter, TextResult, Tool,
 };
 use mcp_sansio::{CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig};
-use mcp_sansio_adapters::smol::client::{Answer, Change, Client, Connector, End, Question, Refusal, Tools};
+use mcp_sansio_adapters::smol::client::{
+    Answer, Change, Client, Connector, End, Question, Refusal, Tools,
+};
 use mcp_sansio_adapters::smol::{self as server, App, Context, Failure, Reply};
 
 use crate::pipe::pipe;
@@ -19,16 +21,21 @@ use crate::{CLIENT, LEGACY, MODERN, SERVER};
 
 static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("greet"), tool("change")]);
-const WHO: RequestedSchema<'_> = RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const WHO: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
 }
 
 async fn greet(ctx: Context) -> Result<Reply, Failure> {
-    let answer = ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
-    let Some(form) = answer.to::<ElicitResult<'_>>()?.content else { return ctx.reply(&TextResult::new("As you like")) };
-    let name = form.get("name").and_then(RawJson::as_string).ok_or(Failure::tool("There is no name"))?;
+    let answer =
+        ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
+    let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
+        return ctx.reply(&TextResult::new("As you like"));
+    };
+    let name =
+        form.get("name").and_then(RawJson::as_string).ok_or(Failure::tool("There is no name"))?;
     for step in 1..=3 {
         future::yield_now().await;
         ctx.progress(&Progress::of(step).total(3)).await?;
@@ -38,7 +45,9 @@ async fn greet(ctx: Context) -> Result<Reply, Failure> {
 
 async fn answer(question: Question) -> Result<Answer, Refusal> {
     match question.request() {
-        InputRequest::Elicit(_) => question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#))),
+        InputRequest::Elicit(_) => {
+            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+        }
         _ => Err(Refusal::unsupported()),
     }
 }
@@ -50,16 +59,19 @@ async fn visit(client: &Client) {
     assert_eq!(names, ["greet", "change"]);
     let mut steps = Vec::new();
     let params = CallToolParams::new("greet");
-    let greeting = client.request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
-        steps.push(progress.progress.as_i64().unwrap());
-    });
+    let greeting =
+        client.request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
+            steps.push(progress.progress.as_i64().unwrap());
+        });
     assert_eq!(text(&greeting.await.unwrap()), "Hello, Ada");
     assert_eq!(steps, [1, 2, 3]);
 }
 
 #[test]
 fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
-    for (config, revision) in [(&BOTH, Revision::LATEST), (&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)] {
+    for (config, revision) in
+        [(&BOTH, Revision::LATEST), (&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)]
+    {
         for (capacity, chunk) in [(1, 1), (50, 7), (1 << 16, 1 << 16)] {
             let (ours, theirs) = pipe(capacity, chunk);
             let app = App::new(config, greet).catalog(&CATALOG);
@@ -69,7 +81,10 @@ fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
                 assert_eq!(client.opened().await.unwrap().revision, revision);
                 drop(client);
             };
-            let (((), end), served) = run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+            let (((), end), served) = run(future::zip(
+                future::zip(work, connection),
+                server::Connection::new(&app, theirs),
+            ));
             assert!(matches!(end, Ok(End::Closed)), "{end:?}");
             assert_eq!(served.unwrap(), server::End::Closed);
         }
@@ -84,7 +99,8 @@ fn changes_that_the_server_publishes_arrive() {
         let hub = app.hub().clone();
         let (client, connection) = Connector::new(&CLIENT).connect(ours);
         let uris = [mcp_sansio::types::Text::new("test://r")];
-        let filter = SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
+        let filter =
+            SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
         let work = async {
             let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
             hub.tools_changed();
@@ -93,7 +109,8 @@ fn changes_that_the_server_publishes_arrive() {
             assert_eq!(listening.next().await, Some(Change::Resource("test://r".into())));
             drop(client);
         };
-        let (((), end), _) = run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+        let (((), end), _) =
+            run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
         assert!(matches!(end, Ok(End::Closed)), "{end:?}");
     }
 }
@@ -136,7 +153,8 @@ fn over_a_unix_socket() {
         visit(&client).await;
         client.close();
     };
-    let (((), end), served) = run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+    let (((), end), served) =
+        run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
     assert!(matches!(end, Ok(End::Closed)), "{end:?}");
     assert_eq!(served.unwrap(), server::End::Closed);
 }

@@ -6,20 +6,27 @@ use mcp_sansio_adapters::smol::http::{Denied, Options, ProtectedResource};
 use crate::site::{Site, call, get, initialize, modern, modern_with, post, request};
 
 fn guarded() -> Site {
-    let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com").scopes(["tools"]);
-    let options = Options::new().old_path("/sse").protected_resource(resource).authorize(|credentials| match credentials.token {
-        Some("anna") | Some("otto") => Ok(credentials.token.unwrap_or_default().to_owned()),
-        Some("weak") => Err(Denied::insufficient_scope("tools")),
-        Some(_) => Err(Denied::invalid_token().scope("tools")),
-        None => Err(Denied::token_needed().scope("tools")),
-    });
+    let resource =
+        ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
+            .scopes(["tools"]);
+    let options =
+        Options::new().old_path("/sse").protected_resource(resource).authorize(|credentials| {
+            match credentials.token {
+                Some("anna") | Some("otto") => Ok(credentials.token.unwrap_or_default().to_owned()),
+                Some("weak") => Err(Denied::insufficient_scope("tools")),
+                Some(_) => Err(Denied::invalid_token().scope("tools")),
+                None => Err(Denied::token_needed().scope("tools")),
+            }
+        });
     Site::with(options)
 }
 
 #[test]
-fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token_is_told_where_to_get_one() {
+fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token_is_told_where_to_get_one()
+ {
     let site = guarded();
-    let metadata = "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
+    let metadata =
+        "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
     for (token, status, challenge) in [
         (None, 401, "Bearer scope=\"tools\", "),
         (Some("Bearer wrong"), 401, "Bearer error=\"invalid_token\", scope=\"tools\", "),
@@ -38,7 +45,10 @@ fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token
         ] {
             let answer = site.send(&asked);
             assert_eq!(answer.status, status, "{asked}");
-            assert_eq!(answer.field("www-authenticate"), Some(format!("{challenge}{metadata}").as_str()));
+            assert_eq!(
+                answer.field("www-authenticate"),
+                Some(format!("{challenge}{metadata}").as_str())
+            );
         }
     }
     // Not in the query.
@@ -75,7 +85,9 @@ fn d3_401_comes_before_405_406_and_415() {
 #[test]
 fn auth_08_auth_10_where_tokens_come_from_is_published() {
     let site = guarded();
-    for path in ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"] {
+    for path in
+        ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]
+    {
         let answer = site.send(&request("GET", path, &[], ""));
         assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
         assert_eq!(
@@ -83,14 +95,22 @@ fn auth_08_auth_10_where_tokens_come_from_is_published() {
             r#"{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["tools"],"bearer_methods_supported":["header"]}"#
         );
     }
-    assert_eq!(site.send(&request("GET", "/.well-known/oauth-protected-resource/other", &[], "")).status, 404);
-    assert_eq!(Site::new().send(&request("GET", "/.well-known/oauth-protected-resource", &[], "")).status, 404);
+    assert_eq!(
+        site.send(&request("GET", "/.well-known/oauth-protected-resource/other", &[], "")).status,
+        404
+    );
+    assert_eq!(
+        Site::new().send(&request("GET", "/.well-known/oauth-protected-resource", &[], "")).status,
+        404
+    );
 }
 
 #[test]
 fn sess_10_a_session_is_of_use_only_to_who_opened_it() {
     let site = guarded();
-    let with = |request: String, token: &str| request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"));
+    let with = |request: String, token: &str| {
+        request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
+    };
     let session = site.send(&with(initialize("2025-11-25"), "anna"));
     let session = session.field("mcp-session-id").unwrap();
     assert_eq!(site.send(&call(session, 2, "who")).status, 401);
@@ -107,7 +127,11 @@ fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
     let site = Site::new();
     for field in ["Origin: http://evil.example.com", "Origin: null"] {
         let answer = site.send(&modern("echo").replace("Host:", &format!("{field}\r\nHost:")));
-        assert_eq!((answer.status, answer.field("access-control-allow-origin")), (403, None), "{field}");
+        assert_eq!(
+            (answer.status, answer.field("access-control-allow-origin")),
+            (403, None),
+            "{field}"
+        );
     }
     let rebound = modern("echo").replace("Host: localhost", "Host: evil.example.com:8080");
     assert_eq!(site.send(&rebound).status, 403);
@@ -116,8 +140,12 @@ fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
 
 #[test]
 fn a_page_that_was_invited_may_read_what_it_gets() {
-    let site = Site::with(Options::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])));
-    let from = [("Origin", "https://chat.example.com"), ("Access-Control-Request-Headers", "mcp-method, content-type")];
+    let site =
+        Site::with(Options::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])));
+    let from = [
+        ("Origin", "https://chat.example.com"),
+        ("Access-Control-Request-Headers", "mcp-method, content-type"),
+    ];
     let preflight = site.send(&request("OPTIONS", "/mcp", &from, ""));
     assert_eq!(preflight.status, 204);
     for (name, value) in [
@@ -134,15 +162,21 @@ fn a_page_that_was_invited_may_read_what_it_gets() {
 
 #[test]
 fn s8_metadata_is_where_the_challenge_says_for_a_resource_with_a_query_or_a_slash() {
-    for resource in ["http://localhost/mcp?x=y", "http://localhost/mcp/", "http://localhost/?x=y", "http://localhost/"] {
+    for resource in [
+        "http://localhost/mcp?x=y",
+        "http://localhost/mcp/",
+        "http://localhost/?x=y",
+        "http://localhost/",
+    ] {
         let options = Options::new()
             .protected_resource(ProtectedResource::new(resource, "https://auth.example.com"))
             .authorize(|_| Err(Denied::token_needed()));
         let site = Site::with(options);
         let denied = site.send(&modern("echo"));
         let challenge = denied.field("www-authenticate").unwrap();
-        let target =
-            challenge.strip_prefix("Bearer resource_metadata=\"http://localhost").and_then(|rest| rest.strip_suffix('"'));
+        let target = challenge
+            .strip_prefix("Bearer resource_metadata=\"http://localhost")
+            .and_then(|rest| rest.strip_suffix('"'));
         let answer = site.send(&request("GET", target.unwrap(), &[], ""));
         assert_eq!(answer.status, 200, "{challenge}");
         assert!(answer.body.contains(&format!("\"resource\":\"{resource}\"")), "{answer:?}");

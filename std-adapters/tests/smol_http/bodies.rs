@@ -11,13 +11,22 @@ use crate::site::{Client, Site, modern, post, request};
 fn long(tool: &str, bytes: usize) -> String {
     let text = modern(tool);
     let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    let body = body.replace("\"_meta\"", &format!("\"arguments\":{{\"x\":\"{}\"}},\"_meta\"", "x".repeat(bytes)));
-    post(&[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)], &body)
+    let body = body.replace(
+        "\"_meta\"",
+        &format!("\"arguments\":{{\"x\":\"{}\"}},\"_meta\"", "x".repeat(bytes)),
+    );
+    post(
+        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)],
+        &body,
+    )
 }
 
 /// A call of a session, likewise.
 fn long_of(session: &str, tool: &str, bytes: usize) -> String {
-    let params = format!(r#"{{"name":"{tool}","arguments":{{"x":"{}"}},"_meta":{{"progressToken":"p"}}}}"#, "x".repeat(bytes));
+    let params = format!(
+        r#"{{"name":"{tool}","arguments":{{"x":"{}"}},"_meta":{{"progressToken":"p"}}}}"#,
+        "x".repeat(bytes)
+    );
     let body = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
     post(&[("Mcp-Session-Id", session)], &body)
 }
@@ -49,7 +58,10 @@ fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
     // Short ones are not held up.
     assert_eq!(site.send(&modern("echo")).text(), "done");
     let session = site.open("2025-11-25");
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
     first.write(&text[60_000..]);
     assert_eq!(first.answer().text(), "done");
     assert_eq!(second.answer().text(), "done");
@@ -63,7 +75,10 @@ fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
     busy.write(&long("wait", 90_000));
     assert_eq!(busy.head().status, 200);
     let refused = site.send(&long("echo", 30_000));
-    assert_eq!((refused.status, refused.field("retry-after"), refused.field("connection")), (503, Some("5"), Some("close")));
+    assert_eq!(
+        (refused.status, refused.field("retry-after"), refused.field("connection")),
+        (503, Some("5"), Some("close"))
+    );
     assert!(refused.body.contains("\"error\""), "{refused:?}");
     assert_eq!(site.send(&modern("echo")).text(), "done");
     drop(busy);
@@ -80,7 +95,10 @@ fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
     assert_eq!(busy.head().status, 200);
     drop(busy);
     assert_eq!(site.send(&long("echo", 30_000)).status, 503);
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
     site.wait_for(1, 1);
     assert_eq!(site.send(&long("echo", 30_000)).text(), "done");
 }

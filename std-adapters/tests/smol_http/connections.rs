@@ -18,7 +18,12 @@ fn a_connection_serves_one_request_after_the_other_and_those_that_were_sent_ahea
             (200, Some("application/json"), "done")
         );
     }
-    client.write(&(modern("steps") + &modern("echo") + &request("GET", "/nowhere", &[], "") + &modern("echo")));
+    client.write(
+        &(modern("steps")
+            + &modern("echo")
+            + &request("GET", "/nowhere", &[], "")
+            + &modern("echo")),
+    );
     assert_eq!(client.answer().body.matches("notifications/progress").count(), 3);
     assert_eq!(client.answer().text(), "done");
     assert_eq!(client.answer().status, 404);
@@ -40,7 +45,10 @@ fn http_1_0_is_answered_with_a_length_or_until_the_end() {
     let head = client.head();
     assert_eq!((head.field("transfer-encoding"), head.field("connection")), (None, Some("close")));
     let rest = client.rest();
-    assert!(rest.starts_with("data: {") && rest.ends_with("}\n\n") && rest.contains("\"done\""), "{rest}");
+    assert!(
+        rest.starts_with("data: {") && rest.ends_with("}\n\n") && rest.contains("\"done\""),
+        "{rest}"
+    );
 }
 
 #[test]
@@ -49,7 +57,10 @@ fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
     let long = post(&[], &"x".repeat(100_001));
     let refused = [
         (long.as_str(), 413),
-        ("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        (
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            400,
+        ),
         ("nonsense\r\n\r\n", 400),
         ("GET /mcp HTTP/1.1\r\n\r\n", 400),
         ("GET /mcp HTTP/2.0\r\nHost: localhost\r\n\r\n", 505),
@@ -59,12 +70,19 @@ fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
         // It may be refused before all of it has been sent.
         let _ = std::io::Write::write_all(&mut client.stream, request.as_bytes());
         let answer = client.answer();
-        assert_eq!((answer.status, answer.field("connection")), (status, Some("close")), "{answer:?}");
+        assert_eq!(
+            (answer.status, answer.field("connection")),
+            (status, Some("close")),
+            "{answer:?}"
+        );
         assert!(answer.body.contains("\"error\""), "{answer:?}");
     }
     let fields = format!("X: {}\r\n", "x".repeat(70_000));
     let mut client = site.connect();
-    let _ = std::io::Write::write_all(&mut client.stream, modern("echo").replace("Host:", &(fields + "Host:")).as_bytes());
+    let _ = std::io::Write::write_all(
+        &mut client.stream,
+        modern("echo").replace("Host:", &(fields + "Host:")).as_bytes(),
+    );
     assert_eq!(client.answer().status, 431);
     // Nothing of it has harmed anybody.
     assert_eq!(site.send(&modern("echo")).text(), "done");
@@ -88,7 +106,8 @@ fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
 
 #[test]
 fn s4_a_head_request_is_answered_without_a_body() {
-    let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
+    let resource =
+        ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
     let deny = |credentials: &Credentials<'_>| match credentials.token {
         Some(token) => Ok(token.to_owned()),
         None => Err(Denied::token_needed()),
@@ -114,13 +133,20 @@ fn s4_a_head_request_is_answered_without_a_body() {
         assert_eq!(client.answer().status, 404, "{target}");
         if !matches!(target, "/sse" | "http://localhost/mcp") {
             let get = site.send(&request("GET", target, &[], ""));
-            assert_eq!((get.status, get.field("content-length")), (status, head.field("content-length")), "{target}");
+            assert_eq!(
+                (get.status, get.field("content-length")),
+                (status, head.field("content-length")),
+                "{target}"
+            );
         }
     }
     for (request, status) in [
         ("HEAD /mcp HTTP/1.1\r\n\r\n".to_owned(), 400),
         ("HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100001\r\n\r\n".to_owned(), 413),
-        (request("HEAD", "/mcp", &[("Host", "evil.example.com"), ("Connection", "close")], ""), 403),
+        (
+            request("HEAD", "/mcp", &[("Host", "evil.example.com"), ("Connection", "close")], ""),
+            403,
+        ),
     ] {
         let mut client = open.connect();
         client.write(&request);
@@ -139,8 +165,14 @@ fn s7_a_target_may_be_a_whole_url_of_the_host() {
     assert_eq!(site.send(&modern("echo").replace(" /mcp ", &target)).status, 400);
     let foreign = modern("echo").replace(" /mcp ", " http://evil.example.com/mcp ");
     assert_eq!(site.send(&foreign).status, 400);
-    assert_eq!(site.send(&foreign.replace("Host: localhost", "Host: evil.example.com")).status, 403);
-    assert_eq!(site.send(&whole(modern("echo")).replace(" /mcp ", &format!(" http://{host} "))).status, 404);
+    assert_eq!(
+        site.send(&foreign.replace("Host: localhost", "Host: evil.example.com")).status,
+        403
+    );
+    assert_eq!(
+        site.send(&whole(modern("echo")).replace(" /mcp ", &format!(" http://{host} "))).status,
+        404
+    );
     // The messages of the old transport go where its stream says: to a path.
     let mut stream = site.connect();
     stream.write(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
@@ -149,12 +181,18 @@ fn s7_a_target_may_be_a_whole_url_of_the_host() {
     let path = event.split_once("data: ").unwrap().1.trim();
     assert!(path.starts_with("/sse?session="), "{event}");
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-    assert_eq!(site.send(&whole(request("POST", &format!("http://{host}{path}"), &[], ping))).status, 202);
+    assert_eq!(
+        site.send(&whole(request("POST", &format!("http://{host}{path}"), &[], ping))).status,
+        202
+    );
 }
 
 #[test]
 fn s8_a_time_limit_of_the_longest_duration_never_passes() {
-    let options = Options::new().read_timeout(Duration::MAX).keep_alive(Duration::MAX).idle_timeout(Duration::MAX);
+    let options = Options::new()
+        .read_timeout(Duration::MAX)
+        .keep_alive(Duration::MAX)
+        .idle_timeout(Duration::MAX);
     let site = Site::with(options.retry(Duration::MAX));
     assert_eq!(site.send(&modern("echo")).text(), "done");
     assert_eq!(site.send(&modern("later")).text(), "kept");
@@ -175,7 +213,9 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
 fn a_client_that_says_nothing_is_let_go() {
     let site = Site::with(Options::new().read_timeout(Duration::from_millis(60)));
     let began = Instant::now();
-    for beginning in ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]] {
+    for beginning in
+        ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]]
+    {
         let mut client = site.connect();
         client.write(beginning);
         assert!(client.is_closed(), "{beginning}");
@@ -227,7 +267,10 @@ fn shutting_down_lets_what_is_under_way_finish_and_ends_streams() {
     assert_eq!(busy.head().status, 200);
     let mut listening = site.connect();
     let listen = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    listening.write(&post(&[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")], listen));
+    listening.write(&post(
+        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")],
+        listen,
+    ));
     assert_eq!(listening.head().status, 200);
     assert!(listening.chunk().unwrap().contains("acknowledged"));
     site.hub.tools_changed();

@@ -9,8 +9,7 @@ use crate::scripted::{Peer, Takes, Then, World};
 use crate::site::{call, initialize, modern, post, request};
 
 const SHORT: Duration = Duration::from_millis(50);
-const CHUNKED: &str =
-    "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 /// How often the server may read from a client or write to it until another one is answered: it
 /// polls 64 connections before the test has its turn, and each reads and writes 16 times at most.
 const FEW: usize = 2048;
@@ -24,8 +23,12 @@ fn session(world: &mut World) -> String {
     let peer = world.connect("");
     world.ask(&peer, &initialize("2025-11-25"), 1, &[]);
     let text = peer.text();
-    let id = text.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0.to_owned();
-    peer.send(&post(&[("Mcp-Session-Id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+    let id =
+        text.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0.to_owned();
+    peer.send(&post(
+        &[("Mcp-Session-Id", &id)],
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    ));
     world.until("202", || peer.answers("202") == 1);
     id
 }
@@ -33,8 +36,11 @@ fn session(world: &mut World) -> String {
 #[test]
 fn s2_others_are_answered_while_clients_send_without_a_pause() {
     let long = "x".repeat(8000);
-    let long: &'static str = Box::leak(format!("GET /nothing HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n").into_boxed_str());
-    let extended: &'static str = Box::leak(format!("1;{}\r\nx\r\n", "a".repeat(240)).into_boxed_str());
+    let long: &'static str = Box::leak(
+        format!("GET /nothing HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n").into_boxed_str(),
+    );
+    let extended: &'static str =
+        Box::leak(format!("1;{}\r\nx\r\n", "a".repeat(240)).into_boxed_str());
     let beginnings = [
         // In front of a request, in a head, and one request after the other.
         ("", vec![Then::Flood("\r\n"), Then::Flood("X: y\r\n"), Then::Flood(long)]),
@@ -48,7 +54,8 @@ fn s2_others_are_answered_while_clients_send_without_a_pause() {
     ];
     for (beginning, thens) in beginnings {
         let mut world = World::new(Options::new());
-        let hostile: Vec<Peer> = (0..3).map(|n| world.connect(beginning).then(thens[n % thens.len()])).collect();
+        let hostile: Vec<Peer> =
+            (0..3).map(|n| world.connect(beginning).then(thens[n % thens.len()])).collect();
         let ordinary = world.connect("");
         let most = world.ask(&ordinary, &modern("echo"), 3, &hostile);
         assert!(most <= FEW, "{most}, {beginning:?}");
@@ -61,7 +68,8 @@ fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() 
     let id = session(&mut world);
     for request in [modern("endless"), call(&id, 2, "endless")] {
         let takes = [Takes::All, Takes::Bytes, Takes::Nothing];
-        let hostile: Vec<Peer> = takes.into_iter().map(|takes| world.connect(&request).takes(takes)).collect();
+        let hostile: Vec<Peer> =
+            takes.into_iter().map(|takes| world.connect(&request).takes(takes)).collect();
         let ordinary = world.connect("");
         let most = world.ask(&ordinary, &modern("echo"), 10, &hostile);
         assert!(most <= FEW, "{most}");
@@ -102,7 +110,10 @@ fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
         request("PUT", "/mcp", &[], ""),
         request("OPTIONS", "/mcp", &[], ""),
         request("DELETE", "/mcp", &[("Mcp-Session-Id", "unknown")], ""),
-        post(&[("Mcp-Session-Id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#),
+        post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ),
         post(&[("Expect", "100-continue")], "{}").replace("{}", ""),
         "nonsense\r\n\r\n".to_owned(),
         modern("echo"),
@@ -158,12 +169,17 @@ fn s6_what_is_sent_ahead_is_kept_while_there_is_room_and_ends_the_connection_oth
         let mut world = World::new(Options::new());
         let peer = world.connect(&(modern("wait") + &modern("echo").repeat(ahead)));
         let waiting = world.waiting.clone();
-        world.until("all has been read", || waiting.load(Ordering::SeqCst) == 1 && peer.get().is_silent());
+        world.until("all has been read", || {
+            waiting.load(Ordering::SeqCst) == 1 && peer.get().is_silent()
+        });
         world.open_gate();
         world.until("all is answered", || peer.answers("200") == 1 + kept);
         if kept == 0 {
             world.until("it is closed", || peer.get().is_closed);
-            assert_eq!((peer.answers("200"), peer.text().matches("connection: close").count()), (1, 1));
+            assert_eq!(
+                (peer.answers("200"), peer.text().matches("connection: close").count()),
+                (1, 1)
+            );
         }
     }
 }

@@ -12,7 +12,8 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
     let sessions: Vec<String> = (0..STREAMS).map(|_| site.open("2025-06-18")).collect();
     let mut gets: Vec<Client> = sessions.iter().map(|session| get_stream(&site, session)).collect();
     let mut listens: Vec<Client> = (0..STREAMS).map(|number| listen(&site, number)).collect();
-    let mut asked: Vec<(Client, Value)> = sessions.iter().map(|session| ask(&site, session)).collect();
+    let mut asked: Vec<(Client, Value)> =
+        sessions.iter().map(|session| ask(&site, session)).collect();
     let mut connections: Vec<Client> = (0..CONNECTIONS).map(|_| site.connect()).collect();
 
     for round in 0..ROUNDS {
@@ -21,12 +22,20 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
         for (number, client) in connections.iter_mut().enumerate() {
             // Both eras by turns.
             let session = &sessions[number % STREAMS];
-            client.write(&if number % 2 == 0 { alone(id(number)) } else { call(session, id(number), "echo") });
+            client.write(&if number % 2 == 0 {
+                alone(id(number))
+            } else {
+                call(session, id(number), "echo")
+            });
         }
         for (number, client) in connections.iter_mut().enumerate() {
             let answer = client.answer();
-            let body: Value = serde_json::from_str(&answer.body).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
-            assert_eq!((answer.status, &body["id"], answer.text().as_str()), (200, &json!(id(number)), "done"));
+            let body: Value = serde_json::from_str(&answer.body)
+                .unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+            assert_eq!(
+                (answer.status, &body["id"], answer.text().as_str()),
+                (200, &json!(id(number)), "done")
+            );
         }
         for (number, stream) in listens.iter_mut().enumerate() {
             let change = event(stream);
@@ -39,12 +48,15 @@ fn five_hundred_connections_and_a_hundred_streams_are_all_served() {
     }
 
     for (number, ((stream, question), session)) in asked.iter_mut().zip(&sessions).enumerate() {
-        let answer =
-            json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"number": number}}});
-        assert_eq!(site.send(&post(&[("Mcp-Session-Id", session)], &answer.to_string())).status, 202);
+        let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"number": number}}});
+        assert_eq!(
+            site.send(&post(&[("Mcp-Session-Id", session)], &answer.to_string())).status,
+            202
+        );
         let result = event(stream);
         assert_eq!(result["id"], 5);
-        let text: Value = serde_json::from_str(result["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
+        let text: Value =
+            serde_json::from_str(result["result"]["content"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(text["content"]["number"], number);
         assert!(stream.chunk().is_none());
     }
@@ -70,8 +82,12 @@ fn get_stream(site: &Site, session: &str) -> Client {
 fn listen(site: &Site, id: usize) -> Client {
     let mut stream = site.connect();
     let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta()});
-    let body = json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
-    stream.write(&post(&[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")], &body.to_string()));
+    let body =
+        json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": params});
+    stream.write(&post(
+        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")],
+        &body.to_string(),
+    ));
     assert_eq!(stream.head().status, 200);
     assert_eq!(event(&mut stream)["method"], "notifications/subscriptions/acknowledged");
     stream
@@ -89,7 +105,11 @@ fn ask(site: &Site, session: &str) -> (Client, Value) {
 
 fn alone(id: u32) -> String {
     let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "echo", "_meta": meta()}});
-    let fields = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "echo")];
+    let fields = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "echo"),
+    ];
     post(&fields, &body.to_string())
 }
 

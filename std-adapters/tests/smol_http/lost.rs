@@ -56,9 +56,14 @@ fn an_answer_that_is_cut_anywhere_can_be_taken_up_again() {
         }
         drop(client);
         let complete = &seen[..seen[..cut.min(seen.len())].rfind("\n\n").map_or(0, |at| at + 2)];
-        let Some(last) = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back() else { continue };
+        let Some(last) = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back()
+        else {
+            continue;
+        };
         let rest = site.send(&get(&session, &[("Last-Event-ID", last)]));
-        let expected = whole.replace("id: 3-", &format!("id: {stream}-")).replace("\"p2\"", &format!("\"p{stream}\""));
+        let expected = whole
+            .replace("id: 3-", &format!("id: {stream}-"))
+            .replace("\"p2\"", &format!("\"p{stream}\""));
         let expected = expected.replace("\"id\":2,", &format!("\"id\":{stream},"));
         assert_eq!(format!("{complete}{}", rest.body), expected, "{cut}");
     }
@@ -76,7 +81,10 @@ fn a_session_ends_with_delete_and_so_does_all_that_is_under_way() {
     asking.write(&call(&session, 3, "ask"));
     asking.head();
     asking.chunk().unwrap();
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
     assert!(client.chunk().is_none());
     assert!(asking.chunk().is_none());
     site.wait_for(2, 2);

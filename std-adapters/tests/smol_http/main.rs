@@ -1,4 +1,5 @@
-//! The smol adapter's server over HTTP, on real sockets: what the core alone cannot show. Clients are blocking sockets, and say every byte themselves.
+//! The smol adapter's server over HTTP, on real sockets: what the core alone cannot show. Clients
+//! are blocking sockets, and say every byte themselves.
 
 mod access;
 mod bodies;

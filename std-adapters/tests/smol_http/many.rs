@@ -15,8 +15,10 @@ use mcp_sansio_adapters::smol::{App, Context, Failure, Hub, Reply};
 
 use crate::site::{Client, call, initialize, modern, modern_with, post};
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
-static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("slow"), tool("early"), tool("late"), tool("fine"), tool("wait")]);
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+static CATALOG: Catalog<'_> =
+    Catalog::new().tools(&[tool("slow"), tool("early"), tool("late"), tool("fine"), tool("wait")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
     Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
@@ -48,11 +50,16 @@ struct Server {
 }
 
 impl Server {
-    fn new(options: Options, configure: fn(App<Handler>) -> App<Handler>, told: Arc<Mutex<Vec<String>>>) -> Self {
+    fn new(
+        options: Options,
+        configure: fn(App<Handler>) -> App<Handler>,
+        told: Arc<Mutex<Vec<String>>>,
+    ) -> Self {
         let (tell, ready) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let app = App::new(&CONFIG, handler as Handler).catalog(&CATALOG);
-            let app = configure(app).panic_observer(move |panic| told.lock().unwrap().push(panic.to_string()));
+            let app = configure(app)
+                .panic_observer(move |panic| told.lock().unwrap().push(panic.to_string()));
             let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
             tell.send((listener.get_ref().local_addr().unwrap(), app.hub().clone())).unwrap();
             smol::block_on(serve(&app, listener, options)).unwrap();
@@ -85,7 +92,11 @@ impl Drop for Server {
 
 #[test]
 fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
-    for configure in [|app: App<Handler>| app, |app: App<Handler>| app.max_in_flight(10), |app: App<Handler>| app.max_params(1)] {
+    for configure in [
+        |app: App<Handler>| app,
+        |app: App<Handler>| app.max_in_flight(10),
+        |app: App<Handler>| app.max_params(1),
+    ] {
         let server = Server::new(Options::new(), configure, Arc::default());
         let session = server.open();
         let mut clients: Vec<Client> = (0..200).map(|_| Client::to(server.address)).collect();
@@ -100,7 +111,11 @@ fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
 
 #[test]
 fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
-    let server = Server::new(Options::new(), |app| app.max_in_flight(2).full_timeout(Duration::MAX), Arc::default());
+    let server = Server::new(
+        Options::new(),
+        |app| app.max_in_flight(2).full_timeout(Duration::MAX),
+        Arc::default(),
+    );
     let session = server.open();
     let mut waiting = [2, 3].map(|id| {
         let mut client = Client::to(server.address);

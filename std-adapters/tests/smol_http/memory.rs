@@ -61,7 +61,9 @@ fn with(request: &str, token: &str) -> String {
 }
 
 fn by_name() -> Options {
-    Options::new().old_path("/sse").authorize(|credentials| credentials.token.map(str::to_owned).ok_or_else(Denied::token_needed))
+    Options::new().old_path("/sse").authorize(|credentials| {
+        credentials.token.map(str::to_owned).ok_or_else(Denied::token_needed)
+    })
 }
 
 #[test]
@@ -158,11 +160,15 @@ fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
     site.wait_for(MAX_RUNNING, 0);
     let more: Vec<_> = (MAX_RUNNING..MAX_RUNNING + 10).map(send).collect();
     // They have been taken in when another request of the session has been answered.
-    let ping = post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
+    let ping =
+        post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
     assert_eq!(site.send(&ping).status, 200);
     drop(more);
     site.wait_for(MAX_RUNNING, 0);
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
     site.wait_for(MAX_RUNNING, MAX_RUNNING);
 }
 

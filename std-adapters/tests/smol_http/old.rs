@@ -15,7 +15,11 @@ fn open(site: &Site) -> (Client, String) {
     let head = stream.head();
     assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream")));
     let first = stream.chunk().unwrap();
-    let endpoint = first.strip_prefix("event: endpoint\ndata: ").and_then(|rest| rest.strip_suffix("\n\n")).unwrap().to_owned();
+    let endpoint = first
+        .strip_prefix("event: endpoint\ndata: ")
+        .and_then(|rest| rest.strip_suffix("\n\n"))
+        .unwrap()
+        .to_owned();
     (stream, endpoint)
 }
 
@@ -32,9 +36,16 @@ fn old_01_old_02_old_04_old_08_a_stream_begins_with_where_to_send_and_answers_co
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
     );
     let answer = stream.chunk().unwrap();
-    assert!(answer.starts_with("data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\""), "{answer}");
+    assert!(
+        answer.starts_with(
+            "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2024-11-05\""
+        ),
+        "{answer}"
+    );
     send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":"p"}}}"#);
+    send(
+        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"steps","_meta":{"progressToken":"p"}}}"#,
+    );
     let mut all = String::new();
     while !all.contains("\"result\"") {
         all += &stream.chunk().unwrap();
@@ -65,7 +76,9 @@ fn old_05_old_06_bc_05_streams_are_apart_from_each_other_and_there_only_where_th
     site.send(&request("POST", &to_first, &[], &ping(1)));
     assert!(first.chunk().unwrap().contains("\"id\":1"));
     assert!(second.chunk().unwrap().contains("\"id\":2"));
-    for target in ["/sse", "/sse?session=", "/sse?session=x", "/sse?x=1", &to_first[..to_first.len() - 1]] {
+    for target in
+        ["/sse", "/sse?session=", "/sse?session=x", "/sse?x=1", &to_first[..to_first.len() - 1]]
+    {
         assert_eq!(site.send(&request("POST", target, &[], &ping(1))).status, 404, "{target}");
     }
     assert_eq!(site.send(&request("PUT", "/sse", &[], "")).status, 405);

@@ -17,7 +17,8 @@ use mcp_sansio_adapters::smol::http::{Options, serve};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Listener, Reply};
 use smol::io::{AsyncRead, AsyncWrite};
 
-static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("echo"), tool("wait"), tool("endless")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {
@@ -48,7 +49,8 @@ impl World {
         let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counts = (Arc::clone(&waiting), Arc::clone(&ended));
         let handler = move |ctx: Context| -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
-            let (opened, waiting, ended) = (opened.clone(), Arc::clone(&counts.0), Arc::clone(&counts.1));
+            let (opened, waiting, ended) =
+                (opened.clone(), Arc::clone(&counts.0), Arc::clone(&counts.1));
             Box::pin(async move {
                 match ctx.name() {
                     "wait" => {
@@ -116,7 +118,13 @@ impl World {
 
     /// One request after the other on this connection, each of which is answered with 200. Returns
     /// the most calls that there were to any of the others until an answer.
-    pub(crate) fn ask(&mut self, peer: &Peer, request: &str, times: usize, others: &[Peer]) -> usize {
+    pub(crate) fn ask(
+        &mut self,
+        peer: &Peer,
+        request: &str,
+        times: usize,
+        others: &[Peer],
+    ) -> usize {
         let mut most = 0;
         for _ in 0..times {
             let answers = peer.answers("200");

@@ -24,9 +24,15 @@ fn http_16_http_19_questions_and_their_answers_travel_on_different_connections()
         assert_eq!(asking.head().field("content-type"), Some("text/event-stream"));
         let question = asking.chunk().unwrap();
         assert!(question.contains("elicitation/create"), "{question}");
-        let ping = site.send(&post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#));
+        let ping = site.send(&post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+        ));
         assert_eq!(ping.body, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-        let answer = post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
+        let answer = post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#,
+        );
         assert_eq!(site.send(&answer).status, 202);
         let result = asking.chunk().unwrap();
         assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
@@ -37,12 +43,20 @@ fn http_16_http_19_questions_and_their_answers_travel_on_different_connections()
 #[test]
 fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
     let site = Site::new();
-    let body =
-        modern("ask").split_once("\r\n\r\n").unwrap().1.replace("Capabilities\":{}", "Capabilities\":{\"elicitation\":{}}");
-    let fields = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "ask")];
+    let body = modern("ask")
+        .split_once("\r\n\r\n")
+        .unwrap()
+        .1
+        .replace("Capabilities\":{}", "Capabilities\":{\"elicitation\":{}}");
+    let fields =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "ask")];
     let answer = site.send(&post(&fields, &body));
     assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
-    assert!(answer.body.contains("\"resultType\":\"input_required\"") && answer.body.contains("\"who\""), "{answer:?}");
+    assert!(
+        answer.body.contains("\"resultType\":\"input_required\"")
+            && answer.body.contains("\"who\""),
+        "{answer:?}"
+    );
     // Who cannot be asked is told so before anything else.
     let answer = site.send(&modern("ask"));
     assert_eq!(answer.status, 400);
@@ -59,9 +73,9 @@ fn http_23_http_25_changes_go_to_the_stream_that_was_opened_last() {
     let mut first = site.connect();
     first.write(&get(&session, &[]));
     assert_eq!(first.head().status, 200);
-    assert!(
-        first.chunk().unwrap().starts_with("id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"")
-    );
+    assert!(first.chunk().unwrap().starts_with(
+        "id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\""
+    ));
     let mut second = site.connect();
     second.write(&get(&session, &[]));
     assert_eq!(second.head().status, 200);
@@ -94,7 +108,10 @@ fn canc_12_sse_09_what_a_lost_connection_missed_is_there_for_who_comes_back() {
     assert!(answer.body.contains("\"id\":2,\"result\""));
     // It can be asked for again, as long as it is there.
     let once_more = site.send(&get(&session, &[("Last-Event-ID", "3-3")]));
-    assert!(once_more.body.starts_with("id: 3-4\n") && once_more.body.matches("id: ").count() == 1, "{once_more:?}");
+    assert!(
+        once_more.body.starts_with("id: 3-4\n") && once_more.body.matches("id: ").count() == 1,
+        "{once_more:?}"
+    );
 }
 
 #[test]
@@ -124,7 +141,10 @@ fn a_stream_that_is_taken_up_elsewhere_ends_where_it_was() {
     assert_eq!(second.head().status, 200);
     assert!(second.chunk().unwrap().starts_with("id: 3-1\n"));
     assert!(first.chunk().is_none());
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
     assert!(second.chunk().is_none());
     site.wait_for(1, 1);
 }
@@ -155,7 +175,10 @@ fn there_are_only_so_many_sessions() {
     site.open("2025-11-25");
     assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
     assert_eq!(site.send(&modern("echo")).text(), "done");
-    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &first)], "")).status, 204);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &first)], "")).status,
+        204
+    );
     assert_eq!(site.send(&initialize("2025-11-25")).status, 200);
 }
 

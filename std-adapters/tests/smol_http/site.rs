@@ -10,14 +10,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use async_io::{Async, Timer};
-use mcp_sansio::types::{ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool};
+use mcp_sansio::types::{
+    ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
+};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerCapability, ServerConfig};
 use mcp_sansio_adapters::smol::http::{Options, serve};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Hub, Reply};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
+    ServerCapability::TOOLS_LIST_CHANGED
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
 );
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     tool("echo"),
@@ -131,7 +135,10 @@ impl Site {
     pub(crate) fn open(&self, version: &str) -> String {
         let answer = self.send(&initialize(version));
         let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
-        let ready = self.send(&post(&[("Mcp-Session-Id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        let ready = self.send(&post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ));
         assert_eq!(ready.status, 202);
         id
     }
@@ -139,7 +146,8 @@ impl Site {
     /// Waits until that many handlers have ended.
     pub(crate) fn wait_for(&self, begun: usize, ended: usize) {
         let end = Instant::now() + Duration::from_secs(10);
-        let counts = || (self.counts.begun.load(Ordering::SeqCst), self.counts.ended.load(Ordering::SeqCst));
+        let counts =
+            || (self.counts.begun.load(Ordering::SeqCst), self.counts.ended.load(Ordering::SeqCst));
         while counts() != (begun, ended) {
             assert!(Instant::now() < end, "{:?} and not {:?}", counts(), (begun, ended));
             std::thread::sleep(Duration::from_millis(2));
@@ -183,8 +191,12 @@ impl Answer {
     /// The text of a tool's result, whichever way it came.
     pub(crate) fn text(&self) -> String {
         let json = self.body.rsplit("data: ").next().unwrap();
-        let json: serde_json::Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {self:?}"));
-        json["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
+        let json: serde_json::Value =
+            serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        json["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{self:?}"))
+            .to_owned()
     }
 }
 
@@ -244,8 +256,10 @@ impl Client {
         let head = String::from_utf8(self.until(b"\r\n\r\n")).unwrap();
         let mut lines = head.lines();
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let fields =
-            lines.filter_map(|line| line.split_once(": ")).map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+        let fields = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
         Answer { status, fields, body: String::new() }
     }
 
@@ -289,7 +303,8 @@ pub(crate) fn request(method: &str, target: &str, fields: &[(&str, &str)], body:
 }
 
 pub(crate) fn get(session: &str, fields: &[(&str, &str)]) -> String {
-    let fields: Vec<_> = [("Mcp-Session-Id", session)].into_iter().chain(fields.iter().copied()).collect();
+    let fields: Vec<_> =
+        [("Mcp-Session-Id", session)].into_iter().chain(fields.iter().copied()).collect();
     request("GET", "/mcp", &fields, "")
 }
 
@@ -319,9 +334,10 @@ pub(crate) fn modern_with(tool: &str, more: &[(&str, &str)]) -> String {
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p"}}}}}}"#
     );
-    let fields: Vec<_> = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
-        .into_iter()
-        .chain(more.iter().copied())
-        .collect();
+    let fields: Vec<_> =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
     post(&fields, &body)
 }

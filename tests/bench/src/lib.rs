@@ -1,4 +1,5 @@
-//! What is measured: each case is one message, from bytes that the transport delivered to bytes that it can send.
+//! What is measured: each case is one message, from bytes that the transport delivered to bytes
+//! that it can send.
 
 mod messages;
 mod ours;
@@ -13,7 +14,8 @@ pub struct Case {
     pub run: Box<dyn FnMut() -> usize>,
 }
 
-/// All cases. Those named `serde_json` are the peer of the same run: they only read the envelope and write one.
+/// All cases. Those named `serde_json` are the peer of the same run: they only read the envelope
+/// and write one.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (era, legacy) in [("legacy", true), ("modern", false)] {

@@ -1,6 +1,7 @@
 //! The messages.
 
-/// Sizes of calls by name, and how long the text in them is. The small legacy call has 160 bytes, its newline included.
+/// Sizes of calls by name, and how long the text in them is. The small legacy call has 160 bytes,
+/// its newline included.
 pub(crate) const TEXTS: [(&str, usize); 2] = [("160", 64), ("64k", 64 << 10)];
 
 pub(crate) const INITIALIZE: &str = concat!(
@@ -8,7 +9,8 @@ pub(crate) const INITIALIZE: &str = concat!(
     r#""clientInfo":{"name":"bench","version":"1"}}}"#,
     "\n",
 );
-pub(crate) const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+pub(crate) const INITIALIZED: &str =
+    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 pub(crate) const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
 
 const META: &str = concat!(
@@ -20,7 +22,9 @@ pub(crate) fn call(legacy: bool, text: usize) -> String {
     let meta = if legacy { String::new() } else { format!(",{META}") };
     let text = "a text of some words ".repeat(text / 21 + 1)[..text].to_owned();
     let arguments = format!(r#"{{"text":"{text}"}}"#);
-    format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{arguments}{meta}}}}}"#) + "\n"
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{arguments}{meta}}}}}"#
+    ) + "\n"
 }
 
 pub(crate) fn list(legacy: bool) -> String {

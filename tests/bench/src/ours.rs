@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
+    ServerEvent, Target, Tx, TxBuffer,
 };
 
 use crate::{Case, messages};
@@ -12,13 +13,15 @@ use crate::{Case, messages};
 /// Room for any of the messages.
 pub(crate) const LARGE: usize = 160 << 10;
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("bench", "1"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("bench", "1"), ServerCapability::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&TOOLS);
 const TOOLS: [Tool; 40] = {
     let mut tools = [Tool::new("echo", SCHEMA).description("Says what you say"); 40];
     let mut at = 1;
     while at < tools.len() {
-        tools[at] = Tool::new(NAMES[at], SCHEMA).description("One of many tools that a server of some size has");
+        tools[at] = Tool::new(NAMES[at], SCHEMA)
+            .description("One of many tools that a server of some size has");
         at += 1;
     }
     tools
@@ -27,12 +30,14 @@ const SCHEMA: RawJson = RawJson::from_static(
     r#"{"type":"object","properties":{"text":{"type":"string","description":"What to say"}},"required":["text"]}"#,
 );
 const NAMES: [&str; 40] = [
-    "t00", "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10", "t11", "t12", "t13", "t14", "t15", "t16", "t17", "t18",
-    "t19", "t20", "t21", "t22", "t23", "t24", "t25", "t26", "t27", "t28", "t29", "t30", "t31", "t32", "t33", "t34", "t35", "t36", "t37",
-    "t38", "t39",
+    "t00", "t01", "t02", "t03", "t04", "t05", "t06", "t07", "t08", "t09", "t10", "t11", "t12",
+    "t13", "t14", "t15", "t16", "t17", "t18", "t19", "t20", "t21", "t22", "t23", "t24", "t25",
+    "t26", "t27", "t28", "t29", "t30", "t31", "t32", "t33", "t34", "t35", "t36", "t37", "t38",
+    "t39",
 ];
 
-/// From bytes that a transport copies in to bytes that it may take: both buffers, the machine, the catalog, the handler.
+/// From bytes that a transport copies in to bytes that it may take: both buffers, the machine, the
+/// catalog, the handler.
 pub(crate) fn through_buffers(name: String, line: &str, tx_size: usize) -> Case {
     let line = line.to_owned();
     let mut server = open();
@@ -62,16 +67,25 @@ pub(crate) fn frame_to_answer(name: String, line: &str) -> Case {
     Case {
         name,
         bytes: line.len(),
-        run: Box::new(move || serve(&mut server, Frame::Complete(black_box(line.as_bytes())), &mut tx) + drain(&mut tx)),
+        run: Box::new(move || {
+            serve(&mut server, Frame::Complete(black_box(line.as_bytes())), &mut tx)
+                + drain(&mut tx)
+        }),
     }
 }
 
 /// The loop of the documentation; returns what had to be drained on the way.
-fn serve(server: &mut Server<'static>, frame: Frame<'_>, tx: &mut TxBuffer<&'static mut [u8]>) -> usize {
+fn serve(
+    server: &mut Server<'static>,
+    frame: Frame<'_>,
+    tx: &mut TxBuffer<&'static mut [u8]>,
+) -> usize {
     let mut sent = 0;
     let mut messages = Messages::new(frame);
     loop {
-        let event = repeat(tx, &mut sent, |tx| server.next_event(Instant::from_millis(1), &mut messages, tx));
+        let event = repeat(tx, &mut sent, |tx| {
+            server.next_event(Instant::from_millis(1), &mut messages, tx)
+        });
         let Some(event) = event else { return sent };
         let ServerEvent::Request(request) = event else { continue };
         let target = repeat(tx, &mut sent, |tx| CATALOG.answer(server, &request, tx));

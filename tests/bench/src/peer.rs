@@ -1,4 +1,5 @@
-//! serde_json, doing the least that any server on it does: it takes the members of the envelope apart, and writes one.
+//! serde_json, doing the least that any server on it does: it takes the members of the envelope
+//! apart, and writes one.
 
 use std::hint::black_box;
 
@@ -34,7 +35,8 @@ pub(crate) fn envelope(name: String, line: String) -> Case {
             let message: Message<'_> = serde_json::from_slice(black_box(line.as_bytes())).unwrap();
             black_box(message.method);
             out.clear();
-            let answer = Answer { jsonrpc: message.jsonrpc, id: message.id, result: message.params };
+            let answer =
+                Answer { jsonrpc: message.jsonrpc, id: message.id, result: message.params };
             serde_json::to_writer(&mut out, &answer).unwrap();
             out.push(b'\n');
             black_box(out.as_slice()).len()

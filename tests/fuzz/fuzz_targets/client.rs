@@ -1,4 +1,5 @@
-//! Any bytes, in any chunking, against a client in one of several states: the body of the seeded test `chaos`.
+//! Any bytes, in any chunking, against a client in one of several states: the body of the seeded
+//! test `chaos`.
 
 #![no_main]
 

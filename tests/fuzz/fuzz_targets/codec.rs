@@ -1,4 +1,5 @@
-//! Any bytes as HTTP/1.1: nothing panics, and chunking changes nothing. The body of the seeded test in `http_codec`.
+//! Any bytes as HTTP/1.1: nothing panics, and chunking changes nothing. The body of the seeded test
+//! in `http_codec`.
 
 #![no_main]
 

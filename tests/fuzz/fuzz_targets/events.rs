@@ -1,4 +1,5 @@
-//! Any bytes as an event stream: nothing panics, chunking changes nothing, and no event is lost. The body of the seeded test in `http_sse`.
+//! Any bytes as an event stream: nothing panics, chunking changes nothing, and no event is lost.
+//! The body of the seeded test in `http_sse`.
 
 #![no_main]
 

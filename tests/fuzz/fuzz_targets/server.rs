@@ -1,4 +1,5 @@
-//! Any bytes, in any chunking, against the server and an application: the body of the seeded test `chaos`.
+//! Any bytes, in any chunking, against the server and an application: the body of the seeded test
+//! `chaos`.
 
 #![no_main]
 

@@ -58,7 +58,8 @@ pub struct Finder<'s> {
 
 pub fn find(source: &str) -> syn::Result<Finder<'_>> {
     let file = syn::parse_file(source)?;
-    let mut finder = Finder { source, in_constant: 0, functions: Vec::new(), sites: Vec::new(), constants: 0 };
+    let mut finder =
+        Finder { source, in_constant: 0, functions: Vec::new(), sites: Vec::new(), constants: 0 };
     finder.visit_file(&file);
     Ok(finder)
 }
@@ -69,7 +70,8 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
         if !attribute.path().is_ident("cfg") {
             return false;
         }
-        let condition = attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
+        let condition =
+            attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
         condition == "test" || condition.contains("target_pointer_width")
     })
 }
@@ -77,7 +79,9 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
 fn has_let(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
-        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => has_let(&binary.left) || has_let(&binary.right),
+        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
+            has_let(&binary.left) || has_let(&binary.right)
+        }
         _ => false,
     }
 }
@@ -132,33 +136,44 @@ fn values(ty: &Type) -> Vec<String> {
             }
             (0..count)
                 .map(|n| {
-                    let parts: Vec<_> = each.iter().map(|values| values[n.min(values.len() - 1)].as_str()).collect();
+                    let parts: Vec<_> = each
+                        .iter()
+                        .map(|values| values[n.min(values.len() - 1)].as_str())
+                        .collect();
                     format!("({})", parts.join(", "))
                 })
                 .collect()
         }
         Type::Reference(reference) => match &*reference.elem {
-            Type::Path(path) if path.path.is_ident("str") => vec!["\"\"".to_owned(), "\"xyzzy\"".to_owned()],
+            Type::Path(path) if path.path.is_ident("str") => {
+                vec!["\"\"".to_owned(), "\"xyzzy\"".to_owned()]
+            }
             Type::Slice(_) if reference.mutability.is_none() => vec!["&[]".to_owned()],
             _ => Vec::new(),
         },
         Type::Path(path) => {
             let last = path.path.segments.last().expect("a path has a segment");
             let inner = match &last.arguments {
-                syn::PathArguments::AngleBracketed(arguments) => arguments.args.iter().find_map(|argument| match argument {
-                    syn::GenericArgument::Type(ty) => Some(ty),
-                    _ => None,
-                }),
+                syn::PathArguments::AngleBracketed(arguments) => {
+                    arguments.args.iter().find_map(|argument| match argument {
+                        syn::GenericArgument::Type(ty) => Some(ty),
+                        _ => None,
+                    })
+                }
                 _ => None,
             };
             match (last.ident.to_string().as_str(), inner) {
                 ("bool", _) => vec!["true".to_owned(), "false".to_owned()],
                 ("u8" | "u16" | "u32" | "u64" | "usize", _) => vec!["0".to_owned(), "1".to_owned()],
-                ("i8" | "i16" | "i32" | "i64" | "isize", _) => vec!["0".to_owned(), "1".to_owned(), "-1".to_owned()],
-                ("Option", Some(inner)) => {
-                    std::iter::once("None".to_owned()).chain(values(inner).iter().map(|value| format!("Some({value})"))).collect()
+                ("i8" | "i16" | "i32" | "i64" | "isize", _) => {
+                    vec!["0".to_owned(), "1".to_owned(), "-1".to_owned()]
                 }
-                ("Result", Some(inner)) => values(inner).iter().map(|value| format!("Ok({value})")).collect(),
+                ("Option", Some(inner)) => std::iter::once("None".to_owned())
+                    .chain(values(inner).iter().map(|value| format!("Some({value})")))
+                    .collect(),
+                ("Result", Some(inner)) => {
+                    values(inner).iter().map(|value| format!("Ok({value})")).collect()
+                }
                 ("Ordering", _) => vec!["core::cmp::Ordering::Equal".to_owned()],
                 _ => default,
             }
@@ -179,7 +194,12 @@ impl Finder<'_> {
 
     fn mutant(&self, at: Span, what: String, instead: String) -> Mutant {
         let start = at.start();
-        Mutant { at: (start.line, start.column + 1), what, function: self.functions.join("::"), instead }
+        Mutant {
+            at: (start.line, start.column + 1),
+            what,
+            function: self.functions.join("::"),
+            instead,
+        }
     }
 
     fn site(&mut self, range: Range<usize>, form: Form, mutants: Vec<Mutant>) {
@@ -199,7 +219,12 @@ impl Finder<'_> {
         self.in_constant -= 1;
     }
 
-    fn function(&mut self, signature: &syn::Signature, block: &syn::Block, visit: impl FnOnce(&mut Self)) {
+    fn function(
+        &mut self,
+        signature: &syn::Signature,
+        block: &syn::Block,
+        visit: impl FnOnce(&mut Self),
+    ) {
         self.functions.push(signature.ident.to_string());
         // What a function is in is not said: a constant around it does not make it one.
         let outer = std::mem::take(&mut self.in_constant);
@@ -214,7 +239,13 @@ impl Finder<'_> {
             let mutants = values
                 .into_iter()
                 .filter(|value| body != format!("{{ {value} }}"))
-                .map(|value| self.mutant(block.stmts[0].span(), format!("replace the body with {value}"), value))
+                .map(|value| {
+                    self.mutant(
+                        block.stmts[0].span(),
+                        format!("replace the body with {value}"),
+                        value,
+                    )
+                })
                 .collect();
             self.site(at..at, Form::Return, mutants);
         }
@@ -233,7 +264,11 @@ impl Finder<'_> {
         let mutants = others(&binary.op)
             .iter()
             .map(|other| {
-                let instead = format!("{}{other}{}", &self.source[whole.start..at.start], &self.source[at.end..whole.end]);
+                let instead = format!(
+                    "{}{other}{}",
+                    &self.source[whole.start..at.start],
+                    &self.source[at.end..whole.end]
+                );
                 self.mutant(op, format!("replace {written} with {other}"), instead)
             })
             .collect();
@@ -331,7 +366,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 _ => "",
             };
             if !kind.is_empty() {
-                let mutant = self.mutant(statement.span(), format!("delete {kind} `{text}`"), String::new());
+                let mutant =
+                    self.mutant(statement.span(), format!("delete {kind} `{text}`"), String::new());
                 self.site(range, Form::Skip, vec![mutant]);
             }
         }
@@ -342,14 +378,21 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         if !has_let(&expression.cond) {
             let range = expression.cond.span().byte_range();
             let text = self.short(range.clone());
-            let mutant = self.mutant(expression.cond.span(), format!("negate condition `{text}`"), String::new());
+            let mutant = self.mutant(
+                expression.cond.span(),
+                format!("negate condition `{text}`"),
+                String::new(),
+            );
             self.site(range, Form::Negate, vec![mutant]);
         }
         visit::visit_expr_if(self, expression);
     }
 
     fn visit_expr_match(&mut self, expression: &'ast syn::ExprMatch) {
-        let has_other = expression.arms.iter().any(|arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_)));
+        let has_other = expression
+            .arms
+            .iter()
+            .any(|arm| arm.guard.is_none() && matches!(arm.pat, Pat::Wild(_)));
         for arm in &expression.arms {
             let text = self.short(arm.pat.span().byte_range());
             if let Some((_, guard)) = &arm.guard {
@@ -358,14 +401,19 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                     let guard_text = self.short(range.clone());
                     let mutants = ["true", "false"]
                         .map(|value| {
-                            self.mutant(guard.span(), format!("replace match guard {guard_text} with {value}"), value.to_owned())
+                            self.mutant(
+                                guard.span(),
+                                format!("replace match guard {guard_text} with {value}"),
+                                value.to_owned(),
+                            )
                         })
                         .into();
                     self.site(range, Form::Guard, mutants);
                 }
             } else if has_other && !matches!(arm.pat, Pat::Wild(_)) {
                 let end = arm.pat.span().byte_range().end;
-                let mutant = self.mutant(arm.pat.span(), format!("delete match arm {text}"), String::new());
+                let mutant =
+                    self.mutant(arm.pat.span(), format!("delete match arm {text}"), String::new());
                 self.site(end..end, Form::Arm, vec![mutant]);
             }
         }
@@ -378,7 +426,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             for field in &expression.fields {
                 let syn::Member::Named(name) = &field.member else { continue };
                 let form = if field.colon_token.is_some() { Form::Either } else { Form::Shorthand };
-                let mutant = self.mutant(field.span(), format!("delete field {name} from struct"), format!("({rest}).{name}"));
+                let mutant = self.mutant(
+                    field.span(),
+                    format!("delete field {name} from struct"),
+                    format!("({rest}).{name}"),
+                );
                 self.site(field.expr.span().byte_range(), form, vec![mutant]);
             }
         }

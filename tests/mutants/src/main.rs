@@ -28,11 +28,19 @@ struct Options {
 }
 
 fn options() -> Options {
-    let mut options =
-        Options { files: Vec::new(), listed: None, sample: None, seed: 1, target: None, at_most: Duration::MAX, show: false };
+    let mut options = Options {
+        files: Vec::new(),
+        listed: None,
+        sample: None,
+        seed: 1,
+        target: None,
+        at_most: Duration::MAX,
+        show: false,
+    };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
-        let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value; {USAGE}"));
+        let mut value =
+            || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value; {USAGE}"));
         match argument.as_str() {
             "--file" => options.files.push(value()),
             "--list" => {
@@ -46,7 +54,9 @@ fn options() -> Options {
             "--sample" => options.sample = Some(value().parse().expect("a number")),
             "--seed" => options.seed = value().parse().expect("a number"),
             "--target" => options.target = Some(value()),
-            "--at-most" => options.at_most = Duration::from_millis(value().parse().expect("a number")),
+            "--at-most" => {
+                options.at_most = Duration::from_millis(value().parse().expect("a number"))
+            }
             "--show" => options.show = true,
             _ => panic!("{argument}? {USAGE}"),
         }
@@ -89,9 +99,13 @@ impl Exception {
 
 fn main() {
     let options = options();
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("tests/mutants is in a repository");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("tests/mutants is in a repository");
     let exceptions = exceptions(
-        &std::fs::read_to_string(repository.join("tests/mutants/exceptions.tsv")).unwrap_or_default(),
+        &std::fs::read_to_string(repository.join("tests/mutants/exceptions.tsv"))
+            .unwrap_or_default(),
         options.target.as_deref(),
     );
     let mut tree = Tree::copy(repository, options.target.clone());
@@ -102,7 +116,8 @@ fn main() {
         .filter(|(id, mutant)| {
             let place = format!("{}:{}:{}", mutant.path, mutant.at.0, mutant.at.1);
             !tree.out.contains(id)
-                && (options.files.is_empty() || options.files.iter().any(|part| mutant.path.contains(part.as_str())))
+                && (options.files.is_empty()
+                    || options.files.iter().any(|part| mutant.path.contains(part.as_str())))
                 && options.listed.as_ref().is_none_or(|listed| listed.contains(&place))
         })
         .map(|(id, _)| id)
@@ -128,7 +143,8 @@ fn main() {
         chosen.truncate(sample);
         chosen.sort_unstable();
     }
-    let is_equivalent = |id: &u32| exceptions.iter().any(|exception| exception.is_for(&tree.mutants[*id as usize]));
+    let is_equivalent =
+        |id: &u32| exceptions.iter().any(|exception| exception.is_for(&tree.mutants[*id as usize]));
     let (equivalent, chosen): (Vec<u32>, Vec<u32>) = chosen.into_iter().partition(is_equivalent);
     if options.show {
         for id in &chosen {

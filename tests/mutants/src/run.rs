@@ -27,7 +27,10 @@ const KIBIBYTES: &str = "8000000";
 fn run(program: &Program, names: &[&str], limit: Duration, environment: &[(&str, &str)]) -> bool {
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v $0; exec \"$@\"", KIBIBYTES]).arg(&program.path).args(names);
-    command.args(["--exact", "--test-threads=1"]).current_dir(&program.directory).envs(environment.iter().copied());
+    command
+        .args(["--exact", "--test-threads=1"])
+        .current_dir(&program.directory)
+        .envs(environment.iter().copied());
     // Fewer random inputs than usual.
     command.env("ORACLE_ROUNDS", "200").env("CHAOS_ROUNDS", "60");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
@@ -73,9 +76,16 @@ fn side_by_side(count: usize, work: impl Fn(usize) + Sync) {
 pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> {
     let mut listed = Vec::new();
     for (n, program) in programs.iter().enumerate() {
-        let output = Command::new(&program.path).args(["--list", "--format=terse"]).output().expect("a list of tests");
+        let output = Command::new(&program.path)
+            .args(["--list", "--format=terse"])
+            .output()
+            .expect("a list of tests");
         let list = String::from_utf8_lossy(&output.stdout).into_owned();
-        listed.extend(list.lines().filter_map(|line| line.strip_suffix(": test")).map(|name| (n, name.to_owned())));
+        listed.extend(
+            list.lines()
+                .filter_map(|line| line.strip_suffix(": test"))
+                .map(|name| (n, name.to_owned())),
+        );
     }
     let tests = Mutex::new(Vec::new());
     side_by_side(listed.len(), |n| {
@@ -86,7 +96,10 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
         let began = Instant::now();
         let environment = [("MUTANTS_REACHED", into.to_str().expect("UTF-8"))];
         if !run(&programs[program], &[&name], Duration::from_secs(300), &environment) {
-            eprintln!("not taken, because it fails without any mutant: {name} of {}", programs[program].path.display());
+            eprintln!(
+                "not taken, because it fails without any mutant: {name} of {}",
+                programs[program].path.display()
+            );
             return;
         }
         let takes = began.elapsed();
@@ -101,9 +114,16 @@ pub fn tests(programs: &[Program], scratch: &Path, most: Duration) -> Vec<Test> 
     });
     let mut tests = tests.into_inner().expect("no panic");
     tests.sort_by_key(|test| test.takes);
-    let (all, slow): (Duration, _) = (tests.iter().map(|test| test.takes).sum(), tests.iter().rev().take(10));
-    let slow: Vec<_> = slow.map(|test| format!("{} {:.1} s", test.name, test.takes.as_secs_f32())).collect();
-    eprintln!("{} tests, {:.0} s; the slowest: {}", tests.len(), all.as_secs_f32(), slow.join(", "));
+    let (all, slow): (Duration, _) =
+        (tests.iter().map(|test| test.takes).sum(), tests.iter().rev().take(10));
+    let slow: Vec<_> =
+        slow.map(|test| format!("{} {:.1} s", test.name, test.takes.as_secs_f32())).collect();
+    eprintln!(
+        "{} tests, {:.0} s; the slowest: {}",
+        tests.len(),
+        all.as_secs_f32(),
+        slow.join(", ")
+    );
     tests.retain(|test| test.takes <= most);
     tests
 }
@@ -133,15 +153,22 @@ pub fn mutants(
     let began = Instant::now();
     side_by_side(mutants.len(), |n| {
         let id = mutants[n];
-        let reaching: Vec<usize> = (0..tests.len()).filter(|&t| tests[t].reaches.binary_search(&id).is_ok()).collect();
+        let reaching: Vec<usize> =
+            (0..tests.len()).filter(|&t| tests[t].reaches.binary_search(&id).is_ok()).collect();
         let number = id.to_string();
         let environment = [("MUTANT", number.as_str())];
         let fails = |some: &[usize]| {
             let takes: Duration = some.iter().map(|&t| tests[t].takes).sum();
             let names: Vec<_> = some.iter().map(|&t| tests[t].name.as_str()).collect();
-            !run(&programs[tests[some[0]].program], &names, Duration::from_secs(5) + 10 * takes, &environment)
+            !run(
+                &programs[tests[some[0]].program],
+                &names,
+                Duration::from_secs(5) + 10 * takes,
+                &environment,
+            )
         };
-        let mut first: Vec<usize> = favourites.lock().expect("no panic").get(&file(id)).cloned().unwrap_or_default();
+        let mut first: Vec<usize> =
+            favourites.lock().expect("no panic").get(&file(id)).cloned().unwrap_or_default();
         first.retain(|t| reaching.contains(t));
         first.truncate(4);
         let mut found = first.iter().copied().find(|&t| fails(&[t]));
@@ -184,7 +211,12 @@ pub fn mutants(
         let mut verdicts = verdicts.lock().expect("no panic");
         verdicts.insert(id, verdict);
         if verdicts.len() % 100 == 0 {
-            eprintln!("{} of {} tried after {} s", verdicts.len(), mutants.len(), began.elapsed().as_secs());
+            eprintln!(
+                "{} of {} tried after {} s",
+                verdicts.len(),
+                mutants.len(),
+                began.elapsed().as_secs()
+            );
         }
     });
     verdicts.into_inner().expect("no panic")

@@ -70,9 +70,14 @@ impl Tree {
     /// Copies what Git knows of the repository at `from`, and what it would add.
     pub fn copy(from: &Path, target: Option<String>) -> Self {
         let root = from.join("target/mutants/tree");
-        let listed =
-            output(Command::new("git").current_dir(from).args(["ls-files", "--cached", "--others", "--exclude-standard"]));
-        let (mut files, mut mutants, mut constants, mut copied) = (Vec::new(), Vec::new(), 0, BTreeSet::new());
+        let listed = output(Command::new("git").current_dir(from).args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]));
+        let (mut files, mut mutants, mut constants, mut copied) =
+            (Vec::new(), Vec::new(), 0, BTreeSet::new());
         for path in listed.lines() {
             let Ok(content) = std::fs::read(from.join(path)) else { continue };
             copied.insert(root.join(path));
@@ -80,7 +85,8 @@ impl Tree {
                 let source = String::from_utf8(content).expect("UTF-8");
                 let found = find::find(&source).unwrap_or_else(|e| panic!("{path}: {e}"));
                 constants += found.constants;
-                let (sites, first) = (found.sites, u32::try_from(mutants.len()).expect("few mutants"));
+                let (sites, first) =
+                    (found.sites, u32::try_from(mutants.len()).expect("few mutants"));
                 let lines: Vec<_> = source.lines().collect();
                 for mutant in sites.iter().flat_map(|site| &site.mutants) {
                     mutants.push(Numbered {
@@ -94,8 +100,15 @@ impl Tree {
                 files.push(File { path: path.to_owned(), source, sites, first });
             } else if path == "Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
-                let text = text.replace(r#""std-adapters", "examples", "tests"]"#, r#""std-adapters", "tests"]"#);
-                write(&root.join(path), text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ").as_bytes());
+                let text = text.replace(
+                    r#""std-adapters", "examples", "tests"]"#,
+                    r#""std-adapters", "tests"]"#,
+                );
+                write(
+                    &root.join(path),
+                    text.replace("exclude = [", "exclude = [\"examples\", \"tests/mutants\", ")
+                        .as_bytes(),
+                );
             } else if path == "core/Cargo.toml" {
                 let text = String::from_utf8(content).expect("UTF-8");
                 write(&root.join(path), text.replace("[lints]\nworkspace = true\n", "").as_bytes());
@@ -117,7 +130,8 @@ impl Tree {
     fn weave(&self) -> BTreeMap<String, Vec<Piece>> {
         let mut pieces = BTreeMap::new();
         for file in &self.files {
-            let (mut woven, mut found) = weave::weave(&file.source, &file.sites, file.first, &self.out);
+            let (mut woven, mut found) =
+                weave::weave(&file.source, &file.sites, file.first, &self.out);
             if file.path == "core/src/lib.rs" {
                 let before = "#![feature(core_intrinsics, const_eval_select)]\n#![allow(internal_features)]\n";
                 woven = woven.replace("#![forbid(unsafe_code)]\n#![deny(missing_docs)]\n", "");
@@ -132,33 +146,52 @@ impl Tree {
 
     fn cargo(&self, arguments: &[&str]) -> (bool, Vec<Value>) {
         let mut cargo = Command::new("cargo");
-        cargo.current_dir(&self.root).args(arguments).args(["--offline", "--quiet", "--message-format=json"]);
-        cargo.env("CARGO_TARGET_DIR", &self.build).env("RUSTC_BOOTSTRAP", "mcp_sansio").env("RUSTFLAGS", "--cap-lints=allow");
+        cargo.current_dir(&self.root).args(arguments).args([
+            "--offline",
+            "--quiet",
+            "--message-format=json",
+        ]);
+        cargo
+            .env("CARGO_TARGET_DIR", &self.build)
+            .env("RUSTC_BOOTSTRAP", "mcp_sansio")
+            .env("RUSTFLAGS", "--cap-lints=allow");
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_OPT_LEVEL", "1");
         if let Some(target) = &self.target {
             cargo.args(["--target", target]);
         }
         let output = cargo.stderr(std::process::Stdio::inherit()).output().expect("cargo");
         let lines = String::from_utf8(output.stdout).expect("UTF-8");
-        (output.status.success(), lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+        (
+            output.status.success(),
+            lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+        )
     }
 
     /// Weaves, and leaves out what does not compile until the rest does.
     pub fn settle(&mut self) {
         let kept = self.build.join(format!("{}.out", self.target.as_deref().unwrap_or("here")));
-        let known: BTreeSet<String> = std::fs::read_to_string(&kept).unwrap_or_default().lines().map(str::to_owned).collect();
-        let key = |mutant: &Numbered| format!("{}: {} in {}: {}", mutant.path, mutant.what, mutant.function, mutant.line);
-        self.out = (0..).zip(&self.mutants).filter(|(_, mutant)| known.contains(&key(mutant))).map(|(id, _)| id).collect();
+        let known: BTreeSet<String> =
+            std::fs::read_to_string(&kept).unwrap_or_default().lines().map(str::to_owned).collect();
+        let key = |mutant: &Numbered| {
+            format!("{}: {} in {}: {}", mutant.path, mutant.what, mutant.function, mutant.line)
+        };
+        self.out = (0..)
+            .zip(&self.mutants)
+            .filter(|(_, mutant)| known.contains(&key(mutant)))
+            .map(|(id, _)| id)
+            .collect();
         for round in 1.. {
             let pieces = self.weave();
-            let (done, messages) = self.cargo(&["check", "--package", "mcp-sansio", "--features", "alloc,http"]);
+            let (done, messages) =
+                self.cargo(&["check", "--package", "mcp-sansio", "--features", "alloc,http"]);
             if done {
                 break;
             }
             let before = self.out.len();
             let mut unknown = String::new();
             for message in &messages {
-                if message["reason"] != "compiler-message" || message["message"]["level"] != "error" {
+                if message["reason"] != "compiler-message" || message["message"]["level"] != "error"
+                {
                     continue;
                 }
                 if !self.leave_out(&message["message"], &pieces) {
@@ -168,26 +201,38 @@ impl Tree {
             eprintln!("round {round}: {} mutants do not compile", self.out.len());
             assert!(self.out.len() > before, "the woven source does not compile:\n{unknown}");
         }
-        let lines: BTreeSet<String> = self.out.iter().map(|id| key(&self.mutants[*id as usize])).collect();
+        let lines: BTreeSet<String> =
+            self.out.iter().map(|id| key(&self.mutants[*id as usize])).collect();
         write(&kept, lines.into_iter().collect::<Vec<_>>().join("\n").as_bytes());
     }
 
     /// Leaves out the mutants that the innermost piece around an error has.
     fn leave_out(&mut self, message: &Value, pieces: &BTreeMap<String, Vec<Piece>>) -> bool {
         let spans = message["spans"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let (primary, others): (Vec<_>, Vec<_>) = spans.iter().partition(|span| span["is_primary"] == true);
+        let (primary, others): (Vec<_>, Vec<_>) =
+            spans.iter().partition(|span| span["is_primary"] == true);
         for span in primary.into_iter().chain(others) {
-            let (path, start) = (span["file_name"].as_str().unwrap_or_default(), span["byte_start"].as_u64().unwrap_or(0));
+            let (path, start) = (
+                span["file_name"].as_str().unwrap_or_default(),
+                span["byte_start"].as_u64().unwrap_or(0),
+            );
             let end = span["byte_end"].as_u64().unwrap_or(0);
             let (start, end) = (start as usize, end as usize);
             let Some(pieces) = pieces.get(path) else { continue };
-            let around = pieces.iter().filter(|piece| piece.range.start <= start && end <= piece.range.end);
+            let around =
+                pieces.iter().filter(|piece| piece.range.start <= start && end <= piece.range.end);
             let innermost = around
                 .filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)))
                 .min_by_key(|piece| piece.range.len());
             // Otherwise the nearest one.
-            let alive = || pieces.iter().filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)));
-            let nearest = || alive().min_by_key(|piece| piece.range.start.abs_diff(start).min(piece.range.end.abs_diff(end)));
+            let alive = || {
+                pieces.iter().filter(|piece| piece.mutants.iter().any(|id| !self.out.contains(id)))
+            };
+            let nearest = || {
+                alive().min_by_key(|piece| {
+                    piece.range.start.abs_diff(start).min(piece.range.end.abs_diff(end))
+                })
+            };
             if let Some(piece) = innermost.or_else(nearest) {
                 self.out.extend(&piece.mutants);
                 return true;
@@ -198,8 +243,16 @@ impl Tree {
 
     /// Builds the tests: those of the core and those of the tests crate.
     pub fn tests(&self) -> Vec<Program> {
-        let (done, messages) =
-            self.cargo(&["test", "--no-run", "--package", "mcp-sansio", "--package", "mcp-sansio-tests", "--lib", "--tests"]);
+        let (done, messages) = self.cargo(&[
+            "test",
+            "--no-run",
+            "--package",
+            "mcp-sansio",
+            "--package",
+            "mcp-sansio-tests",
+            "--lib",
+            "--tests",
+        ]);
         if !done {
             for message in &messages {
                 eprint!("{}", message["message"]["rendered"].as_str().unwrap_or_default());
@@ -208,10 +261,15 @@ impl Tree {
         }
         messages
             .iter()
-            .filter(|message| message["reason"] == "compiler-artifact" && message["profile"]["test"] == true)
+            .filter(|message| {
+                message["reason"] == "compiler-artifact" && message["profile"]["test"] == true
+            })
             .filter_map(|message| {
                 let manifest = Path::new(message["manifest_path"].as_str()?);
-                Some(Program { path: message["executable"].as_str()?.into(), directory: manifest.parent()?.to_owned() })
+                Some(Program {
+                    path: message["executable"].as_str()?.into(),
+                    directory: manifest.parent()?.to_owned(),
+                })
             })
             .collect()
     }

@@ -14,7 +14,12 @@ pub struct Piece {
 }
 
 /// The woven source. The mutants of `sites` are numbered from `first`; those in `out` are left out.
-pub fn weave(source: &str, sites: &[Site], first: u32, out: &BTreeSet<u32>) -> (String, Vec<Piece>) {
+pub fn weave(
+    source: &str,
+    sites: &[Site],
+    first: u32,
+    out: &BTreeSet<u32>,
+) -> (String, Vec<Piece>) {
     let mut numbers = Vec::with_capacity(sites.len());
     let mut next = first;
     for site in sites {
@@ -27,13 +32,16 @@ pub fn weave(source: &str, sites: &[Site], first: u32, out: &BTreeSet<u32>) -> (
         (start, end > start, std::cmp::Reverse(end), n)
     });
 
-    let (mut woven, mut pieces, mut read) = (String::with_capacity(source.len() * 4), Vec::new(), 0);
+    let (mut woven, mut pieces, mut read) =
+        (String::with_capacity(source.len() * 4), Vec::new(), 0);
     // What is open: where it ends in the source, what closes it, where it begins in the woven
     // source, its mutants.
     let mut open: Vec<(usize, &str, usize, Vec<u32>)> = Vec::new();
     for n in order {
         let site = &sites[n];
-        while let Some((end, suffix, began, mutants)) = open.pop_if(|(end, ..)| *end <= site.range.start) {
+        while let Some((end, suffix, began, mutants)) =
+            open.pop_if(|(end, ..)| *end <= site.range.start)
+        {
             woven.push_str(&source[read..end]);
             read = end;
             woven.push_str(suffix);
@@ -50,13 +58,14 @@ pub fn weave(source: &str, sites: &[Site], first: u32, out: &BTreeSet<u32>) -> (
         if alive.is_empty() {
             continue;
         }
-        let mut alternative = |woven: &mut String, id: u32, before: &str, text: &str, after: &str| {
-            let began = woven.len();
-            *woven += before;
-            *woven += text;
-            *woven += after;
-            pieces.push(Piece { range: began..woven.len(), mutants: vec![id] });
-        };
+        let mut alternative =
+            |woven: &mut String, id: u32, before: &str, text: &str, after: &str| {
+                let began = woven.len();
+                *woven += before;
+                *woven += text;
+                *woven += after;
+                pieces.push(Piece { range: began..woven.len(), mutants: vec![id] });
+            };
         let suffix = match site.form {
             Form::Either | Form::Shorthand => {
                 if site.form == Form::Shorthand {

@@ -12,7 +12,8 @@ pub fn open() {
     machine::open_board();
 }
 
-/// The time since [`open`], to a few milliseconds. It starts again after a day or so; firmware that runs longer counts the turns.
+/// The time since [`open`], to a few milliseconds. It starts again after a day or so; firmware that
+/// runs longer counts the turns.
 #[must_use]
 pub fn now() -> Instant {
     Instant::from_millis(u64::from(machine::milliseconds()))

@@ -1,4 +1,5 @@
-//! What the measured programs share: a console, what happens on a panic, and how a program tells its figures.
+//! What the measured programs share: a console, what happens on a panic, and how a program tells
+//! its figures.
 #![no_std]
 
 // They bring the start-up code, and nothing that is named here.
@@ -12,7 +13,8 @@ mod link;
 mod machine;
 pub mod uart;
 
-// All that it does is to give the function a name and to lend it its static variables, so it serves RISC-V as well.
+// All that it does is to give the function a name and to lend it its static variables, so it serves
+// RISC-V as well.
 pub use cortex_m_rt_macros::entry;
 pub use link::{drain, send};
 
@@ -21,7 +23,8 @@ pub const RX_BYTES: usize = 1024;
 /// Bytes of the transmit buffer of every program.
 pub const TX_BYTES: usize = 512;
 
-/// Tells `run` a number, as an absolute symbol: it costs nothing in the image and no optimisation takes it away.
+/// Tells `run` a number, as an absolute symbol: it costs nothing in the image and no optimisation
+/// takes it away.
 ///
 /// `size of …` is printed, `buffer …` is counted as the buffers' share of the static memory.
 #[macro_export]
@@ -31,8 +34,9 @@ macro_rules! figure {
     };
 }
 
-/// Halts. Kept in one piece and unlike any other function, so that the linked image shows whether a panic can be reached: an
-/// empty loop would be inlined, or merged with an interrupt handler that is one too, and its callers could not be told apart.
+/// Halts. Kept in one piece and unlike any other function, so that the linked image shows whether a
+/// panic can be reached: an empty loop would be inlined, or merged with an interrupt handler that
+/// is one too, and its callers could not be told apart.
 #[panic_handler]
 #[inline(never)]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -13,7 +13,8 @@ impl Uart {
         Self(())
     }
 
-    /// Waits for a byte, then takes what else there is. How many were read: none only for an empty `into`.
+    /// Waits for a byte, then takes what else there is. How many were read: none only for an empty
+    /// `into`.
     pub fn read(&mut self, into: &mut [u8]) -> usize {
         while !into.is_empty() && !machine::has_byte() {}
         self.read_ready(into)

@@ -1,4 +1,5 @@
-//! A server that does what a server may do, and what none should: `misbehaving_server MODE`. Its tools are its tricks.
+//! A server that does what a server may do, and what none should: `misbehaving_server MODE`. Its
+//! tools are its tricks.
 
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::exit;
@@ -22,7 +23,9 @@ fn main() {
                 exit(1);
             }
             ("server/discover", "legacy") => {
-                say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}));
+                say(
+                    &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "Method not found"}}),
+                );
             }
             ("server/discover", _) => {
                 let versions = json!(["2026-07-28"]);
@@ -34,11 +37,15 @@ fn main() {
             ("initialize", "always-exits") => exit(1),
             ("initialize", _) => {
                 let info = json!({"name": "misbehaving", "version": "1"});
-                answer(id, json!({"protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info}));
+                answer(
+                    id,
+                    json!({"protocolVersion": "2025-11-25", "capabilities": capabilities(), "serverInfo": info}),
+                );
             }
             ("tools/list", _) => {
                 // A cursor is the number of pages that were before.
-                let before = params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap_or(0));
+                let before =
+                    params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap_or(0));
                 let mut page = json!({"tools": [{"name": format!("trick-{before}"), "inputSchema": {"type": "object"}}]});
                 match mode.as_str() {
                     "circle" => page["nextCursor"] = "\u{1d11e}".into(),
@@ -54,7 +61,9 @@ fn main() {
                 tell("notifications/subscriptions/acknowledged", &ack);
                 tell("notifications/tools/list_changed", &json!({"_meta": meta}));
             }
-            ("ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe", _) => answer(id, json!({})),
+            ("ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe", _) => {
+                answer(id, json!({}))
+            }
             _ => {}
         }
     }
@@ -72,7 +81,9 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
     let token = &params["_meta"]["progressToken"];
     match params["name"].as_str().unwrap_or_default() {
         "echo" => answer(id, json!({"content": [], "structuredContent": arguments})),
-        "length" => answer(id, json!({"content": [], "structuredContent": params.to_string().len()})),
+        "length" => {
+            answer(id, json!({"content": [], "structuredContent": params.to_string().len()}))
+        }
         "heard" => answer(id, json!({"content": [], "structuredContent": heard})),
         "pid" => answer(id, json!({"content": [], "structuredContent": std::process::id()})),
         "mute" => {}
@@ -82,7 +93,8 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
             exit(7);
         }
         "flood-stderr" => {
-            let line = [b"\xffnot UTF-8, and no error either".as_slice(), &[b'.'; 1000], b"\n"].concat();
+            let line =
+                [b"\xffnot UTF-8, and no error either".as_slice(), &[b'.'; 1000], b"\n"].concat();
             for _ in 0..4096 {
                 let _ = stderr().write_all(&line);
             }
@@ -96,9 +108,10 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
                 format!("\n{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"resultType\":\"complete\"}}}}\r\n").as_bytes(),
             );
         }
-        "big" => {
-            answer(id, json!({"content": [], "structuredContent": "a".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize)}))
-        }
+        "big" => answer(
+            id,
+            json!({"content": [], "structuredContent": "a".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize)}),
+        ),
         "flood" => {
             // Much is said before the next line is read.
             for _ in 0..arguments["lines"].as_u64().unwrap_or(0) {
@@ -124,7 +137,9 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
             let pong = hear();
             answer(id, json!({"content": [], "structuredContent": {"pong": pong}}));
         }
-        _ => say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such trick"}})),
+        _ => say(
+            &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "no such trick"}}),
+        ),
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    CreateMessageParams, ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema, SamplingMessage,
-    StringSchema, TextResult,
+    CreateMessageParams, ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel,
+    RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson, Request, RequestHandle, RpcError,
-    SendError, ServerEvent, Tx,
+    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson,
+    Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -51,11 +51,20 @@ impl Application {
     }
 
     /// Something happened; `id` where it is known whose request it is about.
-    pub(super) fn event(&mut self, ledger: &mut Ledger, server: &Machine, event: &ServerEvent<'_>, id: Option<String>) {
+    pub(super) fn event(
+        &mut self,
+        ledger: &mut Ledger,
+        server: &Machine,
+        event: &ServerEvent<'_>,
+        id: Option<String>,
+    ) {
         match event {
             ServerEvent::Request(request) => {
                 assert!(server.is_open(request.handle));
-                assert!(id.is_none() || !self.jobs.iter().any(|job| job.id == id), "two requests with the id {id:?} are open");
+                assert!(
+                    id.is_none() || !self.jobs.iter().any(|job| job.id == id),
+                    "two requests with the id {id:?} are open"
+                );
                 self.jobs.push(Job { handle: request.handle, id });
             }
             ServerEvent::Listening { request } => self.listening.push(*request),
@@ -64,7 +73,9 @@ impl Application {
                 ledger.forgive(job.and_then(|job| job.id).as_ref());
                 assert!(!server.is_open(*request));
             }
-            ServerEvent::Expired { request } => drop(self.forget(*request).expect("a listen has no deadline")),
+            ServerEvent::Expired { request } => {
+                drop(self.forget(*request).expect("a listen has no deadline"))
+            }
             ServerEvent::Answer { call, .. } | ServerEvent::CallTimedOut { call } => {
                 let known = self.calls.iter().position(|known| known == call);
                 self.calls.remove(known.expect("an answer to what was not asked"));
@@ -122,7 +133,9 @@ impl World<'_> {
             1 if writer != Writer::Timeout => {
                 let now = self.instant();
                 match self.attempt(|server, tx| server.handle_timeout(now, tx)) {
-                    Ok(Some(event)) => self.application.event(&mut self.ledger, &self.server, &event, None),
+                    Ok(Some(event)) => {
+                        self.application.event(&mut self.ledger, &self.server, &event, None)
+                    }
                     Ok(None) => {}
                     Err(error) => assert_eq!(error, SendError::Full),
                 }
@@ -130,7 +143,9 @@ impl World<'_> {
             2 => {
                 let job = self.job().filter(|job| Writer::Job(job.handle) != writer);
                 if let Some(job) = job {
-                    let written = self.attempt(|server, tx| server.respond(job.handle, &TextResult::new("in between"), tx));
+                    let written = self.attempt(|server, tx| {
+                        server.respond(job.handle, &TextResult::new("in between"), tx)
+                    });
                     assert_eq!(written, Err(SendError::Full));
                 }
             }
@@ -139,8 +154,11 @@ impl World<'_> {
                 let written = self.attempt(|server, tx| server.log_unrelated(&message, tx));
                 assert_ne!(written, Ok(Answered::Sent));
             }
-            // What the server writes by itself may be about the request that is given up: not while it does.
-            4 if !matches!(writer, Writer::NextEvent | Writer::LongLine | Writer::Timeout) => self.cancel(Some(writer)),
+            // What the server writes by itself may be about the request that is given up: not while
+            // it does.
+            4 if !matches!(writer, Writer::NextEvent | Writer::LongLine | Writer::Timeout) => {
+                self.cancel(Some(writer))
+            }
             _ => {}
         }
     }
@@ -149,16 +167,19 @@ impl World<'_> {
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.raw(), text: &text };
-        let Ok(answered) =
-            self.send(Writer::Job(request.handle), |server, tx| server.respond(request.handle, &mcp_sansio::Json(&result), tx))
-        else {
+        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| {
+            server.respond(request.handle, &mcp_sansio::Json(&result), tx)
+        }) else {
             return;
         };
         if self.answered(request.handle, answered) {
             // Numbers beyond those of a machine mean nothing to it.
             let Ok(line) = serde_json::from_slice::<Value>(&self.ledger.last) else { return };
             let params: Value = serde_json::from_str(request.params.raw().as_str()).unwrap();
-            assert_eq!((&line["result"]["params"], line["result"]["text"].as_str()), (&params, Some(text.as_str())));
+            assert_eq!(
+                (&line["result"]["params"], line["result"]["text"].as_str()),
+                (&params, Some(text.as_str()))
+            );
             assert_eq!(line["result"].get("resultType").is_some(), request.revision.is_modern());
         }
     }
@@ -169,18 +190,23 @@ impl World<'_> {
         let text = "a \"text\"\n".repeat(self.script.below(64));
         let answered = match self.script.below(7) {
             0 => self.send(writer, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
-            1 => self.send(writer, |server, tx| server.respond(handle, &TextResult::error(&text), tx)),
+            1 => self
+                .send(writer, |server, tx| server.respond(handle, &TextResult::error(&text), tx)),
             2 => {
-                let raw = RawJson::from_static(r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#);
+                let raw = RawJson::from_static(
+                    r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#,
+                );
                 self.send(writer, |server, tx| server.respond_raw(handle, raw, tx))
             }
             3 => {
                 // No object, no answer.
-                let refused = self.send(writer, |server, tx| server.respond(handle, &mcp_sansio::Json([1]), tx));
+                let refused = self
+                    .send(writer, |server, tx| server.respond(handle, &mcp_sansio::Json([1]), tx));
                 return assert!(refused.is_err(), "{refused:?}");
             }
             4 => {
-                let error = RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
+                let error =
+                    RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
                 self.send(writer, |server, tx| server.respond_error(handle, &error, tx))
             }
             5 => return self.abandon(handle, &text),
@@ -199,14 +225,15 @@ impl World<'_> {
 
     /// An answer that has begun is broken off; whatever it was, an error answers.
     fn abandon(&mut self, handle: RequestHandle, text: &str) {
-        let begun = match self.attempt(|server, tx| server.respond(handle, &TextResult::new(text), tx)) {
-            Err(SendError::More) => true,
-            Err(error) => return assert_eq!(error, SendError::Full),
-            Ok(answered) => {
-                self.answered(handle, answered);
-                return;
-            }
-        };
+        let begun =
+            match self.attempt(|server, tx| server.respond(handle, &TextResult::new(text), tx)) {
+                Err(SendError::More) => true,
+                Err(error) => return assert_eq!(error, SendError::Full),
+                Ok(answered) => {
+                    self.answered(handle, answered);
+                    return;
+                }
+            };
         let error = RpcError::internal("broken off");
         self.ledger.broken = begun;
         for _ in 0..20_000 {
@@ -227,7 +254,8 @@ impl World<'_> {
         if self.send(writer, |server, tx| server.begin_answer(handle, tx))? == Answered::Gone {
             return Ok(Answered::Gone);
         }
-        let json = format!("\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]", text.escape_default());
+        let json =
+            format!("\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]", text.escape_default());
         let mut rest = json.as_bytes();
         while !rest.is_empty() {
             let piece = &rest[..rest.len().min(1 + self.script.below(200))];
@@ -246,13 +274,13 @@ impl World<'_> {
         let error = RpcError::internal("the source failed");
         self.ledger.broken = fails;
         loop {
-            let answered =
-                self.send(
-                    writer,
-                    |server, tx| {
-                        if fails { server.abandon(handle, &error, tx) } else { server.end_answer(handle, tx) }
-                    },
-                );
+            let answered = self.send(writer, |server, tx| {
+                if fails {
+                    server.abandon(handle, &error, tx)
+                } else {
+                    server.end_answer(handle, tx)
+                }
+            });
             match answered {
                 Err(SendError::Full) => self.drain(),
                 answered => return answered,
@@ -263,22 +291,32 @@ impl World<'_> {
     /// The books after an answer.
     fn answered(&mut self, handle: RequestHandle, answered: Answered) -> bool {
         if answered != Answered::Sent {
-            // While it was written in pieces the request may have been cancelled, but then the line was finished.
-            assert!(answered == Answered::Gone && !self.application.jobs.iter().any(|job| job.handle == handle), "{answered:?}");
+            // While it was written in pieces the request may have been cancelled, but then the line
+            // was finished.
+            assert!(
+                answered == Answered::Gone
+                    && !self.application.jobs.iter().any(|job| job.handle == handle),
+                "{answered:?}"
+            );
             return false;
         }
         let job = self.application.forget(handle).expect("a listen was answered");
         if let Some(id) = job.id {
             let line = String::from_utf8_lossy(&self.ledger.last);
-            assert!(line.starts_with(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"")), "{id}: {line}");
+            assert!(
+                line.starts_with(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"")),
+                "{id}: {line}"
+            );
         }
         self.application.calls.retain(|call| self.server.is_call_open(*call));
         true
     }
 
     fn input_required(&mut self) {
-        const FORM: ElicitParams =
-            ElicitParams::form("Who?", RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]));
+        const FORM: ElicitParams = ElicitParams::form(
+            "Who?",
+            RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]),
+        );
         let Some(Job { handle, .. }) = self.job() else { return };
         let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
         let input = match self.script.below(4) {
@@ -287,35 +325,51 @@ impl World<'_> {
             2 => InputRequiredResult::ask(&questions),
             _ => InputRequiredResult::new(),
         };
-        match self.send(Writer::Job(handle), |server, tx| server.input_required(handle, &input, tx)) {
+        match self.send(Writer::Job(handle), |server, tx| server.input_required(handle, &input, tx))
+        {
             Ok(answered) => _ = self.answered(handle, answered),
-            Err(error) => assert!(matches!(error, SendError::Full | SendError::NotAllowed | SendError::Value), "{error:?}"),
+            Err(error) => assert!(
+                matches!(error, SendError::Full | SendError::NotAllowed | SendError::Value),
+                "{error:?}"
+            ),
         }
     }
 
     fn progress(&mut self) {
         let Some(Job { handle, .. }) = self.job() else { return };
         let amounts = [1.0, 2.5, 0.0, -1.0, f64::NAN, f64::INFINITY, 1e-7, 0.999_999_9, 1e19];
-        let progress = Progress::of(*self.script.pick(&amounts)).total(*self.script.pick(&amounts)).message("so \"far\"");
+        let progress = Progress::of(*self.script.pick(&amounts))
+            .total(*self.script.pick(&amounts))
+            .message("so \"far\"");
         let now = self.instant();
-        let sent = self.send(Writer::Other, |server, tx| server.progress(now, handle, &progress, tx));
+        let sent =
+            self.send(Writer::Other, |server, tx| server.progress(now, handle, &progress, tx));
         may_be_dropped(sent);
     }
 
     fn log(&mut self) {
         let text = "log ".repeat(self.script.below(64));
-        let message =
-            LogMessage::new(*self.script.pick(&[LoggingLevel::Info, LoggingLevel::Debug, LoggingLevel::Emergency]), &text);
+        let message = LogMessage::new(
+            *self.script.pick(&[LoggingLevel::Info, LoggingLevel::Debug, LoggingLevel::Emergency]),
+            &text,
+        );
         let sent = match self.job().filter(|_| self.script.once_in(2)) {
-            Some(job) => self.send(Writer::Other, |server, tx| server.log(job.handle, &message, tx)),
+            Some(job) => {
+                self.send(Writer::Other, |server, tx| server.log(job.handle, &message, tx))
+            }
             None => self.send(Writer::Other, |server, tx| server.log_unrelated(&message, tx)),
         };
         may_be_dropped(sent);
     }
 
     fn publish(&mut self) {
-        let changes =
-            [Change::tools(), Change::prompts(), Change::resources(), Change::resource("m://1"), Change::resource("m://3")];
+        let changes = [
+            Change::tools(),
+            Change::prompts(),
+            Change::resources(),
+            Change::resource("m://1"),
+            Change::resource("m://3"),
+        ];
         let mut change = *self.script.pick(&changes);
         for _ in 0..=8 {
             match self.send(Writer::Other, |server, tx| server.publish(&mut change, tx)) {
@@ -328,16 +382,22 @@ impl World<'_> {
     }
 
     fn notify(&mut self) {
-        let method = *self.script.pick(&["notifications/elicitation/complete", "notifications/own"]);
+        let method =
+            *self.script.pick(&["notifications/elicitation/complete", "notifications/own"]);
         match self.send(Writer::Other, |server, tx| server.notify(method, &RawJson::EMPTY, tx)) {
             Ok(()) => {}
-            Err(error) => assert!(matches!(error, SendError::Full | SendError::NotAllowed), "{error:?}"),
+            Err(error) => {
+                assert!(matches!(error, SendError::Full | SendError::NotAllowed), "{error:?}")
+            }
         }
     }
 
     fn ask(&mut self) {
         let messages = [SamplingMessage::user("What is it?")];
-        let (sampling, form) = (CreateMessageParams::new(&messages, 9), ElicitParams::form("Who?", RequestedSchema::new(&[])));
+        let (sampling, form) = (
+            CreateMessageParams::new(&messages, 9),
+            ElicitParams::form("Who?", RequestedSchema::new(&[])),
+        );
         match self.script.below(5) {
             0 => self.request(ClientRequest::sampling(&sampling)),
             1 => self.request(ClientRequest::elicitation(&form)),
@@ -356,7 +416,8 @@ impl World<'_> {
             request = request.on_behalf_of(job.handle);
         }
         if self.script.once_in(2) {
-            request = request.timeout(Duration::from_millis(*self.script.pick(&[0, 10, 4000, u64::MAX])));
+            request =
+                request.timeout(Duration::from_millis(*self.script.pick(&[0, 10, 4000, u64::MAX])));
         }
         let now = self.instant();
         match self.send(Writer::Other, |server, tx| server.request(now, &request, tx)) {
@@ -386,7 +447,9 @@ impl World<'_> {
 
     /// A request is given up, but not one whose answer has begun.
     fn cancel(&mut self, writer: Option<Writer>) {
-        let Some(job) = self.job().filter(|job| Some(Writer::Job(job.handle)) != writer) else { return };
+        let Some(job) = self.job().filter(|job| Some(Writer::Job(job.handle)) != writer) else {
+            return;
+        };
         assert!(self.server.cancel(job.handle) && !self.server.cancel(job.handle));
         self.application.forget(job.handle);
         self.ledger.forgive(job.id.as_ref());
@@ -415,9 +478,14 @@ impl World<'_> {
         let Some(handle) = self.application.gone.last().copied() else { return };
         let now = self.instant();
         let progress = Progress::of(1);
-        let gone = |server: &mut Machine, tx: &mut Tx<'_>| server.respond(handle, &TextResult::new("late"), tx);
+        let gone = |server: &mut Machine, tx: &mut Tx<'_>| {
+            server.respond(handle, &TextResult::new("late"), tx)
+        };
         assert_eq!(self.attempt(gone), Ok(Answered::Gone));
-        assert_eq!(self.attempt(|server, tx| server.progress(now, handle, &progress, tx)), Ok(Answered::Gone));
+        assert_eq!(
+            self.attempt(|server, tx| server.progress(now, handle, &progress, tx)),
+            Ok(Answered::Gone)
+        );
         assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(false));
         assert!(!self.server.cancel(handle));
     }
@@ -425,8 +493,11 @@ impl World<'_> {
     /// Answers everything, gives everything up.
     pub(super) fn finish_jobs(&mut self) {
         while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
-            let answered =
-                self.send(Writer::Job(handle), |server, tx| server.respond(handle, &TextResult::new("at last"), tx)).unwrap();
+            let answered = self
+                .send(Writer::Job(handle), |server, tx| {
+                    server.respond(handle, &TextResult::new("at last"), tx)
+                })
+                .unwrap();
             self.answered(handle, answered);
         }
         while !self.application.listening.is_empty() {
@@ -440,6 +511,9 @@ impl World<'_> {
 
 fn may_be_dropped(sent: Result<Answered, SendError>) {
     if let Err(error) = sent {
-        assert!(matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed), "{error:?}");
+        assert!(
+            matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed),
+            "{error:?}"
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use super::script::Script;
 
-/// A line or several, mutated or not, its end included (mostly). `asked` are the ids of the server's own requests.
+/// A line or several, mutated or not, its end included (mostly). `asked` are the ids of the
+/// server's own requests.
 pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     let mut bytes = match script.below(16) {
         14 => {
@@ -34,7 +35,9 @@ pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8>
     let id = *script.pick(&IDS[..6]);
     match (script.below(3), asked.first()) {
         (0, _) => CALLS[3].replace('#', id).into_bytes(),
-        (1, Some(asked)) => format!(r#"{{"jsonrpc":"2.0","id":{asked},"result":{{}}}}"#).into_bytes(),
+        (1, Some(asked)) => {
+            format!(r#"{{"jsonrpc":"2.0","id":{asked},"result":{{}}}}"#).into_bytes()
+        }
         _ => bytes(script, asked),
     }
 }
@@ -45,7 +48,8 @@ fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     let id = *script.pick(&IDS);
     let other = *script.pick(&IDS);
     let answered = if asked.is_empty() { "1" } else { script.pick(asked) };
-    let filled = template.replace("META", META).replace('#', id).replace('%', other).replace('@', answered);
+    let filled =
+        template.replace("META", META).replace('#', id).replace('%', other).replace('@', answered);
     filled.into_bytes()
 }
 

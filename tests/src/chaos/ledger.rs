@@ -1,4 +1,5 @@
-//! Who asked what, and what was said: everything that leaves the server is read here, by serde_json.
+//! Who asked what, and what was said: everything that leaves the server is read here, by
+//! serde_json.
 
 use std::collections::HashMap;
 
@@ -126,7 +127,8 @@ impl Ledger {
 
     fn check(&mut self, line: &[u8]) {
         let text = || String::from_utf8_lossy(line).into_owned();
-        let message: Message<'_> = from_slice(line).unwrap_or_else(|error| panic!("{error}: {}", text()));
+        let message: Message<'_> =
+            from_slice(line).unwrap_or_else(|error| panic!("{error}: {}", text()));
         assert_eq!(message.jsonrpc.map(RawValue::get), Some("\"2.0\""), "{}", text());
         assert!(message.params.is_none_or(|params| params.get().starts_with('{')), "{}", text());
         match (message.method, message.result, message.error) {
@@ -138,7 +140,11 @@ impl Ledger {
                     self.asked.retain(|asked| *asked != id);
                 }
                 if let Some(id) = message.id {
-                    assert!(!self.asked.iter().any(|asked| asked == id.get()), "asked twice: {}", text());
+                    assert!(
+                        !self.asked.iter().any(|asked| asked == id.get()),
+                        "asked twice: {}",
+                        text()
+                    );
                     self.asked.push(id.get().to_owned());
                     self.requests += 1;
                 }
@@ -162,7 +168,9 @@ impl Ledger {
     fn answer(&mut self, id: &str, line: &[u8]) {
         self.answers += 1;
         let owed = self.owed.get_mut(id).filter(|owed| **owed > 0);
-        let Some(owed) = owed else { panic!("nobody asked for this, or it was answered: {}", String::from_utf8_lossy(line)) };
+        let Some(owed) = owed else {
+            panic!("nobody asked for this, or it was answered: {}", String::from_utf8_lossy(line))
+        };
         *owed -= 1;
     }
 }
@@ -172,8 +180,10 @@ impl Message<'_> {
         let id = self.id?.get();
         let is_integer = id.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
         // Other spellings of numbers may be ids or not; if they are, that is the spelling.
-        let may_be = id.starts_with('"') || is_integer || id.parse::<f64>().is_ok_and(|n| n.fract() == 0.0);
-        (may_be && self.method.is_some_and(|method| method.get().starts_with('"'))).then(|| id.to_owned())
+        let may_be =
+            id.starts_with('"') || is_integer || id.parse::<f64>().is_ok_and(|n| n.fract() == 0.0);
+        (may_be && self.method.is_some_and(|method| method.get().starts_with('"')))
+            .then(|| id.to_owned())
     }
 }
 

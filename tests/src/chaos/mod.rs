@@ -1,4 +1,5 @@
-//! Bytes that mean a conversation: whatever they say, the server must survive it and keep its promises.
+//! Bytes that mean a conversation: whatever they say, the server must survive it and keep its
+//! promises.
 //!
 //! One function for the seeded test (`tests/tests/chaos.rs`) and for the fuzzer (`tests/fuzz`).
 
@@ -8,13 +9,16 @@ mod ledger;
 pub(crate) mod script;
 mod world;
 
-/// Plays `data` as a script of what a client sends, how it arrives, what the application does and how slowly the output drains.
+/// Plays `data` as a script of what a client sends, how it arrives, what the application does and
+/// how slowly the output drains.
 ///
 /// # Panics
 /// When a promise is broken:
-/// - a call that fails writes nothing and changes nothing; one that succeeds writes one whole line, or none; `Full` means that something is pending;
+/// - a call that fails writes nothing and changes nothing; one that succeeds writes one whole line,
+///   or none; `Full` means that something is pending;
 /// - each line is a JSON-RPC message, and no line is cut or mixed with another;
-/// - each request is answered once, in its own words for the id, unless it was cancelled; nothing else is answered;
+/// - each request is answered once, in its own words for the id, unless it was cancelled; nothing
+///   else is answered;
 /// - what is repeated comes to an end; when everything has been answered, nothing is in flight.
 pub fn server_survives(data: &[u8]) {
     let mut script = script::Script::new(data);

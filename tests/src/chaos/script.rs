@@ -1,6 +1,7 @@
 //! The bytes that decide.
 
-/// Decisions, one byte each. When there are no more, each is a zero, which always means: the simplest.
+/// Decisions, one byte each. When there are no more, each is a zero, which always means: the
+/// simplest.
 pub(crate) struct Script<'d>(&'d [u8]);
 
 impl<'d> Script<'d> {

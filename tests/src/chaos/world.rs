@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation};
 use mcp_sansio::{
-    Frame, Instant, Messages, Position, Revision, Revisions, RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig,
-    ServerEvent, Tx, TxBuffer, Violation,
+    Frame, Instant, Messages, Position, Revision, Revisions, RxBuffer, SendError, Server,
+    ServerCapability as Can, ServerConfig, ServerEvent, Tx, TxBuffer, Violation,
 };
 
 use super::application::{Application, Job};
@@ -55,7 +55,11 @@ pub(super) enum Writer {
 pub(super) fn rx(script: &mut Script<'_>) -> RxBuffer<Vec<u8>> {
     match script.below(16) {
         0..4 => RxBuffer::with_limit(Vec::new(), 16 << 10),
-        n => RxBuffer::new(vec![0; [4096, 4096, 4096, 2000, 2000, 2000, 600, 600, 300, 100, 33, 8][n - 4]]),
+        n => RxBuffer::new(vec![
+            0;
+            [4096, 4096, 4096, 2000, 2000, 2000, 600, 600, 300, 100, 33, 8]
+                [n - 4]
+        ]),
     }
 }
 
@@ -127,7 +131,10 @@ impl<'d> World<'d> {
         self.arrive(rx, b"\n");
         self.finish_jobs();
         for id in 1..=self.ledger.requests {
-            self.arrive(rx, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n").as_bytes());
+            self.arrive(
+                rx,
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n").as_bytes(),
+            );
         }
         self.finish_jobs();
         self.timeouts();
@@ -135,10 +142,15 @@ impl<'d> World<'d> {
         self.settled();
         assert!(self.tx.is_idle());
         assert_eq!(self.server.in_flight(), 0);
-        // What nobody waited for was told to be cancelled by now; pings may be on their way, and a small buffer reads no answer.
+        // What nobody waited for was told to be cancelled by now; pings may be on their way, and a
+        // small buffer reads no answer.
         let pings = self.ledger.asked.len();
         assert_eq!(self.server.calls_in_flight(), pings, "{:?}", self.ledger.asked);
-        assert!(pings <= usize::from(self.server.config().ping_interval.is_some()), "{:?}", self.ledger.asked);
+        assert!(
+            pings <= usize::from(self.server.config().ping_interval.is_some()),
+            "{:?}",
+            self.ledger.asked
+        );
     }
 
     /// What is true whenever no call is under way.
@@ -165,7 +177,11 @@ impl<'d> World<'d> {
     fn let_time_pass(&mut self) {
         let jump = *self.script.pick(&[1, 0, 10, 99, 1000, 5000, 10_000, 100_000, u64::MAX / 2]);
         // Even backwards, now and then.
-        self.now = if self.script.once_in(16) { self.now.saturating_sub(jump) } else { self.now.saturating_add(jump) };
+        self.now = if self.script.once_in(16) {
+            self.now.saturating_sub(jump)
+        } else {
+            self.now.saturating_add(jump)
+        };
         self.timeouts();
     }
 
@@ -173,12 +189,18 @@ impl<'d> World<'d> {
         for _ in 0..100 {
             let now = self.instant();
             match self.send(Writer::Timeout, |server, tx| server.handle_timeout(now, tx)) {
-                Ok(Some(event)) => self.application.event(&mut self.ledger, &self.server, &event, None),
+                Ok(Some(event)) => {
+                    self.application.event(&mut self.ledger, &self.server, &event, None)
+                }
                 Ok(None) => {
-                    // While a ping was finished more may have become due; otherwise an adapter would be called again and again.
+                    // While a ping was finished more may have become due; otherwise an adapter
+                    // would be called again and again.
                     let due = self.server.poll_timeout();
                     let none_is = self.now > u64::MAX / 4 || due.is_none_or(|due| due > now);
-                    assert!(none_is || self.ledger.last_is_ping(), "due at {due:?}, now is {now:?}");
+                    assert!(
+                        none_is || self.ledger.last_is_ping(),
+                        "due at {due:?}, now is {now:?}"
+                    );
                     if none_is {
                         return;
                     }
@@ -196,25 +218,38 @@ impl<'d> World<'d> {
         &mut self,
         mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        let state = |server: &Machine| (server.in_flight(), server.calls_in_flight(), server.legacy_revision());
+        let state = |server: &Machine| {
+            (server.in_flight(), server.calls_in_flight(), server.legacy_revision())
+        };
         let (before, was) = (self.tx.pending().to_vec(), state(&self.server));
         let result = call(&mut self.server, &mut self.tx);
-        let written = self.tx.pending().strip_prefix(&before[..]).expect("what was pending has changed");
+        let written =
+            self.tx.pending().strip_prefix(&before[..]).expect("what was pending has changed");
         let lines = written.iter().filter(|b| **b == b'\n').count();
         // What is broken off ends with a line's end of its own.
         let more = self.in_batch || self.ledger.broken;
         assert!(lines <= 1 || more, "a call wrote {lines} frames");
         match &result {
-            Ok(_) => assert!(self.by_hand || written.is_empty() || written.ends_with(b"\n"), "an end is missing"),
-            Err(SendError::More) => assert!(!written.is_empty() && !written.ends_with(b"\n"), "More, and nothing more"),
+            Ok(_) => assert!(
+                self.by_hand || written.is_empty() || written.ends_with(b"\n"),
+                "an end is missing"
+            ),
+            Err(SendError::More) => {
+                assert!(!written.is_empty() && !written.ends_with(b"\n"), "More, and nothing more")
+            }
             // The value turned out to be none when its beginning was on its way.
-            Err(SendError::Value) if !self.ledger.is_whole() => self.ledger.broken = written == b"\n",
+            Err(SendError::Value) if !self.ledger.is_whole() => {
+                self.ledger.broken = written == b"\n"
+            }
             // Messages before this one of the same batch may have been answered.
             Err(SendError::Full) if more => {}
             Err(error) => {
                 assert!(written.is_empty(), "{error:?}, but something was written");
                 assert_eq!(state(&self.server), was, "{error:?}, but something happened");
-                assert!(*error != SendError::Full || !self.tx.is_idle(), "Full, but nothing is pending");
+                assert!(
+                    *error != SendError::Full || !self.tx.is_idle(),
+                    "Full, but nothing is pending"
+                );
             }
         }
         assert!(!self.intruding || written.is_empty(), "somebody wrote into the frame of another");
@@ -235,7 +270,12 @@ impl<'d> World<'d> {
         for _ in 0..20_000 {
             let result = self.attempt(&mut call);
             match result {
-                Err(SendError::Full) if !begun && !self.ending && writer != Writer::LongLine && self.script.once_in(3) => {
+                Err(SendError::Full)
+                    if !begun
+                        && !self.ending
+                        && writer != Writer::LongLine
+                        && self.script.once_in(3) =>
+                {
                     return Err(SendError::Full);
                 }
                 Err(SendError::Full | SendError::More) => {
@@ -247,7 +287,10 @@ impl<'d> World<'d> {
                     self.drain();
                 }
                 other => {
-                    assert!(self.by_hand || self.ledger.is_whole(), "the call is over, the line is not");
+                    assert!(
+                        self.by_hand || self.ledger.is_whole(),
+                        "the call is over, the line is not"
+                    );
                     return other;
                 }
             }
@@ -289,7 +332,10 @@ impl<'d> World<'d> {
             rest = &rest[n..];
             if n == 0 {
                 self.take_frames(rx);
-                assert!(self.frame.is_some() || !rx.spare().is_empty(), "no room, though no frame waits");
+                assert!(
+                    self.frame.is_some() || !rx.spare().is_empty(),
+                    "no room, though no frame waits"
+                );
             }
         }
         panic!("the input does not end");
@@ -327,7 +373,11 @@ impl<'d> World<'d> {
                     messages
                 }
             };
-            let writer = if matches!(frame, Frame::Complete(_)) { Writer::NextEvent } else { Writer::LongLine };
+            let writer = if matches!(frame, Frame::Complete(_)) {
+                Writer::NextEvent
+            } else {
+                Writer::LongLine
+            };
             if self.take_messages(writer, &mut messages).is_err() {
                 if let Some((_, position, _)) = &mut self.frame {
                     *position = messages.position();
@@ -344,21 +394,36 @@ impl<'d> World<'d> {
             let heard = self.lines.pop_front().expect("a frame of nothing");
             self.show(format_args!("<- {}", String::from_utf8_lossy(&heard.line)));
             match frame {
-                Frame::Complete(line) if line == heard.line.strip_suffix(b"\r").unwrap_or(&heard.line) => {
+                Frame::Complete(line)
+                    if line == heard.line.strip_suffix(b"\r").unwrap_or(&heard.line) =>
+                {
                     return self.ledger.hear(&heard.line);
                 }
-                Frame::Oversized { prefix, tail } if heard.line.starts_with(prefix) && heard.line.ends_with(tail) => {
+                Frame::Oversized { prefix, tail }
+                    if heard.line.starts_with(prefix) && heard.line.ends_with(tail) =>
+                {
                     return self.ledger.hear(&heard.line);
                 }
-                _ => assert!(is_blank(&heard.line), "{frame:?} for {:?}", String::from_utf8_lossy(&heard.line)),
+                _ => assert!(
+                    is_blank(&heard.line),
+                    "{frame:?} for {:?}",
+                    String::from_utf8_lossy(&heard.line)
+                ),
             }
         }
     }
 
-    fn take_messages(&mut self, writer: Writer, messages: &mut Messages<'_>) -> Result<(), SendError> {
+    fn take_messages(
+        &mut self,
+        writer: Writer,
+        messages: &mut Messages<'_>,
+    ) -> Result<(), SendError> {
         for _ in 0..1000 {
             let (now, answers) = (self.instant(), self.ledger.answers);
-            self.in_batch = self.frame.as_ref().is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with(b"["));
+            self.in_batch = self
+                .frame
+                .as_ref()
+                .is_some_and(|(heard, ..)| heard.line.trim_ascii_start().starts_with(b"["));
             let event = self.send(writer, |server, tx| server.next_event(now, messages, tx));
             self.in_batch = false;
             let Some((heard, _, counted)) = &mut self.frame else { panic!("no frame") };
@@ -377,10 +442,12 @@ impl<'d> World<'d> {
             };
             match event {
                 // Not answered, as they must not be or cannot be.
-                ServerEvent::Violation(Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed) => {
-                    *counted += heard.requests
+                ServerEvent::Violation(
+                    Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed,
+                ) => *counted += heard.requests,
+                ServerEvent::Violation(Violation::IdInUse) => {
+                    self.ledger.forgive(heard.id.as_ref())
                 }
-                ServerEvent::Violation(Violation::IdInUse) => self.ledger.forgive(heard.id.as_ref()),
                 ServerEvent::Request(_) | ServerEvent::Listening { .. } => *counted += 1,
                 _ => {}
             }
@@ -413,7 +480,12 @@ impl<'d> World<'d> {
                     if let ServerEvent::Violation(Violation::IdInUse) = event {
                         self.ledger.forgive(heard.id.as_ref());
                     }
-                    self.application.event(&mut self.ledger, &self.server, &event, heard.id.clone());
+                    self.application.event(
+                        &mut self.ledger,
+                        &self.server,
+                        &event,
+                        heard.id.clone(),
+                    );
                 }
                 Ok(None) => return,
                 Err(error) => {
@@ -441,15 +513,21 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
     .and(Can::PROMPTS_LIST_CHANGED)
     .and(Can::COMPLETIONS)
     .and(Can::LOGGING);
-const FULL: ServerConfig = ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
+const FULL: ServerConfig =
+    ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 
 static CONFIGS: [ServerConfig; 8] = [
     FULL,
     FULL,
     FULL.request_timeout(Duration::from_secs(50)),
-    FULL.request_timeout(Duration::from_secs(5)).call_timeout(Duration::from_secs(2)).progress_interval(Duration::from_millis(5)),
-    FULL.ping_interval(Duration::from_secs(3)).call_timeout(Duration::from_secs(9)).instructions("\u{1F980} \"do\"\n"),
+    FULL.request_timeout(Duration::from_secs(5))
+        .call_timeout(Duration::from_secs(2))
+        .progress_interval(Duration::from_millis(5)),
+    FULL.ping_interval(Duration::from_secs(3))
+        .call_timeout(Duration::from_secs(9))
+        .instructions("\u{1F980} \"do\"\n"),
     FULL.revisions(Revisions::MODERN).name_in_results(false).discover_cache(9, CacheScope::Private),
     FULL.revisions(Revisions::only(Revision::V2025_03_26)).request_timeout(Duration::ZERO),
-    ServerConfig::new(Implementation::new("nothing", "0.0.0"), Can::NONE).revisions(Revisions::LEGACY),
+    ServerConfig::new(Implementation::new("nothing", "0.0.0"), Can::NONE)
+        .revisions(Revisions::LEGACY),
 ];

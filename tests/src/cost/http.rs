@@ -24,46 +24,74 @@ pub(super) const CASES: &Table = &[
     ("request: fields, one byte at a time", |n| {
         request(format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(n)), SINGLY)
     }),
-    ("request: fields", |n| request(format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(n)), ALL)),
+    ("request: fields", |n| {
+        request(format!("GET / HTTP/1.1\r\nHost: a\r\n{}\r\n", "x: y\r\n".repeat(n)), ALL)
+    }),
     ("request: commas of a field", |n| {
-        request(format!("GET / HTTP/1.1\r\nHost: a\r\nConnection: {}\r\n\r\n", "x, ".repeat(n)), ALL)
+        request(
+            format!("GET / HTTP/1.1\r\nHost: a\r\nConnection: {}\r\n\r\n", "x, ".repeat(n)),
+            ALL,
+        )
     }),
     ("request: empty lines in front", |n| request("\r\n".repeat(10 * n), ALL)),
-    ("request: empty lines in front, one byte at a time", |n| request("\r\n".repeat(10 * n), SINGLY)),
+    ("request: empty lines in front, one byte at a time", |n| {
+        request("\r\n".repeat(10 * n), SINGLY)
+    }),
     ("request: bytes of a body, one by one", |n| {
-        request(format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}", 10 * n, "a".repeat(10 * n)), SINGLY)
+        request(
+            format!(
+                "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n{}",
+                10 * n,
+                "a".repeat(10 * n)
+            ),
+            SINGLY,
+        )
     }),
     ("request: chunks", |n| request(chunked(n), ALL)),
     ("request: chunks, one byte at a time", |n| request(chunked(n), SINGLY)),
-    ("request: requests behind each other", |n| request("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(n), ALL)),
+    ("request: requests behind each other", |n| {
+        request("GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(n), ALL)
+    }),
     ("response: bytes of a field, one by one", |n| {
         response(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "a".repeat(10 * n)), SINGLY)
     }),
     ("response: interim responses", |n| response("HTTP/1.1 100 Continue\r\n\r\n".repeat(n), ALL)),
-    ("response: a body up to the end", |n| response(format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(10 * n)), SINGLY)),
+    ("response: a body up to the end", |n| {
+        response(format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(10 * n)), SINGLY)
+    }),
     ("events: lines of data", |n| events(format!("{}\n", "data: x\n".repeat(n)), usize::MAX)),
-    ("events: lines of data, one byte at a time", |n| events(format!("{}\n", "data: x\n".repeat(n)), 1)),
-    ("events: bytes of a line, one by one", |n| events(format!("data: {}\n\n", "x".repeat(10 * n)), 1)),
+    ("events: lines of data, one byte at a time", |n| {
+        events(format!("{}\n", "data: x\n".repeat(n)), 1)
+    }),
+    ("events: bytes of a line, one by one", |n| {
+        events(format!("data: {}\n\n", "x".repeat(10 * n)), 1)
+    }),
     ("events: comments", |n| events(":\n".repeat(10 * n), 64)),
     ("events: empty lines", |n| events("\n".repeat(10 * n), 64)),
     ("events: ids and times", |n| events("id: 1\nretry: 5\nevent: x\nother\n".repeat(n), 64)),
     ("events: events", |n| events("data: x\n\n".repeat(n), 64)),
-    ("events: an event longer than the buffer", |n| events(format!("data: {}\n\n", "x".repeat(70_000 + 10 * n)), 64)),
+    ("events: an event longer than the buffer", |n| {
+        events(format!("data: {}\n\n", "x".repeat(70_000 + 10 * n)), 64)
+    }),
     ("replay: an event", |n| {
         let event = format!("data: {}\n\n", "x".repeat(64 * n)).into_bytes();
-        Box::new(move || Replay::with_limit(Vec::new(), 1 << 20).record(&mut Recording::new(1), &event))
+        Box::new(move || {
+            Replay::with_limit(Vec::new(), 1 << 20).record(&mut Recording::new(1), &event)
+        })
     }),
     ("replay: an event, one byte at a time", |n| {
         let event = format!("data: {}\n\n", "x".repeat(10 * n)).into_bytes();
         Box::new(move || {
-            let (mut replay, mut recording) = (Replay::with_limit(Vec::new(), 1 << 12), Recording::new(1));
+            let (mut replay, mut recording) =
+                (Replay::with_limit(Vec::new(), 1 << 12), Recording::new(1));
             event.chunks(1).for_each(|byte| replay.record(&mut recording, byte));
         })
     }),
     ("replay: events, and all of them again", |n| {
         let all = "data: x\n\n".repeat(n).into_bytes();
         Box::new(move || {
-            let (mut replay, mut recording) = (Replay::with_limit(Vec::new(), 1 << 30), Recording::new(1));
+            let (mut replay, mut recording) =
+                (Replay::with_limit(Vec::new(), 1 << 30), Recording::new(1));
             replay.record(&mut recording, &all);
             let mut cursor = replay.of_stream(1);
             while let Ok(Some(parts)) = replay.next(&mut cursor) {
@@ -71,7 +99,9 @@ pub(super) const CASES: &Table = &[
             }
         })
     }),
-    ("challenge: parameters", |n| challenge(format!("Bearer {}", join(n, |at| format!("p{at}=\"v\""))))),
+    ("challenge: parameters", |n| {
+        challenge(format!("Bearer {}", join(n, |at| format!("p{at}=\"v\""))))
+    }),
     ("challenge: challenges", |n| challenge(join(n, |at| format!("Scheme{at} a=b")))),
     ("challenge: an open quote", |n| challenge(format!("Bearer {}\"", "a=b,".repeat(n)))),
     ("url: segments of a path", |n| {
@@ -85,7 +115,10 @@ pub(super) const CASES: &Table = &[
 ];
 
 fn chunked(n: usize) -> String {
-    format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n", "1\r\na\r\n".repeat(n))
+    format!(
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{}0\r\n\r\n",
+        "1\r\na\r\n".repeat(n)
+    )
 }
 
 fn request(text: String, sizes: &'static [usize]) -> Work {
@@ -96,13 +129,21 @@ fn request(text: String, sizes: &'static [usize]) -> Work {
 
 fn response(text: String, sizes: &'static [usize]) -> Work {
     Box::new(move || {
-        black_box(responses(ResponseReader::with_limit(Vec::new(), 1 << 30), &["GET"], text.as_bytes(), sizes));
+        black_box(responses(
+            ResponseReader::with_limit(Vec::new(), 1 << 30),
+            &["GET"],
+            text.as_bytes(),
+            sizes,
+        ));
     })
 }
 
 fn events(text: String, size: usize) -> Work {
     Box::new(move || {
-        let mut reader = EventReader::with_limit(Vec::new(), if text.len() > 70_000 && size == 64 { 4096 } else { 1 << 30 });
+        let mut reader = EventReader::with_limit(
+            Vec::new(),
+            if text.len() > 70_000 && size == 64 { 4096 } else { 1 << 30 },
+        );
         let mut rest = text.as_bytes();
         while !rest.is_empty() {
             let spare = reader.spare();
@@ -123,7 +164,9 @@ fn challenge(value: String) -> Work {
         let fields = [("www-authenticate", value.as_str())];
         let head = ResponseHead::new(401, &fields);
         black_box(
-            challenges(&head).map(|challenge| challenge.get("zz").is_some() as usize + challenge.iter().count()).sum::<usize>(),
+            challenges(&head)
+                .map(|challenge| challenge.get("zz").is_some() as usize + challenge.iter().count())
+                .sum::<usize>(),
         );
     })
 }

@@ -4,82 +4,164 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{CallToolResult, Implementation, InputResponses, ListToolsResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, Messages, Outcome, OwnedRequest, RawJson,
-    Request, Revisions, RpcError, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, Messages,
+    Outcome, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server,
+    ServerCapability, ServerConfig, ServerEvent, TxBuffer,
 };
 
 use super::{Table, Work, join};
 
 pub(super) const CASES: &Table = &[
-    ("server: pings of a batch", |n| server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)))),
+    ("server: pings of a batch", |n| {
+        server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)))
+    }),
     ("server: pings of a batch, a cursor for each", |n| {
         server_anew(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"ping"}}"#)))
     }),
     ("server: requests of a batch", |n| {
-        server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":"{at}","method":"tools/call","params":{{"name":"a"}}}}"#)))
+        server(&batch(n, |at| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":"{at}","method":"tools/call","params":{{"name":"a"}}}}"#
+            )
+        }))
     }),
     ("server: notifications of a batch", |n| {
         server(&batch(n, |_| r#"{"jsonrpc":"2.0","method":"notifications/x","params":{}}"#.into()))
     }),
-    ("server: responses of a batch", |n| server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"result":{{}}}}"#)))),
+    ("server: responses of a batch", |n| {
+        server(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"result":{{}}}}"#)))
+    }),
     ("server: values of a batch that are no messages", |n| server(&batch(n, |at| at.to_string()))),
     ("server: members of a message", |n| {
-        server(&format!(r#"{{"jsonrpc":"2.0","id":1,{},"method":"ping"}}"#, join(n, |at| format!(r#""m{at}":{at}"#))))
+        server(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,{},"method":"ping"}}"#,
+            join(n, |at| format!(r#""m{at}":{at}"#))
+        ))
     }),
     ("server: members of params", |n| server(&call(&join(n, |at| format!(r#""m{at}":{at}"#)), ""))),
-    ("server: members of arguments", |n| server(&arguments(&join(n, |at| format!(r#""m{at}":{at}"#))))),
+    ("server: members of arguments", |n| {
+        server(&arguments(&join(n, |at| format!(r#""m{at}":{at}"#))))
+    }),
     ("server: the same argument", |n| server(&arguments(&join(n, |_| r#""m":1"#.into())))),
-    ("server: arguments with escapes in their names", |n| server(&arguments(&join(n, |at| format!(r#""\u006d{at}":{at}"#))))),
-    ("server: white space", |n| server(&arguments(&format!("{}\"a\"{}:1", " ".repeat(8 * n), "\t".repeat(8 * n))))),
-    ("server: escapes in a value", |n| server(&arguments(&format!(r#""zz":"{}""#, r"\n\u00e9".repeat(n))))),
+    ("server: arguments with escapes in their names", |n| {
+        server(&arguments(&join(n, |at| format!(r#""\u006d{at}":{at}"#))))
+    }),
+    ("server: white space", |n| {
+        server(&arguments(&format!("{}\"a\"{}:1", " ".repeat(8 * n), "\t".repeat(8 * n))))
+    }),
+    ("server: escapes in a value", |n| {
+        server(&arguments(&format!(r#""zz":"{}""#, r"\n\u00e9".repeat(n))))
+    }),
     ("server: escapes in a tool's name", |n| server(&named(&r"\u0061".repeat(n)))),
     ("server: a tool's name", |n| server(&named(&"a".repeat(10 * n)))),
-    ("server: escapes in a method", |n| server(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, r"\u0061".repeat(n)))),
-    ("server: digits of a number", |n| server(&arguments(&format!(r#""zz":{}"#, "9".repeat(10 * n))))),
-    ("server: digits of an id", |n| server(&format!(r#"{{"jsonrpc":"2.0","id":{}.0,"method":"ping"}}"#, "1".repeat(10 * n)))),
-    ("server: an id of text", |n| server(&format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, r"\u0061".repeat(n)))),
+    ("server: escapes in a method", |n| {
+        server(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, r"\u0061".repeat(n)))
+    }),
+    ("server: digits of a number", |n| {
+        server(&arguments(&format!(r#""zz":{}"#, "9".repeat(10 * n))))
+    }),
+    ("server: digits of an id", |n| {
+        server(&format!(r#"{{"jsonrpc":"2.0","id":{}.0,"method":"ping"}}"#, "1".repeat(10 * n)))
+    }),
+    ("server: an id of text", |n| {
+        server(&format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, r"\u0061".repeat(n)))
+    }),
     ("server: brackets", |n| server(&arguments(&format!(r#""zz":{}"#, "[".repeat(10 * n))))),
     ("server: no JSON", |n| server(&arguments(&format!(r#""zz":[{}"#, "1,".repeat(10 * n))))),
     ("server: no UTF-8", |n| server_bytes(vec![0xc3; 10 * n])),
-    ("server: members of _meta", |n| server(&call("", &format!(",{}", join(n, |at| format!(r#""a.b/m{at}":{at}"#)))))),
-    ("server: trace state", |n| server(&call("", &format!(r#",{TRACED},"tracestate":"{}""#, join(n, |at| format!("k{at}=v")))))),
-    ("server: baggage", |n| server(&call("", &format!(r#",{TRACED},"baggage":"{}""#, join(n, |at| format!("k{at}=v;p")))))),
-    ("server: capabilities of a request", |n| server(&call_declaring(&join(n, |at| format!(r#""c{at}":{{}}"#))))),
-    ("server: extensions of a request", |n| {
-        server(&call_declaring(&format!(r#""extensions":{{{}}}"#, join(n, |at| format!(r#""a.b/e{at}":{{}}"#)))))
+    ("server: members of _meta", |n| {
+        server(&call("", &format!(",{}", join(n, |at| format!(r#""a.b/m{at}":{at}"#)))))
     }),
-    ("server: the same capability", |n| server(&call_declaring(&join(n, |_| r#""elicitation":{"url":{},"form":{}}"#.into())))),
-    ("server: capabilities of a session", |n| server(&initialize(&join(n, |at| format!(r#""c{at}":{{}}"#))))),
+    ("server: trace state", |n| {
+        server(&call(
+            "",
+            &format!(r#",{TRACED},"tracestate":"{}""#, join(n, |at| format!("k{at}=v"))),
+        ))
+    }),
+    ("server: baggage", |n| {
+        server(&call(
+            "",
+            &format!(r#",{TRACED},"baggage":"{}""#, join(n, |at| format!("k{at}=v;p"))),
+        ))
+    }),
+    ("server: capabilities of a request", |n| {
+        server(&call_declaring(&join(n, |at| format!(r#""c{at}":{{}}"#))))
+    }),
+    ("server: extensions of a request", |n| {
+        server(&call_declaring(&format!(
+            r#""extensions":{{{}}}"#,
+            join(n, |at| format!(r#""a.b/e{at}":{{}}"#))
+        )))
+    }),
+    ("server: the same capability", |n| {
+        server(&call_declaring(&join(n, |_| r#""elicitation":{"url":{},"form":{}}"#.into())))
+    }),
+    ("server: capabilities of a session", |n| {
+        server(&initialize(&join(n, |at| format!(r#""c{at}":{{}}"#))))
+    }),
     ("server: extensions of a session", |n| {
-        server(&initialize(&format!(r#""extensions":{{{}}}"#, join(n, |at| format!(r#""a.b/e{at}":{{}}"#)))))
+        server(&initialize(&format!(
+            r#""extensions":{{{}}}"#,
+            join(n, |at| format!(r#""a.b/e{at}":{{}}"#))
+        )))
     }),
     ("server: input responses", |n| {
-        server(&call(&format!(r#""inputResponses":{{{}}}"#, join(n, |at| format!(r#""k{at}":{{"action":"accept"}}"#))), ""))
+        server(&call(
+            &format!(
+                r#""inputResponses":{{{}}}"#,
+                join(n, |at| format!(r#""k{at}":{{"action":"accept"}}"#))
+            ),
+            "",
+        ))
     }),
     ("server: listened URIs", |n| {
         let uris = join(n, |at| format!(r#""file:///{at}""#));
-        server(&modern("subscriptions/listen", &format!(r#""notifications":{{"resourceSubscriptions":[{uris}]}},"#), ""))
+        server(&modern(
+            "subscriptions/listen",
+            &format!(r#""notifications":{{"resourceSubscriptions":[{uris}]}},"#),
+            "",
+        ))
     }),
     ("server: a long listened URI", |n| {
         let uri = "a".repeat(10 * n);
-        server(&modern("subscriptions/listen", &format!(r#""notifications":{{"resourceSubscriptions":["file:///{uri}"]}},"#), ""))
+        server(&modern(
+            "subscriptions/listen",
+            &format!(r#""notifications":{{"resourceSubscriptions":["file:///{uri}"]}},"#),
+            "",
+        ))
     }),
-    ("server: an unknown revision", |n| server(&call("", "").replace("2026-07-28", &"9".repeat(10 * n)))),
-    ("server: an unknown revision of a session", |n| server(&OPEN.replace("2025-03-26", &"9".repeat(10 * n)))),
+    ("server: an unknown revision", |n| {
+        server(&call("", "").replace("2026-07-28", &"9".repeat(10 * n)))
+    }),
+    ("server: an unknown revision of a session", |n| {
+        server(&OPEN.replace("2025-03-26", &"9".repeat(10 * n)))
+    }),
     ("server: unknown filters", |n| {
         let filters = join(n, |at| format!(r#""f{at}":true"#));
         server(&modern("subscriptions/listen", &format!(r#""notifications":{{{filters}}},"#), ""))
     }),
-    ("server: a URI", |n| server(&modern("resources/read", &format!(r#""uri":"file:///{}","#, "a/".repeat(10 * n)), ""))),
+    ("server: a URI", |n| {
+        server(&modern(
+            "resources/read",
+            &format!(r#""uri":"file:///{}","#, "a/".repeat(10 * n)),
+            "",
+        ))
+    }),
     ("server: lines", |n| server_lines(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#, n)),
     ("server: empty lines", |n| server_lines("", 10 * n)),
-    ("server: bytes of a line, one by one", |n| server_bytes_singly(&call(&format!(r#""zz":"{}""#, "a".repeat(10 * n)), ""))),
-    ("server: bytes of an oversized line, one by one", |n| server_bytes_singly(&"a".repeat(65_536 + 10 * n))),
+    ("server: bytes of a line, one by one", |n| {
+        server_bytes_singly(&call(&format!(r#""zz":"{}""#, "a".repeat(10 * n)), ""))
+    }),
+    ("server: bytes of an oversized line, one by one", |n| {
+        server_bytes_singly(&"a".repeat(65_536 + 10 * n))
+    }),
     ("client: responses of a batch", |n| {
         client(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, at + 100)))
     }),
     ("client: responses of a batch, a cursor for each", |n| {
-        client_anew(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, at + 100)))
+        client_anew(&batch(n, |at| {
+            format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{}}}}"#, at + 100)
+        }))
     }),
     ("client: requests of a batch", |n| {
         client(&batch(n, |at| format!(r#"{{"jsonrpc":"2.0","id":{at},"method":"roots/list"}}"#)))
@@ -95,23 +177,37 @@ pub(super) const CASES: &Table = &[
     ("client: members of a result", |n| client(&result(&join(n, |at| format!(r#""m{at}":{at}"#))))),
     ("client: members of an error's data", |n| {
         let data = join(n, |at| format!(r#""m{at}":{at}"#));
-        client(&format!(r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"m","data":{{{data}}}}}}}"#))
+        client(&format!(
+            r#"{{"jsonrpc":"2.0","id":2,"error":{{"code":-32603,"message":"m","data":{{{data}}}}}}}"#
+        ))
     }),
     ("client: blocks of content", |n| {
-        client(&result(&format!(r#""content":[{}]"#, join(n, |at| format!(r#"{{"type":"text","text":"{at}"}}"#)))))
+        client(&result(&format!(
+            r#""content":[{}]"#,
+            join(n, |at| format!(r#"{{"type":"text","text":"{at}"}}"#))
+        )))
     }),
-    ("client: blocks of content that are none", |n| client(&result(&format!(r#""content":[{}]"#, join(n, |at| at.to_string()))))),
+    ("client: blocks of content that are none", |n| {
+        client(&result(&format!(r#""content":[{}]"#, join(n, |at| at.to_string()))))
+    }),
     ("client: tools", |n| {
-        let tools = join(n, |at| format!(r#"{{"name":"t{at}","inputSchema":{{"type":"object"}}}}"#));
+        let tools =
+            join(n, |at| format!(r#"{{"name":"t{at}","inputSchema":{{"type":"object"}}}}"#));
         client(&result(&format!(r#""tools":[{tools}]"#)))
     }),
     ("client: questions", |n| {
         let roots = join(n, |at| format!(r#""k{at}":{{"method":"roots/list","params":{{}}}}"#));
-        client_modern(&result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)), n)
+        client_modern(
+            &result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)),
+            n,
+        )
     }),
     ("client: questions with one key", |n| {
         let roots = join(n, |_| r#""k":{"method":"roots/list","params":{}}"#.into());
-        client_modern(&result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)), n)
+        client_modern(
+            &result(&format!(r#""resultType":"input_required","inputRequests":{{{roots}}}"#)),
+            n,
+        )
     }),
     ("client: supported versions", |n| {
         let versions = join(n, |at| format!(r#""{at}-01-01""#));
@@ -130,10 +226,13 @@ pub(super) const CASES: &Table = &[
 const NOW: Instant = Instant::from_millis(0);
 const TRACED: &str = r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01""#;
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
-static SERVER: ServerConfig =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE))
-        .client_extensions(&["a.b/e1", "a.b/zz"]);
-static CLIENT: ClientConfig = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
+static SERVER: ServerConfig = ServerConfig::new(
+    Implementation::new("s", "1"),
+    ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE),
+)
+.client_extensions(&["a.b/e1", "a.b/zz"]);
+static CLIENT: ClientConfig =
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
 
 fn batch(n: usize, message: impl Fn(usize) -> String) -> String {
     format!("[{}]", join(n, message))
@@ -198,7 +297,11 @@ impl Hearing {
         let Some(event) = event else { return false };
         if let ServerEvent::Request(request) = &event {
             look(request);
-            while self.server.respond_error(request.handle, &RpcError::internal("no"), &mut self.tx).is_err() {
+            while self
+                .server
+                .respond_error(request.handle, &RpcError::internal("no"), &mut self.tx)
+                .is_err()
+            {
                 self.tx.advance(usize::MAX);
             }
         }
@@ -208,11 +311,28 @@ impl Hearing {
 }
 
 fn look(request: &Request<'_>) {
-    black_box((request.name(), request.uri(), request.cursor(), request.request_state(), request.input_response("zz")));
-    black_box((request.traceparent(), request.tracestate(), request.baggage(), request.has_extension("a.b/zz")));
-    black_box(request.arguments().get("zz").map(|value| (value.as_i64(), value.as_f64(), value.to::<String>().is_ok())));
+    black_box((
+        request.name(),
+        request.uri(),
+        request.cursor(),
+        request.request_state(),
+        request.input_response("zz"),
+    ));
+    black_box((
+        request.traceparent(),
+        request.tracestate(),
+        request.baggage(),
+        request.has_extension("a.b/zz"),
+    ));
+    black_box(
+        request
+            .arguments()
+            .get("zz")
+            .map(|value| (value.as_i64(), value.as_f64(), value.to::<String>().is_ok())),
+    );
     black_box(request.params.raw().to::<serde_json::Value>().is_ok());
-    let responses = request.params.get("inputResponses").and_then(|raw| raw.to::<InputResponses<'_>>().ok());
+    let responses =
+        request.params.get("inputResponses").and_then(|raw| raw.to::<InputResponses<'_>>().ok());
     black_box(responses.map(|responses| responses.iter().count()));
     black_box(OwnedRequest::from(request));
 }
@@ -237,7 +357,9 @@ fn server_anew(text: &str) -> Work {
         let mut rx = filled(&line);
         let mut position = None;
         while let Some(frame) = rx.next_frame() {
-            let mut messages = position.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
+            let mut messages = position
+                .take()
+                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
             if hearing.step(&mut messages) {
                 position = Some(messages.position());
                 rx.unread();
@@ -275,7 +397,8 @@ fn server_bytes_singly(text: &str) -> Work {
     let line = format!("{text}\n");
     Box::new(move || {
         let mut hearing = Hearing::new("");
-        let mut rx = RxBuffer::with_limit(Vec::new(), if line.len() > 65_536 { 4096 } else { usize::MAX });
+        let mut rx =
+            RxBuffer::with_limit(Vec::new(), if line.len() > 65_536 { 4096 } else { usize::MAX });
         for byte in line.bytes() {
             rx.spare()[0] = byte;
             rx.commit(1);
@@ -296,12 +419,14 @@ struct Asking {
 }
 
 static LEGACY: ClientConfig =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS).revisions(Revisions::LEGACY);
+    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+        .revisions(Revisions::LEGACY);
 
 impl Asking {
     fn new(config: &'static ClientConfig<'static>, answers: usize) -> Self {
         let answers = format!("{{{}}}", join(answers, |at| format!(r#""k{at}":{{}}"#)));
-        let mut asking = Self { client: Client::new(config), tx: TxBuffer::new(vec![0; 4096]), answers };
+        let mut asking =
+            Self { client: Client::new(config), tx: TxBuffer::new(vec![0; 4096]), answers };
         asking.client.open(NOW, &mut asking.tx).unwrap();
         asking
     }
@@ -316,7 +441,10 @@ impl Asking {
         let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
         while asking.step(&mut messages) {}
         let call = RawJson::from_static(r#"{"name":"a"}"#);
-        asking.client.request(NOW, "tools/call", &call, CallOptions::new(), &mut asking.tx).unwrap();
+        asking
+            .client
+            .request(NOW, "tools/call", &call, CallOptions::new(), &mut asking.tx)
+            .unwrap();
         asking
     }
 
@@ -330,21 +458,37 @@ impl Asking {
         let Some(event) = event else { return false };
         match &event {
             ClientEvent::Ended { outcome: Outcome::Result(result), .. } => {
-                let content = result.to::<CallToolResult<'_>>().map(|result| result.content.iter().flatten().count());
-                let tools = result.to::<ListToolsResult<'_>>().map(|result| result.tools.iter().flatten().count());
+                let content = result
+                    .to::<CallToolResult<'_>>()
+                    .map(|result| result.content.iter().flatten().count());
+                let tools = result
+                    .to::<ListToolsResult<'_>>()
+                    .map(|result| result.tools.iter().flatten().count());
                 black_box((content.is_ok(), tools.is_ok(), result.get("zz")));
             }
             ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } => {
                 let answers = RawJson::parse(&self.answers).unwrap();
-                black_box((input.requests().iter().count(), input.unanswered(answers), input.state()));
+                black_box((
+                    input.requests().iter().count(),
+                    input.unanswered(answers),
+                    input.state(),
+                ));
             }
             ClientEvent::Request(request) => {
-                while self.client.respond_error(request.handle, &RpcError::internal("no"), &mut self.tx).is_err() {
+                while self
+                    .client
+                    .respond_error(request.handle, &RpcError::internal("no"), &mut self.tx)
+                    .is_err()
+                {
                     self.tx.advance(usize::MAX);
                 }
             }
             ClientEvent::Opened(opened) => {
-                black_box((opened.server_info(), opened.instructions(), opened.extension("a.b/zz")));
+                black_box((
+                    opened.server_info(),
+                    opened.instructions(),
+                    opened.extension("a.b/zz"),
+                ));
             }
             _ => {}
         }
@@ -380,7 +524,9 @@ fn client_anew(text: &str) -> Work {
         let mut rx = filled(&line);
         let mut position = None;
         while let Some(frame) = rx.next_frame() {
-            let mut messages = position.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
+            let mut messages = position
+                .take()
+                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
             if asking.step(&mut messages) {
                 position = Some(messages.position());
                 rx.unread();

@@ -40,38 +40,57 @@ pub(super) const CASES: &Table = &[
     }),
     ("schema: properties and members", |n| {
         let properties = object(n, |at| format!(r#""m{at}":{{"type":"integer"}}"#));
-        structured(format!(r#"{{"type":"object","properties":{properties}}}"#), object(n, |at| format!(r#""m{at}":{at}"#)))
+        structured(
+            format!(r#"{{"type":"object","properties":{properties}}}"#),
+            object(n, |at| format!(r#""m{at}":{at}"#)),
+        )
     }),
     ("schema: required members that come last", |n| {
         let required = join(n, |at| format!(r#""m{}""#, n - at));
-        structured(format!(r#"{{"type":"object","required":[{required}]}}"#), object(n + 1, |at| format!(r#""m{at}":{at}"#)))
+        structured(
+            format!(r#"{{"type":"object","required":[{required}]}}"#),
+            object(n + 1, |at| format!(r#""m{at}":{at}"#)),
+        )
     }),
     ("schema: members where others are not allowed", |n| {
         let properties = object(n, |at| format!(r#""m{at}":{{}}"#));
-        let schema = format!(r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#);
+        let schema = format!(
+            r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#
+        );
         structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
     }),
     ("schema: properties and members in another order", |n| {
         let properties = object(n, |at| format!(r#""m{}":{{"type":"integer"}}"#, n - at));
-        let schema = format!(r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#);
+        let schema = format!(
+            r#"{{"type":"object","additionalProperties":false,"properties":{properties}}}"#
+        );
         structured(schema, object(n, |at| format!(r#""m{}":{at}"#, at + 1)))
     }),
     ("schema: members that it does not have", |n| {
-        let schema = format!(r#"{{"type":"object","properties":{}}}"#, object(n, |at| format!(r#""p{at}":{{}}"#)));
+        let schema = format!(
+            r#"{{"type":"object","properties":{}}}"#,
+            object(n, |at| format!(r#""p{at}":{{}}"#))
+        );
         structured(schema, object(n, |at| format!(r#""m{at}":{at}"#)))
     }),
     ("schema: choices for elements", |n| {
         let choices = join(n, |at| at.to_string());
-        let schema = format!(r#"{{"type":"object","properties":{{"l":{{"type":"array","items":{{"enum":[{choices}]}}}}}}}}"#);
+        let schema = format!(
+            r#"{{"type":"object","properties":{{"l":{{"type":"array","items":{{"enum":[{choices}]}}}}}}}}"#
+        );
         structured(schema, format!(r#"{{"l":[{}]}}"#, join(n, |_| (n - 1).to_string())))
     }),
     ("schema: types for elements", |n| {
         let types = join(n, |_| r#""string""#.into());
-        let schema = format!(r#"{{"type":"object","properties":{{"l":{{"items":{{"type":[{types}]}}}}}}}}"#);
+        let schema =
+            format!(r#"{{"type":"object","properties":{{"l":{{"items":{{"type":[{types}]}}}}}}}}"#);
         structured(schema, format!(r#"{{"l":[{}]}}"#, join(n, |at| at.to_string())))
     }),
     ("schema: references", |n| {
-        structured(format!(r##"{{"allOf":[{}]}}"##, join(n, |_| r##"{"$ref":"#/a"}"##.into())), "{}".into())
+        structured(
+            format!(r##"{{"allOf":[{}]}}"##, join(n, |_| r##"{"$ref":"#/a"}"##.into())),
+            "{}".into(),
+        )
     }),
     ("schema: annotations", |n| {
         let annotated = |at| format!(r#""m{at}":{{"type":"string","x-mcp-header":"H{at}"}}"#);
@@ -82,15 +101,20 @@ pub(super) const CASES: &Table = &[
     }),
     ("schema: annotations of 64 properties in long schemas", |n| {
         let long = "x".repeat(n);
-        let annotated = |at| format!(r#""m{at}":{{"description":"{long}","type":"string","x-mcp-header":"H{at}"}}"#);
+        let annotated = |at| {
+            format!(r#""m{at}":{{"description":"{long}","type":"string","x-mcp-header":"H{at}"}}"#)
+        };
         on(format!(r#"{{"properties":{}}}"#, object(64, annotated)), |json| {
             black_box(check_schema(json).is_ok());
         })
     }),
     ("schema: annotations where they may not be", |n| {
-        on(format!(r#"{{"allOf":[{}]}}"#, join(n, |_| r#"{"x-mcp-header" : "H"}"#.into())), |json| {
-            black_box(check_schema(json).is_ok());
-        })
+        on(
+            format!(r#"{{"allOf":[{}]}}"#, join(n, |_| r#"{"x-mcp-header" : "H"}"#.into())),
+            |json| {
+                black_box(check_schema(json).is_ok());
+            },
+        )
     }),
     ("form: fields and required fields", |n| {
         let properties = object(n, |at| format!(r#""m{at}":{{"type":"boolean"}}"#));
@@ -104,7 +128,9 @@ pub(super) const CASES: &Table = &[
     }),
     ("form: choices", |n| {
         let choices = join(n, |at| format!(r#""c{at}""#));
-        form(format!(r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#))
+        form(format!(
+            r#"{{"type":"object","properties":{{"m0":{{"type":"string","enum":[{choices}]}}}}}}"#
+        ))
     }),
     ("form: what was filled in", |n| {
         let content = object(n, |at| format!(r#""m{at}":["a","b"]"#));
@@ -136,8 +162,10 @@ fn form(schema: String) -> Work {
 }
 
 fn structured(schema: String, content: String) -> Work {
-    let (schema, content) =
-        (OwnedJson::from(RawJson::parse(&schema).unwrap()), OwnedJson::from(RawJson::parse(&content).unwrap()));
+    let (schema, content) = (
+        OwnedJson::from(RawJson::parse(&schema).unwrap()),
+        OwnedJson::from(RawJson::parse(&content).unwrap()),
+    );
     Box::new(move || {
         let tool = Tool::new("t", RawJson::EMPTY).output_schema(schema.as_raw());
         black_box(Catalog::check_structured(&tool, Some(content.as_raw())).is_ok());

@@ -18,7 +18,8 @@ pub enum Speaker {
 /// - A line is one JSON-RPC message: never a batch, never a fragment.
 /// - An id is used for one request only.
 /// - What is answered was asked, and is answered once.
-/// - Progress is about a request that asked for it and is not answered yet, and becomes more each time.
+/// - Progress is about a request that asked for it and is not answered yet, and becomes more each
+///   time.
 /// - A client of the modern era sends no answers, and its server asks nothing.
 #[derive(Default)]
 pub struct Audit {
@@ -53,13 +54,16 @@ impl Audit {
     pub fn line(&mut self, speaker: Speaker, line: &[u8]) {
         self.lines += 1;
         let text = String::from_utf8_lossy(line);
-        let message: Value = serde_json::from_slice(line).unwrap_or_else(|error| panic!("{speaker:?}: {error}: {text}"));
+        let message: Value = serde_json::from_slice(line)
+            .unwrap_or_else(|error| panic!("{speaker:?}: {error}: {text}"));
         assert!(message.is_object() && message["jsonrpc"] == "2.0", "{speaker:?}: {text}");
         let (own, other) = match speaker {
             Speaker::Client => (&mut self.client, &mut self.server),
             Speaker::Server => (&mut self.server, &mut self.client),
         };
-        let id = message.get("id").map(|id| id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an id of nobody's: {text}")));
+        let id = message.get("id").map(|id| {
+            id.as_u64().unwrap_or_else(|| panic!("{speaker:?}: an id of nobody's: {text}"))
+        });
         let method = message.get("method").map(|method| method.as_str().expect("a string"));
         let params = message.get("params");
         assert!(params.is_none_or(Value::is_object), "{speaker:?}: {text}");
@@ -71,17 +75,34 @@ impl Audit {
                 assert!(speaker == Speaker::Client || self.legacy, "a modern server asks: {text}");
                 let token = params.and_then(|params| params.pointer("/_meta/progressToken"));
                 if let Some(token) = token {
-                    assert!(speaker == Speaker::Server || token.as_u64() == Some(id), "{speaker:?}: {text}");
-                    assert_eq!(own.tokens.insert(token.to_string(), id), None, "{speaker:?} uses a token again: {text}");
+                    assert!(
+                        speaker == Speaker::Server || token.as_u64() == Some(id),
+                        "{speaker:?}: {text}"
+                    );
+                    assert_eq!(
+                        own.tokens.insert(token.to_string(), id),
+                        None,
+                        "{speaker:?} uses a token again: {text}"
+                    );
                 }
                 own.asked.insert(id, Asked::default());
             }
             (None, Some(id)) => {
-                assert!(speaker == Speaker::Server || self.legacy, "a modern client answers: {text}");
+                assert!(
+                    speaker == Speaker::Server || self.legacy,
+                    "a modern client answers: {text}"
+                );
                 let is_result = message["result"].is_object() && message.get("error").is_none();
-                let is_error = message["error"]["code"].is_i64() && message["error"]["message"].is_string();
-                assert!(is_result || is_error && message.get("result").is_none(), "{speaker:?}: {text}");
-                let asked = other.asked.get_mut(&id).unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
+                let is_error =
+                    message["error"]["code"].is_i64() && message["error"]["message"].is_string();
+                assert!(
+                    is_result || is_error && message.get("result").is_none(),
+                    "{speaker:?}: {text}"
+                );
+                let asked = other
+                    .asked
+                    .get_mut(&id)
+                    .unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
                 assert!(!asked.answered, "{speaker:?} answers twice: {text}");
                 asked.answered = true;
             }
@@ -91,7 +112,10 @@ impl Audit {
                 let asked = asked.unwrap_or_else(|| panic!("{speaker:?}: nobody asked: {text}"));
                 let progress = message["params"]["progress"].as_f64().expect("a number");
                 assert!(!asked.answered, "{speaker:?} reports to nobody: {text}");
-                assert!(asked.progress.is_none_or(|last| last < progress), "{speaker:?}: no progress: {text}");
+                assert!(
+                    asked.progress.is_none_or(|last| last < progress),
+                    "{speaker:?}: no progress: {text}"
+                );
                 asked.progress = Some(progress);
             }
             (Some(_), None) => {}
@@ -99,7 +123,8 @@ impl Audit {
         }
     }
 
-    /// The connection is lost. The client goes on with the numbers of its requests, a server begins anew.
+    /// The connection is lost. The client goes on with the numbers of its requests, a server begins
+    /// anew.
     pub fn reconnect(&mut self) {
         self.server = Half::default();
         self.client = Half { latest: self.client.latest, ..Half::default() };

@@ -1,12 +1,13 @@
-//! The client's end of the line: a client, its buffers, and an application that has an answer to every question.
+//! The client's end of the line: a client, its buffers, and an application that has an answer to
+//! every question.
 
 use mcp_sansio::types::{
-    CreateMessageResult, ElicitResult, InputRequest, InputResponse, InputResponses, ListRootsResult, Role, Root,
-    SamplingContents, SubscriptionFilter, Text,
+    CreateMessageResult, ElicitResult, InputRequest, InputResponse, InputResponses,
+    ListRootsResult, Role, Root, SamplingContents, SubscriptionFilter, Text,
 };
 use mcp_sansio::{
-    Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, Instant, Messages, OpenError, Outcome,
-    OwnedJson, RawJson, RequestHandle, RpcError, RxBuffer, SendError,
+    Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, Instant,
+    Messages, OpenError, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, RxBuffer, SendError,
 };
 use serde_json::Value;
 
@@ -54,7 +55,12 @@ impl<'c> ClientSide<'c> {
     /// With an output buffer of `room` bytes.
     #[must_use]
     pub fn new(config: &'c ClientConfig<'c>, room: usize) -> Self {
-        Self { client: Machine::with_capacity(config), line: Line::new(room), rx: rx(), app: Application::default() }
+        Self {
+            client: Machine::with_capacity(config),
+            line: Line::new(room),
+            rx: rx(),
+            app: Application::default(),
+        }
     }
 
     /// Asks the server.
@@ -70,8 +76,15 @@ impl<'c> ClientSide<'c> {
         options: CallOptions,
     ) -> Result<Call, SendError> {
         let params = OwnedJson::from(RawJson::parse(params).expect("JSON"));
-        let call = self.line.send(|tx| self.client.request(now, method, &params.as_raw(), options, tx))?;
-        self.app.waiting.push(Waiting { label: label.into(), call, method: method.into(), params, options });
+        let call =
+            self.line.send(|tx| self.client.request(now, method, &params.as_raw(), options, tx))?;
+        self.app.waiting.push(Waiting {
+            label: label.into(),
+            call,
+            method: method.into(),
+            params,
+            options,
+        });
         Ok(call)
     }
 
@@ -79,17 +92,33 @@ impl<'c> ClientSide<'c> {
     ///
     /// # Errors
     /// Those of [`Client::listen`].
-    pub fn listen(&mut self, now: Instant, label: &str, filter: &SubscriptionFilter<'_>) -> Result<Call, SendError> {
+    pub fn listen(
+        &mut self,
+        now: Instant,
+        label: &str,
+        filter: &SubscriptionFilter<'_>,
+    ) -> Result<Call, SendError> {
         let options = CallOptions::new();
         let call = self.line.send(|tx| self.client.listen(now, filter, options, tx))?;
         let params = OwnedJson::from(RawJson::EMPTY);
-        self.app.waiting.push(Waiting { label: label.into(), call, method: String::new(), params, options });
+        self.app.waiting.push(Waiting {
+            label: label.into(),
+            call,
+            method: String::new(),
+            params,
+            options,
+        });
         Ok(call)
     }
 
     /// Gives a request up.
     pub fn cancel(&mut self, label: &str, reason: Option<&str>) -> bool {
-        let at = self.app.waiting.iter().position(|waiting| waiting.label == label).expect("nothing of that name");
+        let at = self
+            .app
+            .waiting
+            .iter()
+            .position(|waiting| waiting.label == label)
+            .expect("nothing of that name");
         let Waiting { call, .. } = self.app.waiting.remove(at);
         self.line.send(|tx| self.client.cancel(call, reason, tx)).expect("only Full and More")
     }
@@ -99,7 +128,10 @@ impl<'c> ClientSide<'c> {
         let Self { client, line, rx, app } = self;
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = line.send(|tx| client.next_event(now, &mut messages, tx)).expect("only Full and More") {
+            while let Some(event) = line
+                .send(|tx| client.next_event(now, &mut messages, tx))
+                .expect("only Full and More")
+            {
                 app.event(client, line, now, &event);
             }
         }
@@ -108,7 +140,9 @@ impl<'c> ClientSide<'c> {
     /// Does what is due.
     pub fn timeouts(&mut self, now: Instant) {
         let Self { client, line, app, .. } = self;
-        while let Some(event) = line.send(|tx| client.handle_timeout(now, tx)).expect("only Full and More") {
+        while let Some(event) =
+            line.send(|tx| client.handle_timeout(now, tx)).expect("only Full and More")
+        {
             app.event(client, line, now, &event);
         }
     }
@@ -123,31 +157,61 @@ impl<'c> ClientSide<'c> {
 
 impl Application {
     fn label(&self, call: Call) -> &str {
-        &self.waiting.iter().find(|waiting| waiting.call == call).expect("about a request that has ended").label
+        &self
+            .waiting
+            .iter()
+            .find(|waiting| waiting.call == call)
+            .expect("about a request that has ended")
+            .label
     }
 
-    fn event(&mut self, client: &mut Machine<'_>, line: &mut Line, now: Instant, event: &ClientEvent<'_>) {
+    fn event(
+        &mut self,
+        client: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        event: &ClientEvent<'_>,
+    ) {
         let words = match event {
-            ClientEvent::Opened(opened) => format!("opened {} {:?}", opened.revision, opened.server_info().map(RawJson::as_str)),
+            ClientEvent::Opened(opened) => format!(
+                "opened {} {:?}",
+                opened.revision,
+                opened.server_info().map(RawJson::as_str)
+            ),
             ClientEvent::OpenFailed(error) => format!("open failed: {}", reason(error)),
             ClientEvent::Ended { call, outcome } => {
-                let at = self.waiting.iter().position(|waiting| waiting.call == *call).expect("it ends twice");
+                let at = self
+                    .waiting
+                    .iter()
+                    .position(|waiting| waiting.call == *call)
+                    .expect("it ends twice");
                 assert!(!client.is_waiting(*call));
                 let waiting = self.waiting.remove(at);
                 let label = waiting.label.clone();
                 let words = match outcome {
                     Outcome::Result(result) => {
                         let (result, modern) = without_the_revisions(*result);
-                        assert!(result.is_object() && modern == client.revision().is_some_and(|revision| revision.is_modern()));
+                        assert!(
+                            result.is_object()
+                                && modern
+                                    == client
+                                        .revision()
+                                        .is_some_and(|revision| revision.is_modern())
+                        );
                         result.to_string()
                     }
                     Outcome::Error(error) => format!("error {}", error.code()),
                     Outcome::InputRequired(input) => {
                         let round = input.round();
-                        let asked: Vec<String> =
-                            input.requests().iter().map(|(_, request)| name(&request.expect("a request"))).collect();
+                        let asked: Vec<String> = input
+                            .requests()
+                            .iter()
+                            .map(|(_, request)| name(&request.expect("a request")))
+                            .collect();
                         self.retry(client, line, now, waiting, input);
-                        asked.iter().fold(format!("round {round}"), |words, asked| format!("{words} {asked}"))
+                        asked.iter().fold(format!("round {round}"), |words, asked| {
+                            format!("{words} {asked}")
+                        })
                     }
                     Outcome::Invalid(violation) => format!("invalid: {violation:?}"),
                     other => format!("{other:?}"),
@@ -157,9 +221,16 @@ impl Application {
             ClientEvent::Progress { call, params } => {
                 let params: Value = serde_json::from_str(params.as_str()).expect("JSON");
                 let message = params["message"].as_str().unwrap_or("no message");
-                format!("{}: progress {}/{} {message}", self.label(*call), params["progress"], params["total"])
+                format!(
+                    "{}: progress {}/{} {message}",
+                    self.label(*call),
+                    params["progress"],
+                    params["total"]
+                )
             }
-            ClientEvent::Listening { call, filter } => format!("{}: listening {}", self.label(*call), filter.as_str()),
+            ClientEvent::Listening { call, filter } => {
+                format!("{}: listening {}", self.label(*call), filter.as_str())
+            }
             ClientEvent::Changed { listen, what } => {
                 let what = match what {
                     Changed::Resource { uri } => format!("{uri:?}"),
@@ -176,13 +247,16 @@ impl Application {
                 }
                 match answer(&question) {
                     Some(answer) => line.send(|tx| client.respond(request.handle, &answer, tx)),
-                    None => line.send(|tx| client.respond_error(request.handle, &RpcError::internal("never"), tx)),
+                    None => line.send(|tx| {
+                        client.respond_error(request.handle, &RpcError::internal("never"), tx)
+                    }),
                 }
                 .map(|_| ())
                 .expect("an answer");
                 return;
             }
-            ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestExpired { request } => {
                 self.asked.retain(|asked| asked != request);
                 format!("{event:?}").split(' ').next().unwrap_or_default().to_owned()
             }
@@ -193,21 +267,33 @@ impl Application {
     }
 
     /// The same again, with answers.
-    fn retry(&mut self, client: &mut Machine<'_>, line: &mut Line, now: Instant, waiting: Waiting, input: &InputRequired<'_>) {
+    fn retry(
+        &mut self,
+        client: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        waiting: Waiting,
+        input: &InputRequired<'_>,
+    ) {
         let questions = input.requests();
         let answers: Vec<(String, InputResponse<'_>)> = questions
             .iter()
-            .map(|(key, request)| (key.chars().collect(), answer(&request.expect("a question")).expect("an answer")))
+            .map(|(key, request)| {
+                (key.chars().collect(), answer(&request.expect("a question")).expect("an answer"))
+            })
             .collect();
-        let answers: Vec<(&str, InputResponse<'_>)> = answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
+        let answers: Vec<(&str, InputResponse<'_>)> =
+            answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
         let responses = InputResponses::new(&answers);
         let inputs = if input.raw_requests().is_some() {
             input.answered(&responses)
         } else {
             Inputs::new(input.round()).state(input.state().map(Text::from_json))
         };
-        let (method, params, options) = (waiting.method.as_str(), waiting.params.as_raw(), waiting.options);
-        let call = line.send(|tx| client.retry(now, method, &params, &inputs, options, tx)).expect("room");
+        let (method, params, options) =
+            (waiting.method.as_str(), waiting.params.as_raw(), waiting.options);
+        let call =
+            line.send(|tx| client.retry(now, method, &params, &inputs, options, tx)).expect("room");
         self.waiting.push(Waiting { call, ..waiting });
     }
 }
@@ -217,8 +303,12 @@ fn answer<'a>(question: &InputRequest<'_>) -> Option<InputResponse<'a>> {
     const ROOTS: [Root<'static>; 1] = [Root::new("file:///home")];
     const TEXT: SamplingContents<'static> = SamplingContents::text("42");
     Some(match question {
-        InputRequest::Elicit(_) => InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"who":"me"}"#))),
-        InputRequest::CreateMessage(_) => InputResponse::CreateMessage(CreateMessageResult::new(Role::Assistant, TEXT, "m")),
+        InputRequest::Elicit(_) => {
+            InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"who":"me"}"#)))
+        }
+        InputRequest::CreateMessage(_) => {
+            InputResponse::CreateMessage(CreateMessageResult::new(Role::Assistant, TEXT, "m"))
+        }
         InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&ROOTS)),
         _ => return None,
     })
@@ -237,7 +327,9 @@ fn name(question: &InputRequest<'_>) -> String {
 fn reason(error: &OpenError<'_>) -> String {
     match error {
         OpenError::Refused(error) => format!("refused {}", error.code()),
-        OpenError::NoCommonRevision(theirs) => format!("no common revision {}", theirs.map_or("?", RawJson::as_str)),
+        OpenError::NoCommonRevision(theirs) => {
+            format!("no common revision {}", theirs.map_or("?", RawJson::as_str))
+        }
         OpenError::Invalid(violation) => format!("invalid {violation:?}"),
         _ => format!("{error:?}"),
     }
@@ -248,7 +340,9 @@ fn without_the_revisions(result: RawJson<'_>) -> (Value, bool) {
     let mut result: Value = serde_json::from_str(result.as_str()).expect("JSON");
     let members = result.as_object_mut().expect("an object");
     let modern = members.remove("resultType").is_some_and(|kind| kind == "complete")
-        && members.remove("_meta").is_some_and(|meta| meta["io.modelcontextprotocol/serverInfo"].is_object());
+        && members
+            .remove("_meta")
+            .is_some_and(|meta| meta["io.modelcontextprotocol/serverInfo"].is_object());
     members.remove("ttlMs");
     members.remove("cacheScope");
     (result, modern)

@@ -18,7 +18,12 @@ impl Line {
     /// With an output buffer of `room` bytes.
     #[must_use]
     pub fn new(room: usize) -> Self {
-        Self { tx: TxBuffer::new(vec![0; room]), way: VecDeque::new(), unfinished: Vec::new(), said: Vec::new() }
+        Self {
+            tx: TxBuffer::new(vec![0; room]),
+            way: VecDeque::new(),
+            unfinished: Vec::new(),
+            said: Vec::new(),
+        }
     }
 
     /// Makes a call until it is through.
@@ -28,7 +33,10 @@ impl Line {
     ///
     /// # Panics
     /// When that never ends.
-    pub fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    pub fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         loop {
             let result = call(&mut self.tx);
             match result {

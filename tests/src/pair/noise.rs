@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, Outcome, RawJson,
-    RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
+    Messages, Outcome, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use super::Line;
 use crate::chaos::script::Script;
 
-/// Reads `data` as a client in one of several states would: before it is open, in the middle of its opening, and in either era with requests, subscriptions
-/// and questions in flight. The first bytes decide which state, the sizes of the buffers, and the chunks.
+/// Reads `data` as a client in one of several states would: before it is open, in the middle of its
+/// opening, and in either era with requests, subscriptions and questions in flight. The first bytes
+/// decide which state, the sizes of the buffers, and the chunks.
 ///
 /// # Panics
 /// When a promise is broken:
@@ -25,8 +26,12 @@ pub fn client_survives(data: &[u8]) {
     let room = *script.pick(&[4096, 4096, 200, 64, 16, 3]);
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
     let chunk = *script.pick(&[usize::MAX, 100, 7, 1]);
-    let mut noise =
-        Noise { client: Client::with_capacity(&CONFIGS[state % 4]), line: Line::new(room), waiting: 0, asked: Vec::new() };
+    let mut noise = Noise {
+        client: Client::with_capacity(&CONFIGS[state % 4]),
+        line: Line::new(room),
+        waiting: 0,
+        asked: Vec::new(),
+    };
     let mut rx = RxBuffer::new(vec![0; size]);
     noise.bring_into(state);
     let mut now = 2;
@@ -36,7 +41,19 @@ pub fn client_survives(data: &[u8]) {
             0 => script.take(40).to_vec(),
             n => {
                 let line = *script.pick(&LINES);
-                let id = *script.pick(&["1", "2", "3", "4", "5", "6", "\"1\"", "1.0", "null", "4294967295", "\"x\""]);
+                let id = *script.pick(&[
+                    "1",
+                    "2",
+                    "3",
+                    "4",
+                    "5",
+                    "6",
+                    "\"1\"",
+                    "1.0",
+                    "null",
+                    "4294967295",
+                    "\"x\"",
+                ]);
                 let mut line = line.replace('#', id).into_bytes();
                 if n == 1 {
                     let at = (script.below(256) * 7) % line.len();
@@ -85,16 +102,33 @@ impl Noise {
         if state == 4 {
             self.hear(&mut rx, &[DISCOVERED.as_bytes(), b"\n"].concat(), 1);
         } else if state > 5 {
-            self.hear(&mut rx, &[INITIALIZED.replace("REVISION", revision).as_bytes(), b"\n"].concat(), 1);
+            self.hear(
+                &mut rx,
+                &[INITIALIZED.replace("REVISION", revision).as_bytes(), b"\n"].concat(),
+                1,
+            );
         }
         assert!(self.client.is_open());
         let options = CallOptions::new().progress();
         let Self { client, line, .. } = self;
-        line.send(|tx| client.request(at, "tools/call", &RawJson::from_static(r#"{"name":"t"}"#), options, tx)).expect("room");
-        line.send(|tx| client.request(at, "resources/read", &RawJson::from_static(r#"{"uri":"m://1"}"#), options, tx))
-            .expect("room");
+        line.send(|tx| {
+            client.request(at, "tools/call", &RawJson::from_static(r#"{"name":"t"}"#), options, tx)
+        })
+        .expect("room");
+        line.send(|tx| {
+            client.request(
+                at,
+                "resources/read",
+                &RawJson::from_static(r#"{"uri":"m://1"}"#),
+                options,
+                tx,
+            )
+        })
+        .expect("room");
         self.waiting = 2;
-        let listens = line.send(|tx| client.listen(at, &SubscriptionFilter::new().tools_list_changed(true), options, tx));
+        let listens = line.send(|tx| {
+            client.listen(at, &SubscriptionFilter::new().tools_list_changed(true), options, tx)
+        });
         self.waiting += usize::from(listens.is_ok());
     }
 
@@ -116,8 +150,9 @@ impl Noise {
         let mut messages = Messages::new(frame);
         for _ in 0..10_000 {
             let Self { client, line, .. } = self;
-            let event =
-                line.send(|tx| client.next_event(Instant::from_millis(now), &mut messages, tx)).expect("only Full and More");
+            let event = line
+                .send(|tx| client.next_event(Instant::from_millis(now), &mut messages, tx))
+                .expect("only Full and More");
             let Some(event) = event else { return };
             self.event(&event);
         }
@@ -127,7 +162,9 @@ impl Noise {
     fn timeouts(&mut self, now: u64) {
         for _ in 0..100 {
             let Self { client, line, .. } = self;
-            let event = line.send(|tx| client.handle_timeout(Instant::from_millis(now), tx)).expect("only Full and More");
+            let event = line
+                .send(|tx| client.handle_timeout(Instant::from_millis(now), tx))
+                .expect("only Full and More");
             let Some(event) = event else { return self.read() };
             self.event(&event);
         }
@@ -143,13 +180,16 @@ impl Noise {
                     _ = (input.requests().iter().count(), input.state(), input.round());
                 }
             }
-            ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => assert!(self.client.is_waiting(*call)),
+            ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
+                assert!(self.client.is_waiting(*call))
+            }
             ClientEvent::Request(request) => {
                 assert!(self.client.is_requested(request.handle));
                 _ = request.question();
                 self.asked.push(request.handle);
             }
-            ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestExpired { request } => {
                 assert!(!self.client.is_requested(*request));
                 self.asked.retain(|asked| asked != request);
             }
@@ -164,7 +204,9 @@ impl Noise {
     fn answer(&mut self) {
         let Some(request) = self.asked.pop() else { return };
         let Self { client, line, .. } = self;
-        _ = line.send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx)).expect("an object");
+        _ = line
+            .send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx))
+            .expect("an object");
     }
 
     /// Reads what was said.
@@ -172,10 +214,13 @@ impl Noise {
         self.line.drain(usize::MAX);
         let modern = self.client.revision() == Some(Revision::LATEST);
         for line in std::mem::take(&mut self.line.said) {
-            let message: serde_json::Value =
-                serde_json::from_slice(&line).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
+            let message: serde_json::Value = serde_json::from_slice(&line)
+                .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
             assert!(message.is_object() && message["jsonrpc"] == "2.0", "{message}");
-            assert!(!modern || message.get("method").is_some(), "an answer to a modern server: {message}");
+            assert!(
+                !modern || message.get("method").is_some(),
+                "an answer to a modern server: {message}"
+            );
         }
     }
 
@@ -183,17 +228,26 @@ impl Noise {
         self.read();
         assert!(self.line.is_whole() && self.line.tx.is_idle());
         while let Some(event) = self.client.close() {
-            assert!(matches!(event, ClientEvent::Ended { outcome: Outcome::Closed, .. }), "{event:?}");
+            assert!(
+                matches!(event, ClientEvent::Ended { outcome: Outcome::Closed, .. }),
+                "{event:?}"
+            );
             self.waiting = self.waiting.checked_sub(1).expect("it ends twice");
         }
-        let in_flight = (self.client.calls_in_flight(), self.client.requests_in_flight(), self.client.poll_timeout());
+        let in_flight = (
+            self.client.calls_in_flight(),
+            self.client.requests_in_flight(),
+            self.client.poll_timeout(),
+        );
         assert_eq!((self.waiting, in_flight), (0, (0, 0, None)));
     }
 }
 
 const FULL: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("noise", "0.0.0"),
-    ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+    ClientCapability::ROOTS_LIST_CHANGED
+        .and(ClientCapability::SAMPLING)
+        .and(ClientCapability::ELICITATION_FORM),
 )
 .result_types(&["own"])
 .call_timeout(Duration::from_millis(500));
@@ -202,7 +256,9 @@ const FULL: ClientConfig<'static> = ClientConfig::new(
 static CONFIGS: [ClientConfig<'static>; 4] = [
     FULL,
     FULL.max_rounds(1),
-    FULL.revisions(Revisions::LEGACY).request_timeout(Duration::from_millis(700)).ping_interval(Duration::from_millis(200)),
+    FULL.revisions(Revisions::LEGACY)
+        .request_timeout(Duration::from_millis(700))
+        .ping_interval(Duration::from_millis(200)),
     FULL.revisions(Revisions::only(Revision::V2025_03_26)),
 ];
 

@@ -17,8 +17,9 @@ pub struct Step {
     /// In which era it is played.
     era: Option<Era>,
     play: fn(&mut Stage<'_>),
-    /// What the applications see, a line each: `c` for the client's, `s` for the server's. `B-D|` in front: only in these revisions, counted from A.
-    /// `~` in front: may be missing where the output buffer is small, since progress and logs are written whole or not at all.
+    /// What the applications see, a line each: `c` for the client's, `s` for the server's. `B-D|`
+    /// in front: only in these revisions, counted from A. `~` in front: may be missing where
+    /// the output buffer is small, since progress and logs are written whole or not at all.
     expect: &'static str,
 }
 
@@ -36,21 +37,33 @@ impl Step {
         (self.play)(stage);
         stage.run();
         for (side, log) in [("c ", &stage.client.app.log), ("s ", &stage.server.app.log)] {
-            let expected: Vec<&str> = expected(self.expect, revision, room).filter_map(|line| line.strip_prefix(side)).collect();
-            assert_eq!(*log, expected, "{}, {side}in {revision}, with {room} bytes of room", self.name);
+            let expected: Vec<&str> = expected(self.expect, revision, room)
+                .filter_map(|line| line.strip_prefix(side))
+                .collect();
+            assert_eq!(
+                *log, expected,
+                "{}, {side}in {revision}, with {room} bytes of room",
+                self.name
+            );
         }
     }
 }
 
 /// The lines that are for this revision, and for buffers of this size.
-fn expected(text: &'static str, revision: Revision, room: usize) -> impl Iterator<Item = &'static str> {
+fn expected(
+    text: &'static str,
+    revision: Revision,
+    room: usize,
+) -> impl Iterator<Item = &'static str> {
     let letter = b'A' + revision as u8;
     text.lines().map(str::trim).filter_map(move |line| {
         let line = match line.strip_prefix('~') {
             Some(_) if room < WHOLE => return None,
             rest => rest.unwrap_or(line),
         };
-        let Some((range, line)) = line.split_once('|').filter(|(range, _)| range.len() <= 3) else { return Some(line) };
+        let Some((range, line)) = line.split_once('|').filter(|(range, _)| range.len() <= 3) else {
+            return Some(line);
+        };
         let range = range.as_bytes();
         (range[0] <= letter && letter <= range[range.len() - 1]).then_some(line)
     })
@@ -65,7 +78,13 @@ pub(super) fn ask(stage: &mut Stage<'_>, label: &str, method: &str, params: &str
     ask_with(stage, label, method, params, CallOptions::new());
 }
 
-pub(super) fn ask_with(stage: &mut Stage<'_>, label: &str, method: &str, params: &str, options: CallOptions) {
+pub(super) fn ask_with(
+    stage: &mut Stage<'_>,
+    label: &str,
+    method: &str,
+    params: &str,
+    options: CallOptions,
+) {
     let now = stage.instant();
     stage.client.request(now, label, method, params, options).expect("it may ask");
 }

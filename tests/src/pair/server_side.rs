@@ -1,14 +1,16 @@
-//! The server's end of the line: a server, its buffers, and an application with something of everything.
+//! The server's end of the line: a server, its buffers, and an application with something of
+//! everything.
 
 use mcp_sansio::types::{
-    CompleteResult, Completion, CreateMessageParams, ElicitParams, Field, GetPromptResult, InputRequest, InputRequiredResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, Prompt, PromptMessage,
-    ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text,
-    TextResult, Tool,
+    CompleteResult, Completion, CreateMessageParams, ElicitParams, Field, GetPromptResult,
+    InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, Prompt, PromptMessage, ReadResourceResult,
+    RequestedSchema, Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema,
+    Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, Change, ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request, RequestHandle, RpcError,
-    RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    Call, Change, ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request,
+    RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
 };
 
 use super::line::{Line, rx};
@@ -44,7 +46,12 @@ impl<'c> ServerSide<'c> {
     /// With an output buffer of `room` bytes.
     #[must_use]
     pub fn new(config: &'c ServerConfig<'c>, room: usize) -> Self {
-        Self { server: Machine::with_capacity(config), line: Line::new(room), rx: rx(), app: Application::default() }
+        Self {
+            server: Machine::with_capacity(config),
+            line: Line::new(room),
+            rx: rx(),
+            app: Application::default(),
+        }
     }
 
     /// Takes what has arrived.
@@ -52,7 +59,10 @@ impl<'c> ServerSide<'c> {
         let Self { server, line, rx, app } = self;
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = line.send(|tx| server.next_event(now, &mut messages, tx)).expect("only Full and More") {
+            while let Some(event) = line
+                .send(|tx| server.next_event(now, &mut messages, tx))
+                .expect("only Full and More")
+            {
                 app.event(server, line, now, &event);
             }
         }
@@ -61,23 +71,36 @@ impl<'c> ServerSide<'c> {
     /// Does what is due.
     pub fn timeouts(&mut self, now: Instant) {
         let Self { server, line, app, .. } = self;
-        while let Some(event) = line.send(|tx| server.handle_timeout(now, tx)).expect("only Full and More") {
+        while let Some(event) =
+            line.send(|tx| server.handle_timeout(now, tx)).expect("only Full and More")
+        {
             app.event(server, line, now, &event);
         }
     }
 
     /// Tells of a change whoever wants to know.
     pub fn publish(&mut self, mut change: Change<'_>) {
-        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full and More") {}
+        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full and More")
+        {
+        }
     }
 }
 
 impl Application {
-    fn event(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, event: &ServerEvent<'_>) {
+    fn event(
+        &mut self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        event: &ServerEvent<'_>,
+    ) {
         let words = match event {
             ServerEvent::Request(request) => {
-                let name =
-                    request.name().or(request.uri()).or(request.cursor()).map_or(String::new(), |name| format!(" {name:?}"));
+                let name = request
+                    .name()
+                    .or(request.uri())
+                    .or(request.cursor())
+                    .map_or(String::new(), |name| format!(" {name:?}"));
                 self.log.push(format!("{:?}{name}", request.method));
                 return self.request(server, line, now, request);
             }
@@ -96,14 +119,20 @@ impl Application {
                 "listening".into()
             }
             ServerEvent::Answer { call, outcome } => {
-                let at = self.asked.iter().position(|(asked, _)| asked == call).expect("an answer to nothing");
+                let at = self
+                    .asked
+                    .iter()
+                    .position(|(asked, _)| asked == call)
+                    .expect("an answer to nothing");
                 let (_, parent) = self.asked.remove(at);
                 let words = match outcome {
                     Ok(result) => result.as_str().to_owned(),
                     Err(error) => format!("error {}", error.code()),
                 };
                 if let Some(parent) = parent {
-                    line.send(|tx| server.respond(parent, &TextResult::new(&words), tx)).map(|_| ()).expect("room");
+                    line.send(|tx| server.respond(parent, &TextResult::new(&words), tx))
+                        .map(|_| ())
+                        .expect("room");
                 }
                 format!("answer {words}")
             }
@@ -119,43 +148,73 @@ impl Application {
         self.log.push(words);
     }
 
-    fn request(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+    fn request(
+        &mut self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        request: &Request<'_>,
+    ) {
         let handle = request.handle;
-        let needs_input = request.name().is_some_and(|name| name == "more") || request.uri().is_some_and(|uri| uri == "m://more");
+        let needs_input = request.name().is_some_and(|name| name == "more")
+            || request.uri().is_some_and(|uri| uri == "m://more");
         if needs_input && request.revision.is_modern() && request.input_response("k").is_none() {
             let questions = [("k", InputRequest::ListRoots)];
-            _ = line.send(|tx| server.input_required(handle, &InputRequiredResult::ask(&questions), tx)).expect("an answer");
+            _ = line
+                .send(|tx| server.input_required(handle, &InputRequiredResult::ask(&questions), tx))
+                .expect("an answer");
             return;
         }
         let second_page = request.cursor().is_some_and(|cursor| cursor == "2");
         let answered = match request.method {
             Method::ToolsList if !second_page => {
                 let tools = [Tool::new("echo", SCHEMA), Tool::new("count", SCHEMA)];
-                line.send(|tx| server.respond(handle, &ListToolsResult::new(&tools).next_cursor("2"), tx))
+                line.send(|tx| {
+                    server.respond(handle, &ListToolsResult::new(&tools).next_cursor("2"), tx)
+                })
             }
-            Method::ToolsList => line.send(|tx| server.respond(handle, &ListToolsResult::new(&[Tool::new("fail", SCHEMA)]), tx)),
-            Method::ResourcesList => {
-                line.send(|tx| server.respond(handle, &ListResourcesResult::new(&[Resource::new("m://a", "a")]), tx))
-            }
+            Method::ToolsList => line.send(|tx| {
+                server.respond(handle, &ListToolsResult::new(&[Tool::new("fail", SCHEMA)]), tx)
+            }),
+            Method::ResourcesList => line.send(|tx| {
+                server.respond(
+                    handle,
+                    &ListResourcesResult::new(&[Resource::new("m://a", "a")]),
+                    tx,
+                )
+            }),
             Method::ResourcesTemplatesList => {
                 let templates = [ResourceTemplate::new("m://{x}", "any")];
-                line.send(|tx| server.respond(handle, &ListResourceTemplatesResult::new(&templates), tx))
+                line.send(|tx| {
+                    server.respond(handle, &ListResourceTemplatesResult::new(&templates), tx)
+                })
             }
             Method::ResourcesRead if request.uri().is_some_and(|uri| uri == "m://none") => {
                 let error = RpcError::resource_not_found(request.uri().expect("checked"));
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
             Method::ResourcesRead => {
-                let contents = [ResourceContents::text("m://a", "l\u{ed}ne\n"), ResourceContents::blob("m://b", &[0, 255, 7])];
+                let contents = [
+                    ResourceContents::text("m://a", "l\u{ed}ne\n"),
+                    ResourceContents::blob("m://b", &[0, 255, 7]),
+                ];
                 line.send(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx))
             }
-            Method::PromptsList => line.send(|tx| server.respond(handle, &ListPromptsResult::new(&[Prompt::new("greet")]), tx)),
-            Method::PromptsGet => {
-                line.send(|tx| server.respond(handle, &GetPromptResult::new(&[PromptMessage::user("Hello")]), tx))
-            }
+            Method::PromptsList => line.send(|tx| {
+                server.respond(handle, &ListPromptsResult::new(&[Prompt::new("greet")]), tx)
+            }),
+            Method::PromptsGet => line.send(|tx| {
+                server.respond(handle, &GetPromptResult::new(&[PromptMessage::user("Hello")]), tx)
+            }),
             Method::CompletionComplete => {
                 let values = [Text::new("yes"), Text::new("yeah")];
-                line.send(|tx| server.respond(handle, &CompleteResult::new(Completion::new(&values).total(2)), tx))
+                line.send(|tx| {
+                    server.respond(
+                        handle,
+                        &CompleteResult::new(Completion::new(&values).total(2)),
+                        tx,
+                    )
+                })
             }
             Method::ToolsCall => return self.tool(server, line, now, request),
             _ => line.send(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
@@ -163,12 +222,23 @@ impl Application {
         _ = answered.expect("an answer");
     }
 
-    fn tool(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+    fn tool(
+        &mut self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        request: &Request<'_>,
+    ) {
         let handle = request.handle;
         let name = request.name().and_then(|name| name.as_plain()).unwrap_or_default();
         let answered = match name {
             "echo" => {
-                let text = request.arguments().get("text").and_then(RawJson::as_string).map(Text::from_json).unwrap_or_default();
+                let text = request
+                    .arguments()
+                    .get("text")
+                    .and_then(RawJson::as_string)
+                    .map(Text::from_json)
+                    .unwrap_or_default();
                 line.send(|tx| server.respond(handle, &TextResult::from(text), tx))
             }
             "count" => {
@@ -184,17 +254,28 @@ impl Application {
                 }
                 line.send(|tx| server.respond(handle, &TextResult::new("said"), tx))
             }
-            "structured" => line.send(|tx| server.respond_structured(handle, RawJson::from_static(r#"{"n":[1,2.50]}"#), tx)),
+            "structured" => line.send(|tx| {
+                server.respond_structured(handle, RawJson::from_static(r#"{"n":[1,2.50]}"#), tx)
+            }),
             "wrong" => line.send(|tx| server.refuse_arguments(handle, &"not so", tx)),
             "fail" => {
-                let error = RpcError::internal("it failed").with_data(RawJson::from_static(r#"{"why":null}"#));
+                let error = RpcError::internal("it failed")
+                    .with_data(RawJson::from_static(r#"{"why":null}"#));
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
             "slow" => return self.slow.push(handle),
             "ask" if request.revision.is_modern() => self.ask_modern(server, line, request),
             "ask" => return self.ask_legacy(server, line, now, request),
-            "loop" => line.send(|tx| server.input_required(handle, &InputRequiredResult::new().request_state("again"), tx)),
-            _ => line.send(|tx| server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)),
+            "loop" => line.send(|tx| {
+                server.input_required(
+                    handle,
+                    &InputRequiredResult::new().request_state("again"),
+                    tx,
+                )
+            }),
+            _ => line.send(|tx| {
+                server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)
+            }),
         };
         _ = answered.expect("an answer");
     }
@@ -208,8 +289,14 @@ impl Application {
     ) -> Result<mcp_sansio::Answered, SendError> {
         let handle = request.handle;
         let arguments = request.arguments().get("what");
-        let what: Vec<_> = arguments.iter().flat_map(|what| what.elements()).filter_map(RawJson::as_string).collect();
-        let round = request.request_state().map_or(0, |state| state.as_plain().and_then(|n| n.parse().ok()).expect("our state"));
+        let what: Vec<_> = arguments
+            .iter()
+            .flat_map(|what| what.elements())
+            .filter_map(RawJson::as_string)
+            .collect();
+        let round = request
+            .request_state()
+            .map_or(0, |state| state.as_plain().and_then(|n| n.parse().ok()).expect("our state"));
         let heard = request.input_response("k").map_or("nothing", |answer| answer.as_str());
         let Some(next) = what.get(round) else {
             return line.send(|tx| server.respond(handle, &TextResult::new(heard), tx));
@@ -232,10 +319,23 @@ impl Application {
     }
 
     /// One question, on behalf of the request.
-    fn ask_legacy(&mut self, server: &mut Machine<'_>, line: &mut Line, now: Instant, request: &Request<'_>) {
+    fn ask_legacy(
+        &mut self,
+        server: &mut Machine<'_>,
+        line: &mut Line,
+        now: Instant,
+        request: &Request<'_>,
+    ) {
         let handle = request.handle;
-        let what = request.arguments().get("what").and_then(|what| what.elements().next()?.as_string());
-        match self.ask(server, line, now, what.and_then(|what| what.as_plain()).unwrap_or_default(), Some(handle)) {
+        let what =
+            request.arguments().get("what").and_then(|what| what.elements().next()?.as_string());
+        match self.ask(
+            server,
+            line,
+            now,
+            what.and_then(|what| what.as_plain()).unwrap_or_default(),
+            Some(handle),
+        ) {
             Ok(()) => {}
             Err(error) => {
                 assert_eq!(error, SendError::NotAllowed);
@@ -262,16 +362,34 @@ impl Application {
         let for_whom = |line: &mut Line, server: &mut Machine<'_>| match what {
             "roots" => {
                 let request = ClientRequest::roots();
-                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+                line.send(|tx| {
+                    server.request(
+                        now,
+                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        tx,
+                    )
+                })
             }
             "sampling" => {
                 let request = ClientRequest::sampling(&sampling);
-                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+                line.send(|tx| {
+                    server.request(
+                        now,
+                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        tx,
+                    )
+                })
             }
             "ping" => line.send(|tx| server.request(now, &ClientRequest::ping(), tx)),
             _ => {
                 let request = ClientRequest::elicitation(&form);
-                line.send(|tx| server.request(now, &parent.map_or(request, |parent| request.on_behalf_of(parent)), tx))
+                line.send(|tx| {
+                    server.request(
+                        now,
+                        &parent.map_or(request, |parent| request.on_behalf_of(parent)),
+                        tx,
+                    )
+                })
             }
         };
         let call = for_whom(line, server)?;
@@ -281,5 +399,7 @@ impl Application {
 }
 
 const SCHEMA: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
-const FORM: ElicitParams =
-    ElicitParams::form("Who?", RequestedSchema::new(&[Field::required("who", StringSchema::new().schema())]));
+const FORM: ElicitParams = ElicitParams::form(
+    "Who?",
+    RequestedSchema::new(&[Field::required("who", StringSchema::new().schema())]),
+);

@@ -27,11 +27,14 @@ pub struct Stage<'c> {
 }
 
 /// A server with something of everything.
-pub const SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
+pub const SERVER: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
 /// A client that can be asked everything.
 pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
-    ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+    ClientCapability::ROOTS_LIST_CHANGED
+        .and(ClientCapability::SAMPLING)
+        .and(ClientCapability::ELICITATION_FORM),
 )
 .max_rounds(4);
 const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
@@ -44,7 +47,12 @@ const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
 impl<'c> Stage<'c> {
     /// Output buffers of `room` bytes, reads of at most `chunk`.
     #[must_use]
-    pub fn new(server: &'c ServerConfig<'c>, client: &'c ClientConfig<'c>, room: usize, chunk: usize) -> Self {
+    pub fn new(
+        server: &'c ServerConfig<'c>,
+        client: &'c ClientConfig<'c>,
+        room: usize,
+        chunk: usize,
+    ) -> Self {
         Self {
             client: ClientSide::new(client, room),
             server: ServerSide::new(server, room),
@@ -125,13 +133,19 @@ impl<'c> Stage<'c> {
         for text in std::mem::take(&mut line.said) {
             self.audit.line(speaker, &text);
             let message: Value = serde_json::from_slice(&text).expect("it was read already");
-            let offer = message["params"]["protocolVersion"].as_str().or(message["result"]["protocolVersion"].as_str());
+            let offer = message["params"]["protocolVersion"]
+                .as_str()
+                .or(message["result"]["protocolVersion"].as_str());
             let what = match (message["method"].as_str(), &message["error"]["code"]) {
                 (Some(method), _) => method.to_owned(),
                 (None, Value::Null) => "result".to_owned(),
                 (None, code) => format!("error {code}"),
             };
-            self.frames.push(format!("{arrow} {what}{}{}", if offer.is_some() { " " } else { "" }, offer.unwrap_or_default()));
+            self.frames.push(format!(
+                "{arrow} {what}{}{}",
+                if offer.is_some() { " " } else { "" },
+                offer.unwrap_or_default()
+            ));
         }
     }
 
@@ -142,11 +156,22 @@ impl<'c> Stage<'c> {
     pub fn is_over(&self) {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         assert!(!self.client.line.is_busy() && !self.server.line.is_busy());
-        let client = (self.client.client.calls_in_flight(), self.client.client.requests_in_flight());
+        let client =
+            (self.client.client.calls_in_flight(), self.client.client.requests_in_flight());
         let server = (self.server.server.in_flight(), self.server.server.calls_in_flight());
         assert_eq!((client, server), ((0, 0), (0, 0)));
-        let apps = (self.client.app.waiting.len(), self.client.app.asked.len(), self.server.app.slow.len());
-        assert_eq!((apps, self.server.app.asked.len(), self.server.app.listens.len()), ((0, 0, 0), 0, 0));
-        assert_eq!((self.client.client.poll_timeout(), self.server.server.poll_timeout()), (None, None));
+        let apps = (
+            self.client.app.waiting.len(),
+            self.client.app.asked.len(),
+            self.server.app.slow.len(),
+        );
+        assert_eq!(
+            (apps, self.server.app.asked.len(), self.server.app.listens.len()),
+            ((0, 0, 0), 0, 0)
+        );
+        assert_eq!(
+            (self.client.client.poll_timeout(), self.server.server.poll_timeout()),
+            (None, None)
+        );
     }
 }

@@ -19,11 +19,13 @@
 //! | `in flight` | requests and requests of ours: `2 0` |
 //! | `done` | nothing is in flight |
 //!
-//! The outcome is what the call returned: `Sent`, `Held`, `NotAllowed`...; it need not be said when it is `Sent`, `Ok` or `true`.
+//! The outcome is what the call returned: `Sent`, `Held`, `NotAllowed`...; it need not be said when
+//! it is `Sent`, `Ok` or `true`.
 
 use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
 use mcp_sansio::{
-    Amount, Change, ClientCapability, ClientRequest, ErrorCode, LogMessage, Progress, RequestHandle, RpcError, SendError,
+    Amount, Change, ClientCapability, ClientRequest, ErrorCode, LogMessage, Progress,
+    RequestHandle, RpcError, SendError,
 };
 
 use super::play::Player;
@@ -54,12 +56,16 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "in" => Ok(format!("{} {}", self.server.in_flight(), self.server.calls_in_flight())),
             "done" => match (self.server.in_flight(), self.server.calls_in_flight()) {
                 (0, 0) => Ok("Ok".into()),
-                (requests, calls) => Err(format!("{requests} requests and {calls} of ours are in flight")),
+                (requests, calls) => {
+                    Err(format!("{requests} requests and {calls} of ours are in flight"))
+                }
             },
             _ if subject.starts_with('?') => {
                 let (call, now) = (self.call(subject)?, self.bench.now);
                 match rest {
-                    "cancel" => Ok(outcome(self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx)))),
+                    "cancel" => Ok(outcome(
+                        self.bench.wire.send(|tx| self.server.cancel_call(now, call, tx)),
+                    )),
                     "open" => Ok(self.server.is_call_open(call).to_string()),
                     _ => Err(format!("no such action: {text}")),
                 }
@@ -76,7 +82,9 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 let result = json(rest)?;
                 self.bench.wire.send(|tx| server.respond_raw(request, result, tx))
             }
-            "text" => self.bench.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx)),
+            "text" => {
+                self.bench.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx))
+            }
             "error" => {
                 let error = error(rest)?;
                 self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
@@ -92,8 +100,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             }
             "input" => {
                 // Its type reads only what says that it is one.
-                let tagged = rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
-                let input: InputRequiredResult<'_> = json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
+                let tagged =
+                    rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
+                let input: InputRequiredResult<'_> =
+                    json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
                 self.bench.wire.send(|tx| server.input_required(request, &input, tx))
             }
             "progress" => {
@@ -150,7 +160,8 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         let params = json(if params.is_empty() { "{}" } else { params })?;
         match method {
             "sampling/createMessage" => {
-                let params: CreateMessageParams<'_> = params.to().map_err(|error| error.to_string())?;
+                let params: CreateMessageParams<'_> =
+                    params.to().map_err(|error| error.to_string())?;
                 self.send_call(parent, timeout, ClientRequest::sampling(&params))
             }
             "elicitation/create" => {
@@ -162,7 +173,11 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             _ => {
                 // A method is named in a program's text.
                 let method: &'static str = Box::leak(method.to_owned().into_boxed_str());
-                self.send_call(parent, timeout, ClientRequest::new(method, Some(&params), ClientCapability::NONE))
+                self.send_call(
+                    parent,
+                    timeout,
+                    ClientRequest::new(method, Some(&params), ClientCapability::NONE),
+                )
             }
         }
     }
@@ -173,7 +188,8 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         timeout: Option<usize>,
         request: ClientRequest<'_, P>,
     ) -> Result<String, String> {
-        let request = if let Some(parent) = parent { request.on_behalf_of(parent) } else { request };
+        let request =
+            if let Some(parent) = parent { request.on_behalf_of(parent) } else { request };
         let request = if let Some(ms) = timeout { request.timeout(millis(ms)) } else { request };
         let now = self.bench.now;
         let call = self.bench.wire.send(|tx| self.server.request(now, &request, tx));

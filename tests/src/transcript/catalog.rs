@@ -6,17 +6,25 @@ use mcp_sansio::{Catalog, RawJson};
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 /// Three tools.
-static TOOLS: [Tool<'static>; 3] =
-    [Tool::new("a", SCHEMA), Tool::new("b", SCHEMA).description("The second"), Tool::new("c", SCHEMA)];
+static TOOLS: [Tool<'static>; 3] = [
+    Tool::new("a", SCHEMA),
+    Tool::new("b", SCHEMA).description("The second"),
+    Tool::new("c", SCHEMA),
+];
 /// Two resources.
-static RESOURCES: [Resource<'static>; 2] = [Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
+static RESOURCES: [Resource<'static>; 2] =
+    [Resource::new("file:///a", "a"), Resource::new("file:///b", "b")];
 /// One template.
-static TEMPLATES: [ResourceTemplate<'static>; 1] = [ResourceTemplate::new("row://{table}/{id}", "row")];
+static TEMPLATES: [ResourceTemplate<'static>; 1] =
+    [ResourceTemplate::new("row://{table}/{id}", "row")];
 /// Two prompts, the second with arguments.
 static PROMPTS: [Prompt<'static>; 2] = [Prompt::new("p"), Prompt::new("q").arguments(&ARGUMENTS)];
-static ARGUMENTS: [PromptArgument<'static>; 2] = [PromptArgument::new("x").required(true), PromptArgument::new("y")];
+static ARGUMENTS: [PromptArgument<'static>; 2] =
+    [PromptArgument::new("x").required(true), PromptArgument::new("y")];
 
-pub(super) fn catalog<'w>(words: impl Iterator<Item = &'w str>) -> Result<Catalog<'static>, String> {
+pub(super) fn catalog<'w>(
+    words: impl Iterator<Item = &'w str>,
+) -> Result<Catalog<'static>, String> {
     let mut catalog = Catalog::new();
     for word in words {
         catalog = match word {

@@ -36,20 +36,32 @@ impl Event {
 
 impl Claims {
     pub(super) fn claim_line(&mut self, expected: &str) -> Result<(), String> {
-        let Some(line) = self.lines.pop_front() else { return Err(format!("nothing was sent\n  expected > {expected}")) };
+        let Some(line) = self.lines.pop_front() else {
+            return Err(format!("nothing was sent\n  expected > {expected}"));
+        };
         let equal = match expected.strip_prefix('~') {
             None => line == expected,
             Some(json) => value(&line)? == value(json)?,
         };
-        if equal { Ok(()) } else { Err(format!("something else was sent\n  expected > {expected}\n       got > {line}")) }
+        if equal {
+            Ok(())
+        } else {
+            Err(format!("something else was sent\n  expected > {expected}\n       got > {line}"))
+        }
     }
 
     pub(super) fn claim_event(&mut self, expected: &str) -> Result<(), String> {
-        let Some(event) = self.events.pop_front() else { return Err(format!("nothing happened\n  expected ! {expected}")) };
+        let Some(event) = self.events.pop_front() else {
+            return Err(format!("nothing happened\n  expected ! {expected}"));
+        };
         if event.is(expected) {
             return Ok(());
         }
-        Err(format!("something else happened\n  expected ! {expected}\n       got ! {} {}", event.head, event.details.join(" ")))
+        Err(format!(
+            "something else happened\n  expected ! {expected}\n       got ! {} {}",
+            event.head,
+            event.details.join(" ")
+        ))
     }
 
     /// Whether everything was claimed.
@@ -63,7 +75,10 @@ impl Claims {
     /// As lines of a transcript.
     pub(super) fn rest(&self) -> String {
         let lines = self.lines.iter().map(|line| format!("\n> {line}"));
-        let events = self.events.iter().map(|event| format!("\n! {} {}", event.head, event.details.join(" ")));
+        let events = self
+            .events
+            .iter()
+            .map(|event| format!("\n! {} {}", event.head, event.details.join(" ")));
         lines.chain(events).collect()
     }
 }

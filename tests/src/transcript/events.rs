@@ -25,11 +25,17 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             ServerEvent::Request(request) => {
                 self.requests.push((request.handle, request.revision));
                 let method = method_name(request.method);
-                let mut event = Event::new(format!("#{} {} {method}", self.requests.len(), code(request.revision)));
+                let mut event = Event::new(format!(
+                    "#{} {} {method}",
+                    self.requests.len(),
+                    code(request.revision)
+                ));
                 if request.wants_progress {
                     event = event.detail("progress");
                 }
-                event.detail(capabilities(request.capabilities)).detail(request.params.raw().as_str())
+                event
+                    .detail(capabilities(request.capabilities))
+                    .detail(request.params.raw().as_str())
             }
             ServerEvent::Listening { request } => {
                 self.requests.push((*request, Revision::LATEST));
@@ -42,7 +48,9 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                     None => event,
                 }
             }
-            ServerEvent::Expired { request } => Event::new(format!("expired {}", self.name(*request))),
+            ServerEvent::Expired { request } => {
+                Event::new(format!("expired {}", self.name(*request)))
+            }
             ServerEvent::Initialize { revision, params } => {
                 Event::new(format!("initialize {}", code(*revision))).detail(params.as_str())
             }
@@ -57,8 +65,12 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             ServerEvent::Answer { call, outcome: Err(error) } => {
                 peer_error(&format!("answer {} error", self.call_name(*call)), error)
             }
-            ServerEvent::CallTimedOut { call } => Event::new(format!("timed out {}", self.call_name(*call))),
-            ServerEvent::CallCancelled { call } => Event::new(format!("cancelled {}", self.call_name(*call))),
+            ServerEvent::CallTimedOut { call } => {
+                Event::new(format!("timed out {}", self.call_name(*call)))
+            }
+            ServerEvent::CallCancelled { call } => {
+                Event::new(format!("cancelled {}", self.call_name(*call)))
+            }
             ServerEvent::Unresponsive => Event::new("unresponsive"),
             ServerEvent::Notification { method, params } => {
                 Event::new(format!("notification {method}")).detail(params.raw().as_str())

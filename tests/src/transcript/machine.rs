@@ -50,18 +50,26 @@ pub(super) trait Machine {
     /// Plays it; returns what was sent.
     fn run(&mut self, transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
         let way = self.bench().way;
-        let place = |line: usize, fault: String| format!("{}:{line}: {way} {fault}", transcript.name);
+        let place =
+            |line: usize, fault: String| format!("{}:{line}: {way} {fault}", transcript.name);
         self.begin().map_err(|fault| place(1, fault))?;
         for step in &transcript.steps {
             self.step(&step.kind).map_err(|fault| {
                 let rest = self.bench().claims.rest();
                 place(
                     step.line,
-                    if rest.is_empty() || fault.ends_with(&rest) { fault } else { format!("{fault}\n  then:{rest}") },
+                    if rest.is_empty() || fault.ends_with(&rest) {
+                        fault
+                    } else {
+                        format!("{fault}\n  then:{rest}")
+                    },
                 )
             })?;
         }
-        self.bench().claims.settle().map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
+        self.bench()
+            .claims
+            .settle()
+            .map_err(|fault| place(transcript.steps.last().map_or(0, |step| step.line), fault))?;
         Ok(std::mem::take(&mut self.bench().sent))
     }
 
@@ -113,7 +121,9 @@ pub(super) trait Machine {
         let mut rx = std::mem::replace(&mut self.bench().rx, RxBuffer::new(Vec::new()));
         while let Some(frame) = rx.next_frame() {
             let complete = matches!(frame, Frame::Complete(_));
-            let messages = resume.take().map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
+            let messages = resume
+                .take()
+                .map_or_else(|| Messages::new(frame), |position| Messages::resume(frame, position));
             resume = self.messages(messages, complete && unread);
             if resume.is_some() {
                 rx.unread();
@@ -151,7 +161,9 @@ pub(super) trait Machine {
             return Err(format!("poll_timeout said {due:?}"));
         }
         match self.due() {
-            Some(due) if due <= now => Err(format!("poll_timeout says {due:?} when all was handled")),
+            Some(due) if due <= now => {
+                Err(format!("poll_timeout says {due:?} when all was handled"))
+            }
             _ => Ok(()),
         }
     }
@@ -159,7 +171,8 @@ pub(super) trait Machine {
     /// Takes what was sent to where it can be claimed.
     fn collect(&mut self) -> Result<(), String> {
         for line in self.bench().wire.take_lines()? {
-            let message = serde_json::from_str(&line).map_err(|error| format!("{error}: this is no JSON: {line}"))?;
+            let message = serde_json::from_str(&line)
+                .map_err(|error| format!("{error}: this is no JSON: {line}"))?;
             let revision = self.revision_of(&message);
             let bench = self.bench();
             bench.sent.push((revision, line.clone()));

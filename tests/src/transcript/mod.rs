@@ -1,7 +1,10 @@
-//! Transcripts: conversations with a server or a client as readable text files, played against the state machine.
+//! Transcripts: conversations with a server or a client as readable text files, played against the
+//! state machine.
 //!
-//! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements that the file proves and, with `_` for `-`, is the name
-//! of a test in the ledger. `cargo test -p mcp-sansio-tests --test transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose path has that in it.
+//! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements
+//! that the file proves and, with `_` for `-`, is the name of a test in the ledger. `cargo test -p
+//! mcp-sansio-tests --test transcripts` plays all of them, `TRANSCRIPT=rpc-07` those whose path has
+//! that in it.
 //!
 //! | line | meaning |
 //! | --- | --- |
@@ -16,14 +19,17 @@
 //! | `@1500` | it is 1500 ms; what is due is handled |
 //! | `: done` | nothing is in flight any more |
 //!
-//! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been claimed. In all lines `${meta}`, `${meta CAPABILITIES}`
-//! and `${meta CAPABILITIES MEMBERS}` stand for the `_meta` member of a modern request, `${client CAPABILITIES MEMBERS}` for one that names the client,
-//! too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
+//! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been
+//! claimed. In all lines `${meta}`, `${meta CAPABILITIES}` and `${meta CAPABILITIES MEMBERS}` stand
+//! for the `_meta` member of a modern request, `${client CAPABILITIES MEMBERS}` for one that names
+//! the client, too, `${server}` for the `_meta` member of a modern result, `${repeat N TEXT}` for N
+//! times the text, and `${NAME}` for what `config: let NAME = TEXT` said.
 //!
-//! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a server then, and options, actions and events are those
-//! in [`client`].
+//! The transcripts in `tests/transcripts/client` are conversations with a client: the peer is a
+//! server then, and options, actions and events are those in [`client`].
 //!
-//! Each file is played with its input in pieces of several sizes, and through output buffers of several sizes.
+//! Each file is played with its input in pieces of several sizes, and through output buffers of
+//! several sizes.
 
 mod actions;
 mod catalog;
@@ -49,7 +55,11 @@ pub use parse::Transcript;
 #[must_use]
 pub fn all() -> Vec<Transcript> {
     let texts = texts().into_iter().chain(client_texts());
-    texts.map(|(name, text)| Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+    texts
+        .map(|(name, text)| {
+            Transcript::parse(&name, &text).unwrap_or_else(|fault| panic!("{fault}"))
+        })
+        .collect()
 }
 
 /// The names and texts of all transcripts of a server, by path.
@@ -80,13 +90,15 @@ fn read() -> Vec<(String, String)> {
     collect(&root, &mut paths);
     paths.sort();
     let read = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text = std::fs::read_to_string(path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         (path.strip_prefix(&root).unwrap_or(path).to_string_lossy().into_owned(), text)
     };
     paths.iter().map(read).collect()
 }
 
-/// Plays a transcript in all ways; returns the lines that were sent, each with the revision that it was written for.
+/// Plays a transcript in all ways; returns the lines that were sent, each with the revision that it
+/// was written for.
 ///
 /// # Errors
 /// What was expected and what came instead.
@@ -96,7 +108,11 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
         let sent = play_in(transcript, way)?;
         let first = first.get_or_insert_with(|| sent.clone());
         if *first != sent {
-            return Err(format!("{}: {way} sends something else than {}", transcript.name, wire::WAYS[0]));
+            return Err(format!(
+                "{}: {way} sends something else than {}",
+                transcript.name,
+                wire::WAYS[0]
+            ));
         }
     }
     Ok(first.unwrap_or_default())
@@ -111,21 +127,30 @@ pub fn play_once(transcript: &Transcript) -> Result<Vec<(Revision, String)>, Str
 }
 
 fn play_in(transcript: &Transcript, way: &wire::Way) -> Result<Vec<(Revision, String)>, String> {
-    if transcript.is_of_a_client() { client::play(transcript, way) } else { play::play(transcript, way) }
+    if transcript.is_of_a_client() {
+        client::play(transcript, way)
+    } else {
+        play::play(transcript, way)
+    }
 }
 
-/// What the transcripts make the machines send, for comparison with the schemas: each message with the revision that it was written for. Up to 2025-06-18
-/// an error that answers what could not be read has the id `null`, which those schemas do not know.
+/// What the transcripts make the machines send, for comparison with the schemas: each message with
+/// the revision that it was written for. Up to 2025-06-18 an error that answers what could not be
+/// read has the id `null`, which those schemas do not know.
 ///
 /// # Panics
 /// When a transcript fails.
 #[must_use]
 pub fn outgoing_messages() -> Vec<(Revision, String)> {
-    all().iter().flat_map(|transcript| play_once(transcript).unwrap_or_else(|fault| panic!("{fault}"))).collect()
+    all()
+        .iter()
+        .flat_map(|transcript| play_once(transcript).unwrap_or_else(|fault| panic!("{fault}")))
+        .collect()
 }
 
 fn collect(directory: &Path, paths: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let entries = std::fs::read_dir(directory)
+        .unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     for path in entries.map(|entry| entry.expect("a directory entry").path()) {
         if path.is_dir() {
             collect(&path, paths);

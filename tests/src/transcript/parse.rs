@@ -48,7 +48,8 @@ impl Transcript {
         Self::read_with(name, text, BTreeMap::new())
     }
 
-    /// The same conversation with a client that says this about itself, in each `${meta}` and in `initialize`.
+    /// The same conversation with a client that says this about itself, in each `${meta}` and in
+    /// `initialize`.
     ///
     /// # Errors
     /// The first line that makes no sense.
@@ -57,24 +58,36 @@ impl Transcript {
         Self::read_with(name, &text, BTreeMap::from([(CLIENT_INFO.into(), client_info.into())]))
     }
 
-    fn read_with(name: &str, text: &str, mut names: BTreeMap<String, String>) -> Result<Self, String> {
+    fn read_with(
+        name: &str,
+        text: &str,
+        mut names: BTreeMap<String, String>,
+    ) -> Result<Self, String> {
         let mut transcript = Self { name: name.into(), options: Vec::new(), steps: Vec::new() };
         for (line, text) in (1..).zip(text.lines()) {
             if text.trim().is_empty() || text.starts_with('#') {
                 continue;
             }
-            let read = expand(text, &names).and_then(|text| transcript.read(line, &text, &mut names));
+            let read =
+                expand(text, &names).and_then(|text| transcript.read(line, &text, &mut names));
             read.map_err(|fault| format!("{name}:{line}: {fault}: {text}"))?;
         }
         Ok(transcript)
     }
 
-    fn read(&mut self, line: usize, text: &str, names: &mut BTreeMap<String, String>) -> Result<(), String> {
+    fn read(
+        &mut self,
+        line: usize,
+        text: &str,
+        names: &mut BTreeMap<String, String>,
+    ) -> Result<(), String> {
         let kind = if let Some(option) = text.strip_prefix("config: ") {
             if !self.steps.is_empty() {
                 return Err("configuration goes to the top".into());
             }
-            if let Some((name, value)) = option.strip_prefix("let ").and_then(|rest| rest.split_once(" = ")) {
+            if let Some((name, value)) =
+                option.strip_prefix("let ").and_then(|rest| rest.split_once(" = "))
+            {
                 names.insert(name.into(), value.into());
             } else {
                 self.options.push((line, option.into()));
@@ -92,7 +105,9 @@ impl Transcript {
             Kind::Clock(time.parse().map_err(|_| "no time in milliseconds")?)
         } else if let Some(action) = text.strip_prefix(": ") {
             match action.rsplit_once(" => ") {
-                Some((action, outcome)) => Kind::Action { text: action.into(), outcome: Some(outcome.into()) },
+                Some((action, outcome)) => {
+                    Kind::Action { text: action.into(), outcome: Some(outcome.into()) }
+                }
                 None => Kind::Action { text: action.into(), outcome: None },
             }
         } else {
@@ -134,27 +149,36 @@ fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String>
         // What our client puts into each modern request.
         "client" => {
             let argument = if argument.is_empty() { "{}" } else { argument };
-            let (capabilities, rest) = argument.split_at(closing(&argument[1..]).ok_or("an open brace")? + 2);
+            let (capabilities, rest) =
+                argument.split_at(closing(&argument[1..]).ok_or("an open brace")? + 2);
             let (comma, rest) = if rest.is_empty() { ("", "") } else { (",", rest.trim()) };
             format!(
                 r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities},"io.modelcontextprotocol/clientInfo":{CLIENT_INFO}{comma}{rest}}}"#
             )
         }
         "meta" => {
-            let (capabilities, members) =
-                match argument.strip_prefix('{').map(|rest| closing(rest).ok_or("an open brace")).transpose()? {
-                    Some(end) => argument.split_at(end + 2),
-                    None => ("{}", argument),
-                };
-            let mut members: Vec<String> = if members.trim().is_empty() { Vec::new() } else { vec![members.trim().into()] };
-            let client_info = names.get(CLIENT_INFO).map(|info| format!(r#""io.modelcontextprotocol/clientInfo":{info}"#));
+            let (capabilities, members) = match argument
+                .strip_prefix('{')
+                .map(|rest| closing(rest).ok_or("an open brace"))
+                .transpose()?
+            {
+                Some(end) => argument.split_at(end + 2),
+                None => ("{}", argument),
+            };
+            let mut members: Vec<String> =
+                if members.trim().is_empty() { Vec::new() } else { vec![members.trim().into()] };
+            let client_info = names
+                .get(CLIENT_INFO)
+                .map(|info| format!(r#""io.modelcontextprotocol/clientInfo":{info}"#));
             members.extend(client_info);
             let rest: String = members.iter().map(|member| format!(",{member}")).collect();
             format!(
                 r#""_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities}{rest}}}"#
             )
         }
-        "server" => r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#.into(),
+        "server" => {
+            r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}"#.into()
+        }
         "repeat" => {
             let (count, text) = argument.split_once(' ').ok_or("${repeat N TEXT}")?;
             text.repeat(count.parse().map_err(|_| "${repeat N TEXT}")?)

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent};
+use mcp_sansio::{
+    Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent,
+};
 use serde_json::Value;
 
 use super::claims::Claims;
@@ -20,7 +22,9 @@ pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, 
         (4, 2) => Player::<4, 2>::play(transcript, &setup, way),
         (8, 8) => Player::<8, 8>::play(transcript, &setup, way),
         (100, 8) => Player::<100, 8>::play(transcript, &setup, way),
-        (n, s) => Err(format!("{}: size {n} {s} is none of those that are compiled in", transcript.name)),
+        (n, s) => {
+            Err(format!("{}: size {n} {s} is none of those that are compiled in", transcript.name))
+        }
     }
 }
 
@@ -104,25 +108,46 @@ impl<const N: usize, const S: usize> Machine for Player<'_, N, S> {
 
     fn revision_of(&self, message: &Value) -> Revision {
         let scope = self.server.legacy_revision().unwrap_or(Revision::LATEST);
-        let of = |key: String| if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { scope };
+        let of = |key: String| {
+            if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { scope }
+        };
         match (message["method"].as_str(), message.get("id")) {
             // What a client may ask before it opens a session is answered in the legacy way.
-            (None, Some(id)) if message.get("result").is_some() && self.server.legacy_revision().is_none() => {
-                if self.modern.get(&format!("id {id}")) == Some(&true) { Revision::LATEST } else { Revision::LATEST_LEGACY }
+            (None, Some(id))
+                if message.get("result").is_some() && self.server.legacy_revision().is_none() =>
+            {
+                if self.modern.get(&format!("id {id}")) == Some(&true) {
+                    Revision::LATEST
+                } else {
+                    Revision::LATEST_LEGACY
+                }
             }
             (None, Some(id)) => of(format!("id {id}")),
-            (Some("notifications/progress"), _) => of(format!("token {}", message["params"]["progressToken"])),
+            (Some("notifications/progress"), _) => {
+                of(format!("token {}", message["params"]["progressToken"]))
+            }
             (Some("notifications/message"), _) => self.logging.unwrap_or(scope),
             (Some("notifications/subscriptions/acknowledged"), _) => Revision::LATEST,
-            (Some("notifications/cancelled"), _) => of(format!("id {}", message["params"]["requestId"])),
-            _ if message["params"]["_meta"].get("io.modelcontextprotocol/subscriptionId").is_some() => Revision::LATEST,
+            (Some("notifications/cancelled"), _) => {
+                of(format!("id {}", message["params"]["requestId"]))
+            }
+            _ if message["params"]["_meta"]
+                .get("io.modelcontextprotocol/subscriptionId")
+                .is_some() =>
+            {
+                Revision::LATEST
+            }
             _ => scope,
         }
     }
 }
 
 impl<const N: usize, const S: usize> Player<'_, N, S> {
-    fn play(transcript: &Transcript, setup: &Setup<'_>, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+    fn play(
+        transcript: &Transcript,
+        setup: &Setup<'_>,
+        way: &Way,
+    ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
         let mut player = Player::<N, S> {
             server: Server::with_capacity(&config),

@@ -38,9 +38,18 @@ pub(super) struct Setup<'t> {
 impl<'t> Setup<'t> {
     pub(super) fn read(transcript: &'t Transcript) -> Result<Self, String> {
         let config = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
-        let mut setup = Self { config, catalog: None, session: None, size: (8, 8), rx: 4096, methods: Vec::new() };
+        let mut setup = Self {
+            config,
+            catalog: None,
+            session: None,
+            size: (8, 8),
+            rx: 4096,
+            methods: Vec::new(),
+        };
         for (line, option) in &transcript.options {
-            setup.option(option).map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
+            setup
+                .option(option)
+                .map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
         }
         Ok(setup)
     }
@@ -53,7 +62,9 @@ impl<'t> Setup<'t> {
     fn option(&mut self, option: &'t str) -> Result<(), String> {
         let (name, value) = option.split_once(' ').unwrap_or((option, ""));
         let mut words = value.split(' ').filter(|word| !word.is_empty());
-        let mut number = || words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing");
+        let mut number = || {
+            words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing")
+        };
         let config = &mut self.config;
         match name {
             "revisions" => config.revisions = revisions(value)?,
@@ -87,10 +98,15 @@ impl<'t> Setup<'t> {
                 config.discover_scope = scope(words.next())?;
             }
             "catalog" => self.catalog = Some(catalog(words)?),
-            "page_size" => self.catalog = Some(self.catalog.ok_or("there is no catalog yet")?.page_size(number()?)),
+            "page_size" => {
+                self.catalog =
+                    Some(self.catalog.ok_or("there is no catalog yet")?.page_size(number()?))
+            }
             "list_cache" => {
                 let ttl = number()? as u64;
-                self.catalog = Some(self.catalog.ok_or("there is no catalog yet")?.cache(ttl, scope(words.next())?));
+                self.catalog = Some(
+                    self.catalog.ok_or("there is no catalog yet")?.cache(ttl, scope(words.next())?),
+                );
             }
             _ => return Err("no such option".into()),
         }
@@ -99,7 +115,8 @@ impl<'t> Setup<'t> {
 }
 
 pub(super) fn revision(code: &str) -> Result<Revision, String> {
-    let at = "EDCBA".find(code).filter(|_| code.len() == 1).ok_or("a revision is one of A B C D E")?;
+    let at =
+        "EDCBA".find(code).filter(|_| code.len() == 1).ok_or("a revision is one of A B C D E")?;
     Ok(Revision::ALL[at])
 }
 
@@ -108,7 +125,10 @@ pub(super) fn code(revision: Revision) -> char {
 }
 
 pub(super) fn level(name: &str) -> Result<LoggingLevel, String> {
-    RawJson::parse(&format!("\"{name}\"")).ok().and_then(|json| json.to().ok()).ok_or_else(|| format!("{name} is no level"))
+    RawJson::parse(&format!("\"{name}\""))
+        .ok()
+        .and_then(|json| json.to().ok())
+        .ok_or_else(|| format!("{name} is no level"))
 }
 
 pub(super) fn json(text: &str) -> Result<RawJson<'_>, String> {
@@ -141,7 +161,11 @@ fn capability(word: &str) -> Result<ServerCapability, String> {
     match word {
         "none" => Ok(C::NONE),
         "all" => Ok(NAMES.iter().fold(C::NONE, |all, (_, one)| all.and(*one))),
-        _ => NAMES.iter().find(|(name, _)| *name == word).map(|(_, one)| *one).ok_or_else(|| format!("{word} is no capability")),
+        _ => NAMES
+            .iter()
+            .find(|(name, _)| *name == word)
+            .map(|(_, one)| *one)
+            .ok_or_else(|| format!("{word} is no capability")),
     }
 }
 

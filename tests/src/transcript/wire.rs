@@ -51,7 +51,11 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn new(way: &Way) -> Self {
-        let tx = if way.tx == 0 { TxBuffer::with_limit(Vec::new(), 1 << 20) } else { TxBuffer::new(vec![0; way.tx]) };
+        let tx = if way.tx == 0 {
+            TxBuffer::with_limit(Vec::new(), 1 << 20)
+        } else {
+            TxBuffer::new(vec![0; way.tx])
+        };
         Self { tx, drain: way.drain, sent: Vec::new() }
     }
 
@@ -61,11 +65,15 @@ impl Wire {
     }
 
     /// Calls until there was room, as an adapter does.
-    pub(super) fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    pub(super) fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         for _ in 0..PATIENCE {
             match call(&mut self.tx) {
                 Err(error) if error.is_full() => self.drain(),
-                // What may be dropped is dropped by a real adapter; here it goes past the small buffer.
+                // What may be dropped is dropped by a real adapter; here it goes past the small
+                // buffer.
                 Err(SendError::TooLarge) => {
                     self.drain_all();
                     let mut large = TxBuffer::new(vec![0; 1 << 20]);
@@ -97,7 +105,8 @@ impl Wire {
     /// What has been sent since the last call, in lines.
     pub(super) fn take_lines(&mut self) -> Result<Vec<String>, String> {
         self.drain_all();
-        let sent = String::from_utf8(std::mem::take(&mut self.sent)).map_err(|_| "the output is not UTF-8")?;
+        let sent = String::from_utf8(std::mem::take(&mut self.sent))
+            .map_err(|_| "the output is not UTF-8")?;
         match sent.strip_suffix('\n') {
             None if sent.is_empty() => Ok(Vec::new()),
             None => Err(format!("an unfinished line was sent: {sent}")),

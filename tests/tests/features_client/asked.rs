@@ -1,7 +1,10 @@
 //! What servers ask: roots, samples, forms.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{Answered, CallOptions, ClientEvent, ErrorCode, Inputs, Revision, RpcError, SendError, TxBuffer, to_slice};
+use mcp_sansio::{
+    Answered, CallOptions, ClientEvent, ErrorCode, Inputs, Revision, RpcError, SendError, TxBuffer,
+    to_slice,
+};
 use serde_json::{Value, json};
 
 use crate::support::{NOW, Peer, REVISIONS, raw};
@@ -10,9 +13,14 @@ const LEGACY: [Revision; 4] = [REVISIONS[0], REVISIONS[1], REVISIONS[2], REVISIO
 
 #[test]
 fn root_02_root_05_only_files_are_given_as_roots() {
-    for good in
-        ["file:///", "file:///home/me", "FILE:///C:/x", "file://host/share/a.b/..c/.d", "file:///a%20b/%C3%A9", "file:///.../a"]
-    {
+    for good in [
+        "file:///",
+        "file:///home/me",
+        "FILE:///C:/x",
+        "file://host/share/a.b/..c/.d",
+        "file:///a%20b/%C3%A9",
+        "file:///.../a",
+    ] {
         assert!(Root::new(good).is_valid(), "{good}");
     }
     for bad in [
@@ -37,18 +45,27 @@ fn root_02_root_05_only_files_are_given_as_roots() {
         assert!(!Root::new(bad).is_valid(), "{bad}");
         let roots = [Root::new("file:///a"), Root::new(bad)];
         for revision in LEGACY {
-            let sent = Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
-                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                assert_eq!(client.respond(request.handle, &ListRootsResult::new(&roots), tx), Err(SendError::Value), "{bad}");
-                assert!(client.is_requested(request.handle), "it can still be answered");
-                assert_eq!(client.respond(request.handle, &ListRootsResult::new(&roots[..1]), tx), Ok(Answered::Sent));
-            });
+            let sent =
+                Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
+                    let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+                    assert_eq!(
+                        client.respond(request.handle, &ListRootsResult::new(&roots), tx),
+                        Err(SendError::Value),
+                        "{bad}"
+                    );
+                    assert!(client.is_requested(request.handle), "it can still be answered");
+                    assert_eq!(
+                        client.respond(request.handle, &ListRootsResult::new(&roots[..1]), tx),
+                        Ok(Answered::Sent)
+                    );
+                });
             assert_eq!(sent[0]["result"]["roots"], json!([{"uri": "file:///a"}]));
             // Not even the beginning, where it would not fit the buffer.
             Peer::new(revision).is_asked("roots/list", json!({}), |client, event, _| {
                 let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                 let mut small = TxBuffer::new([0; 16]);
-                let answered = client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
+                let answered =
+                    client.respond(request.handle, &ListRootsResult::new(&roots), &mut small);
                 assert_eq!((answered, small.is_idle()), (Err(SendError::Value), true), "{bad}");
             });
             assert_eq!(sent.len(), 1, "nothing of the refused answer was sent");
@@ -70,32 +87,52 @@ fn root_03_samp_08_what_goes_wrong_is_answered_with_the_code_for_it() {
     for revision in LEGACY {
         let sent = Peer::new(revision).is_asked("roots/list", json!({}), |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            assert_eq!(client.respond_error(request.handle, &RpcError::internal("no disk"), tx), Ok(Answered::Sent));
+            assert_eq!(
+                client.respond_error(request.handle, &RpcError::internal("no disk"), tx),
+                Ok(Answered::Sent)
+            );
         });
         assert_eq!(sent[0]["error"], json!({"code": -32603, "message": "no disk"}));
         let question = json!({"messages": [], "maxTokens": 1});
-        let sent = Peer::new(revision).is_asked("sampling/createMessage", question, |client, event, tx| {
-            let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            let refusal = RpcError::new(ErrorCode::Application(-1), "User rejected sampling request");
-            assert_eq!(client.respond_error(request.handle, &refusal, tx), Ok(Answered::Sent));
-        });
-        assert_eq!(sent[0]["error"], json!({"code": -1, "message": "User rejected sampling request"}));
+        let sent = Peer::new(revision).is_asked(
+            "sampling/createMessage",
+            question,
+            |client, event, tx| {
+                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+                let refusal =
+                    RpcError::new(ErrorCode::Application(-1), "User rejected sampling request");
+                assert_eq!(client.respond_error(request.handle, &refusal, tx), Ok(Answered::Sent));
+            },
+        );
+        assert_eq!(
+            sent[0]["error"],
+            json!({"code": -1, "message": "User rejected sampling request"})
+        );
     }
 }
 
 /// What a client answers to `sampling/createMessage` that reads the question and checks it.
 fn sample(revision: Revision, params: Value) -> Value {
-    let sent = Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
-        let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-        let answered = match request.question() {
-            Ok(InputRequest::CreateMessage(question)) if question.check().is_ok() => {
-                let said = SamplingContents::text("said");
-                client.respond(request.handle, &CreateMessageResult::new(Role::Assistant, said, "model"), tx)
-            }
-            _ => client.respond_error(request.handle, &RpcError::invalid_params("Not a conversation"), tx),
-        };
-        assert_eq!(answered, Ok(Answered::Sent));
-    });
+    let sent =
+        Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
+            let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+            let answered = match request.question() {
+                Ok(InputRequest::CreateMessage(question)) if question.check().is_ok() => {
+                    let said = SamplingContents::text("said");
+                    client.respond(
+                        request.handle,
+                        &CreateMessageResult::new(Role::Assistant, said, "model"),
+                        tx,
+                    )
+                }
+                _ => client.respond_error(
+                    request.handle,
+                    &RpcError::invalid_params("Not a conversation"),
+                    tx,
+                ),
+            };
+            assert_eq!(answered, Ok(Answered::Sent));
+        });
     sent[0].clone()
 }
 
@@ -109,7 +146,13 @@ fn samp_09_samp_11_samp_15_conversations_are_checked_before_a_model_sees_them() 
         (json!([says("user", text.clone())]), true),
         (json!([says("assistant", used.clone()), says("user", result.clone())]), true),
         (json!([says("assistant", used.clone())]), false),
-        (json!([says("assistant", used.clone()), says("user", json!([result.clone(), text.clone()]))]), false),
+        (
+            json!([
+                says("assistant", used.clone()),
+                says("user", json!([result.clone(), text.clone()]))
+            ]),
+            false,
+        ),
         (json!([says("user", result.clone())]), false),
         (json!([says("system", text.clone())]), false),
         (json!([{"content": text.clone()}]), false),
@@ -120,7 +163,11 @@ fn samp_09_samp_11_samp_15_conversations_are_checked_before_a_model_sees_them() 
         let code = if good { Value::Null } else { json!(-32602) };
         assert_eq!(answer["error"]["code"], code, "{messages}");
     }
-    assert_eq!(sample(Revision::V2025_11_25, json!({"messages": []}))["error"]["code"], -32602, "maxTokens is required");
+    assert_eq!(
+        sample(Revision::V2025_11_25, json!({"messages": []}))["error"]["code"],
+        -32602,
+        "maxTokens is required"
+    );
 }
 
 #[test]
@@ -130,8 +177,13 @@ fn samp_12_nothing_of_one_question_is_in_the_next() {
         let params = json!({"messages": [{"role": "user", "content": {"type": "text", "text": text}}], "maxTokens": 1});
         peer.is_asked("sampling/createMessage", params, |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-            let Ok(InputRequest::CreateMessage(question)) = request.question() else { panic!("a question") };
-            assert_eq!((question.messages.len(), request.params.raw().as_str().contains(text)), (1, true));
+            let Ok(InputRequest::CreateMessage(question)) = request.question() else {
+                panic!("a question")
+            };
+            assert_eq!(
+                (question.messages.len(), request.params.raw().as_str().contains(text)),
+                (1, true)
+            );
             assert!(client.respond_error(request.handle, &RpcError::internal("no"), tx).is_ok());
         });
     }
@@ -143,19 +195,36 @@ fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
     let models = ["claude-opus-4", "Claude-Sonnet-4", "gpt-5", "gemini-pro"];
     let choose = |preferences: Value| {
         let text = preferences.to_string();
-        raw(&text).to::<ModelPreferences<'_>>().expect("preferences").choose(&models).map(|at| models[at])
+        raw(&text)
+            .to::<ModelPreferences<'_>>()
+            .expect("preferences")
+            .choose(&models)
+            .map(|at| models[at])
     };
-    assert_eq!(choose(json!({"hints": [{"name": "sonnet"}, {"name": "opus"}]})), Some("Claude-Sonnet-4"));
-    assert_eq!(choose(json!({"hints": [{"name": "mistral"}, {"name": "gpt"}, {"name": "claude"}]})), Some("gpt-5"));
+    assert_eq!(
+        choose(json!({"hints": [{"name": "sonnet"}, {"name": "opus"}]})),
+        Some("Claude-Sonnet-4")
+    );
+    assert_eq!(
+        choose(json!({"hints": [{"name": "mistral"}, {"name": "gpt"}, {"name": "claude"}]})),
+        Some("gpt-5")
+    );
     assert_eq!(choose(json!({"hints": [{"name": "claude"}]})), Some("claude-opus-4"));
     // Whatever the priorities say.
     let cheap = json!({"hints": [{"name": "opus"}], "costPriority": 1, "speedPriority": 1, "intelligencePriority": 0});
     assert_eq!(choose(cheap), Some("claude-opus-4"));
-    for nothing in [json!({}), json!({"hints": []}), json!({"hints": [{}, {"name": ""}, {"name": "gpt-5-mini"}, 7]})] {
+    for nothing in [
+        json!({}),
+        json!({"hints": []}),
+        json!({"hints": [{}, {"name": ""}, {"name": "gpt-5-mini"}, 7]}),
+    ] {
         assert_eq!(choose(nothing.clone()), None, "{nothing}");
     }
     let escaped = r#"{"hints":[{"name":"g\u0065mini"}]}"#;
-    assert_eq!(raw(escaped).to::<ModelPreferences<'_>>().expect("preferences").choose(&models), Some(3));
+    assert_eq!(
+        raw(escaped).to::<ModelPreferences<'_>>().expect("preferences").choose(&models),
+        Some(3)
+    );
 }
 
 #[test]
@@ -175,7 +244,10 @@ fn samp_16_hints_on_blocks_go_back_as_they_came() {
 
 #[test]
 fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
-    let blocks = [SamplingContent::Text(TextContent::new("a")), SamplingContent::Text(TextContent::new("b"))];
+    let blocks = [
+        SamplingContent::Text(TextContent::new("a")),
+        SamplingContent::Text(TextContent::new("b")),
+    ];
     for revision in LEGACY {
         let sent = Peer::new(revision).is_asked(
             "sampling/createMessage",
@@ -183,7 +255,8 @@ fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
             |client, event, tx| {
                 let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                 let result =
-                    CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m").stop_reason("because");
+                    CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
+                        .stop_reason("because");
                 assert_eq!(client.respond(request.handle, &result, tx), Ok(Answered::Sent));
             },
         );
@@ -206,14 +279,21 @@ fn elic_18_elic_19_an_answer_is_checked_against_the_form_before_it_is_sent() {
             (r#"{"mail":"a@b"}"#, false),
             (r#"{"age":1,"mail":"x"}"#, false),
         ] {
-            let sent = Peer::new(revision).is_asked("elicitation/create", form.clone(), |client, event, tx| {
-                let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                let Ok(InputRequest::Elicit(ElicitParams::Form(form))) = request.question() else { panic!("a form") };
-                let answer = form.accept(raw(content));
-                assert_eq!(answer.is_ok(), good, "{content}");
-                let answer = answer.unwrap_or(ElicitResult::new(ElicitAction::Cancel));
-                assert_eq!(client.respond(request.handle, &answer, tx), Ok(Answered::Sent));
-            });
+            let sent = Peer::new(revision).is_asked(
+                "elicitation/create",
+                form.clone(),
+                |client, event, tx| {
+                    let ClientEvent::Request(request) = event else { panic!("{event:?}") };
+                    let Ok(InputRequest::Elicit(ElicitParams::Form(form))) = request.question()
+                    else {
+                        panic!("a form")
+                    };
+                    let answer = form.accept(raw(content));
+                    assert_eq!(answer.is_ok(), good, "{content}");
+                    let answer = answer.unwrap_or(ElicitResult::new(ElicitAction::Cancel));
+                    assert_eq!(client.respond(request.handle, &answer, tx), Ok(Answered::Sent));
+                },
+            );
             assert_eq!(sent[0]["result"]["action"], if good { "accept" } else { "cancel" });
         }
     }
@@ -229,9 +309,9 @@ fn elic_21_a_form_says_what_is_filled_in_already() {
         "old":{"type":"string","enum":["x"],"enumNames":["X"],"default":"x"},"empty":{"type":"string"}}}"##;
     let form: RequestedSchema<'_> = raw(schema).to().expect("a form");
     let mut out = [0; 256];
-    let defaults = to_slice(&form.defaults(), Revision::LATEST, &mut out).expect("they can be written");
-    let expected =
-        json!({"name": "Ada", "age": 36, "ratio": 0.5, "news": false, "size": "M", "color": "r", "tags": ["b"], "old": "x"});
+    let defaults =
+        to_slice(&form.defaults(), Revision::LATEST, &mut out).expect("they can be written");
+    let expected = json!({"name": "Ada", "age": 36, "ratio": 0.5, "news": false, "size": "M", "color": "r", "tags": ["b"], "old": "x"});
     assert_eq!(serde_json::from_str::<Value>(defaults.as_str()).expect("JSON"), expected);
     assert_eq!(form.validate(defaults), Ok(()), "what is filled in already may be sent as it is");
 }
@@ -245,7 +325,10 @@ fn elic_22_content_goes_with_what_was_accepted_only() {
             (ElicitResult::new(ElicitAction::Accept), true),
             (ElicitResult::new(ElicitAction::Decline), true),
             (ElicitResult::new(ElicitAction::Cancel), true),
-            (answer(ElicitAction::Accept, r#"{"a":"x","b":1.5,"c":true,"d":9007199254740993}"#), true),
+            (
+                answer(ElicitAction::Accept, r#"{"a":"x","b":1.5,"c":true,"d":9007199254740993}"#),
+                true,
+            ),
             (answer(ElicitAction::Accept, r#"{"a":["x","y"]}"#), lists),
             (answer(ElicitAction::Accept, r#"{"a":[1]}"#), false),
             (answer(ElicitAction::Accept, r#"{"a":{}}"#), false),
@@ -261,10 +344,13 @@ fn elic_22_content_goes_with_what_was_accepted_only() {
 #[test]
 fn elic_13_the_id_of_an_elicitation_is_handed_over_as_it_is() {
     let id = " \u{1}../\"é🦀";
-    let params = json!({"mode": "url", "message": "m", "url": "https://example.org/", "elicitationId": id});
+    let params =
+        json!({"mode": "url", "message": "m", "url": "https://example.org/", "elicitationId": id});
     Peer::new(Revision::V2025_11_25).is_asked("elicitation/create", params, |_, event, _| {
         let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-        let Ok(InputRequest::Elicit(ElicitParams::Url(page))) = request.question() else { panic!("a page") };
+        let Ok(InputRequest::Elicit(ElicitParams::Url(page))) = request.question() else {
+            panic!("a page")
+        };
         assert!(page.elicitation_id.is_some_and(|given| given == id));
     });
 }

@@ -8,7 +8,12 @@ use crate::support::{REVISIONS, raw};
 
 #[test]
 fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
-    for good in ["https://example.org/i.png", "HTTPS://example.org/", "data:image/png;base64,AA==", "data:,"] {
+    for good in [
+        "https://example.org/i.png",
+        "HTTPS://example.org/",
+        "data:image/png;base64,AA==",
+        "data:,",
+    ] {
         assert!(Icon::new(good).is_allowed(), "{good}");
     }
     for bad in [
@@ -34,12 +39,23 @@ fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
 
 #[test]
 fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
-    const CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
-    assert!(CONFIG.extensions.is_none() && CONFIG.experimental.is_none() && CONFIG.result_types.is_empty());
+    const CONFIG: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    assert!(
+        CONFIG.extensions.is_none()
+            && CONFIG.experimental.is_none()
+            && CONFIG.result_types.is_empty()
+    );
     assert_eq!(CONFIG.check(), Ok(()));
     let with = |json| CONFIG.extensions(raw(json)).check().is_ok();
     assert!(with(r#"{"org.example/x":{},"io.modelcontextprotocol/tasks":{}}"#) && with("{}"));
-    for bad in ["[]", r#"{"x":{}}"#, r#"{"org.example/":{}}"#, r#"{"org..example/x":{}}"#, r#"{"org.example/x":true}"#] {
+    for bad in [
+        "[]",
+        r#"{"x":{}}"#,
+        r#"{"org.example/":{}}"#,
+        r#"{"org..example/x":{}}"#,
+        r#"{"org.example/x":true}"#,
+    ] {
         assert!(!with(bad), "{bad}");
     }
     let experimental = |json| CONFIG.experimental(raw(json)).check().is_ok();
@@ -49,17 +65,25 @@ fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
 #[test]
 fn root_07_samp_18_a_client_offers_neither_roots_nor_samples_unless_told_to() {
     let declared = |revision: Revision, capabilities: ClientCapability| {
-        let config = ClientConfig::new(Implementation::new("c", "1"), capabilities).revisions(Revisions::only(revision));
+        let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
+            .revisions(Revisions::only(revision));
         let (mut client, mut tx) = (Client::new(&config), TxBuffer::new([0; 1024]));
         client.open(Instant::from_millis(0), &mut tx).expect("it opens");
         let sent: Value = serde_json::from_slice(tx.pending()).expect("JSON");
-        let key = if revision.is_modern() { "io.modelcontextprotocol/clientCapabilities" } else { "capabilities" };
+        let key = if revision.is_modern() {
+            "io.modelcontextprotocol/clientCapabilities"
+        } else {
+            "capabilities"
+        };
         sent["params"].get(key).or(sent["params"]["_meta"].get(key)).expect("capabilities").clone()
     };
     for revision in REVISIONS {
         assert_eq!(declared(revision, ClientCapability::NONE), json!({}), "{revision}");
         let forms = declared(revision, ClientCapability::ELICITATION_FORM);
-        assert!(forms.get("roots").is_none() && forms.get("sampling").is_none(), "{revision}: {forms}");
+        assert!(
+            forms.get("roots").is_none() && forms.get("sampling").is_none(),
+            "{revision}: {forms}"
+        );
         assert_eq!(declared(revision, ClientCapability::ROOTS), json!({"roots": {}}), "{revision}");
     }
 }

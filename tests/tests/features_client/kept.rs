@@ -6,23 +6,43 @@ use serde_json::{Value, json};
 
 use crate::support::{NOW, Peer, REVISIONS, raw};
 
-/// The pages that a client gets when it follows the cursors of `pages`, and the cursors that it sends.
-fn follow(revision: Revision, method: &str, key: &str, pages: &[Value]) -> (Vec<Value>, Vec<Value>) {
+/// The pages that a client gets when it follows the cursors of `pages`, and the cursors that it
+/// sends.
+fn follow(
+    revision: Revision,
+    method: &str,
+    key: &str,
+    pages: &[Value],
+) -> (Vec<Value>, Vec<Value>) {
     let mut peer = Peer::new(revision);
     let (mut items, mut cursors) = (Vec::new(), Vec::new());
     let mut request = peer.does(|client, tx| {
-        client.request(NOW, method, &PaginatedParams::new(), CallOptions::new(), tx).expect("it is sent");
+        client
+            .request(NOW, method, &PaginatedParams::new(), CallOptions::new(), tx)
+            .expect("it is sent");
     });
     for page in pages {
-        let Some(sent) = request.pop() else { panic!("no more was asked for than {} pages", cursors.len()) };
+        let Some(sent) = request.pop() else {
+            panic!("no more was asked for than {} pages", cursors.len())
+        };
         cursors.push(sent["params"]["cursor"].clone());
-        request = peer.hears(&json!({"jsonrpc": "2.0", "id": sent["id"], "result": page}), |client, event, tx| {
-            let ClientEvent::Ended { outcome: Outcome::Result(page), .. } = event else { panic!("{event:?}") };
-            items.extend(page.get(key).into_iter().flat_map(|list| list.elements()).map(|item| item.as_str().to_owned()));
-            if let Some(next) = PaginatedParams::after(page) {
-                client.request(NOW, method, &next, CallOptions::new(), tx).expect("it is sent");
-            }
-        });
+        request = peer.hears(
+            &json!({"jsonrpc": "2.0", "id": sent["id"], "result": page}),
+            |client, event, tx| {
+                let ClientEvent::Ended { outcome: Outcome::Result(page), .. } = event else {
+                    panic!("{event:?}")
+                };
+                items.extend(
+                    page.get(key)
+                        .into_iter()
+                        .flat_map(|list| list.elements())
+                        .map(|item| item.as_str().to_owned()),
+                );
+                if let Some(next) = PaginatedParams::after(page) {
+                    client.request(NOW, method, &next, CallOptions::new(), tx).expect("it is sent");
+                }
+            },
+        );
     }
     assert!(request.is_empty(), "no page follows the last");
     (items.iter().map(|item| serde_json::from_str(item).expect("JSON")).collect(), cursors)
@@ -47,7 +67,11 @@ fn page_01_page_05_page_06_page_07_prm_07_pages_are_followed_to_the_last() {
             ];
             let (items, cursors) = follow(revision, method, key, &pages);
             assert_eq!(items, [1, 2, 3, 4, 5, 6].map(Value::from), "{method} in {revision}");
-            assert_eq!(cursors, [Value::Null, json!(odd), json!("0"), json!("-1")], "{method} in {revision}");
+            assert_eq!(
+                cursors,
+                [Value::Null, json!(odd), json!("0"), json!("-1")],
+                "{method} in {revision}"
+            );
             // Without pages.
             let (items, cursors) = follow(revision, method, key, &[json!({key: [7]})]);
             assert_eq!((items, cursors), (vec![json!(7)], vec![Value::Null]));
@@ -77,10 +101,22 @@ fn page_07_a_cursor_goes_back_byte_for_byte() {
 #[test]
 fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as_it_says() {
     let received = Instant::from_millis(1_000);
-    let fresh = |result: &str, at: u64| CacheHint::of(raw(result)).is_fresh(received, Instant::from_millis(at));
+    let fresh = |result: &str, at: u64| {
+        CacheHint::of(raw(result)).is_fresh(received, Instant::from_millis(at))
+    };
     assert!(fresh(r#"{"ttlMs":500}"#, 1_000) && fresh(r#"{"ttlMs":500}"#, 1_499));
-    assert!(!fresh(r#"{"ttlMs":500}"#, 1_500), "stale: to be asked for again when it is needed next");
-    for stale in [r#"{"ttlMs":0}"#, "{}", r#"{"ttlMs":-5}"#, r#"{"ttlMs":null}"#, r#"{"ttlMs":"500"}"#, r#"{"ttlMs":-1e9}"#] {
+    assert!(
+        !fresh(r#"{"ttlMs":500}"#, 1_500),
+        "stale: to be asked for again when it is needed next"
+    );
+    for stale in [
+        r#"{"ttlMs":0}"#,
+        "{}",
+        r#"{"ttlMs":-5}"#,
+        r#"{"ttlMs":null}"#,
+        r#"{"ttlMs":"500"}"#,
+        r#"{"ttlMs":-1e9}"#,
+    ] {
         assert!(!fresh(stale, 1_000), "{stale}");
         assert_eq!(CacheHint::of(raw(stale)).ttl_ms, 0, "{stale}");
     }
@@ -92,7 +128,13 @@ fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as
 fn cache_14_what_is_not_plainly_public_is_private() {
     let scope = |result: &str| CacheHint::of(raw(result)).scope;
     assert_eq!(scope(r#"{"cacheScope":"public"}"#), CacheScope::Public);
-    for private in [r#"{"cacheScope":"private"}"#, "{}", r#"{"cacheScope":"Public"}"#, r#"{"cacheScope":7}"#, "[]"] {
+    for private in [
+        r#"{"cacheScope":"private"}"#,
+        "{}",
+        r#"{"cacheScope":"Public"}"#,
+        r#"{"cacheScope":7}"#,
+        "[]",
+    ] {
         assert_eq!(scope(private), CacheScope::Private, "{private}");
     }
 }
@@ -132,15 +174,24 @@ fn cache_15_a_change_says_whose_answers_are_stale() {
 #[test]
 fn sub_06_what_is_acknowledged_is_compared_with_what_was_asked_for() {
     let uris = [Text::new("file:///a"), Text::new("file:///b")];
-    let wanted = SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(false).resource_subscriptions(&uris);
+    let wanted = SubscriptionFilter::new()
+        .tools_list_changed(true)
+        .prompts_list_changed(false)
+        .resource_subscriptions(&uris);
     for (granted, all) in [
-        (json!({"toolsListChanged": true, "resourceSubscriptions": ["file:///b", "file:///a"]}), true),
+        (
+            json!({"toolsListChanged": true, "resourceSubscriptions": ["file:///b", "file:///a"]}),
+            true,
+        ),
         (
             json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": ["file:///a", "file:///b", "x"]}),
             true,
         ),
         (json!({"toolsListChanged": true, "resourceSubscriptions": ["file:///a"]}), false),
-        (json!({"toolsListChanged": false, "resourceSubscriptions": ["file:///a", "file:///b"]}), false),
+        (
+            json!({"toolsListChanged": false, "resourceSubscriptions": ["file:///a", "file:///b"]}),
+            false,
+        ),
         (json!({"resourceSubscriptions": ["file:///a", "file:///b"]}), false),
         (json!({"toolsListChanged": true}), false),
         (json!({}), false),
@@ -159,5 +210,8 @@ fn sub_06_what_is_acknowledged_is_compared_with_what_was_asked_for() {
         });
         assert_eq!(verdict, Some(all), "{granted}");
     }
-    assert!(SubscriptionFilter::new().is_honoured_by(&SubscriptionFilter::new()), "nothing was wanted");
+    assert!(
+        SubscriptionFilter::new().is_honoured_by(&SubscriptionFilter::new()),
+        "nothing was wanted"
+    );
 }

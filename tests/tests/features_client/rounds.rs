@@ -23,7 +23,9 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
     let mut peer = Peer::new(Revision::LATEST);
     let params = json!({"name": "t", "arguments": {"a": 1}});
     let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
-        let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else { panic!("{event:?}") };
+        let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else {
+            panic!("{event:?}")
+        };
         let mut answers = Vec::new();
         for (key, question) in input.requests().iter() {
             let answer = match question.expect("a question") {
@@ -33,20 +35,35 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
                 InputRequest::CreateMessage(request) => {
                     assert_eq!(request.max_tokens, 9);
                     let text = SamplingContents::text("!");
-                    InputResponse::CreateMessage(CreateMessageResult::new(Role::Assistant, text, "m"))
+                    InputResponse::CreateMessage(CreateMessageResult::new(
+                        Role::Assistant,
+                        text,
+                        "m",
+                    ))
                 }
                 InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&[])),
                 other => panic!("{other:?}"),
             };
             answers.push((key.to_string(), answer));
         }
-        let answers: Vec<(&str, InputResponse<'_>)> = answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
+        let answers: Vec<(&str, InputResponse<'_>)> =
+            answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
         let answers = InputResponses::new(&answers);
         let mut out = [0; 512];
-        let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out).expect("they can be written");
+        let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out)
+            .expect("they can be written");
         assert!(input.unanswered(json).is_none());
         let text = params.to_string();
-        client.retry(NOW, "tools/call", &raw(&text), &input.answered(&answers), CallOptions::new(), tx).expect("it is sent");
+        client
+            .retry(
+                NOW,
+                "tools/call",
+                &raw(&text),
+                &input.answered(&answers),
+                CallOptions::new(),
+                tx,
+            )
+            .expect("it is sent");
     });
     let expected = json!({
         "form": {"action": "accept", "content": {"name": "Ada"}},
@@ -54,18 +71,32 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
         "wh\u{e9}re": {"roots": []},
     });
     assert_eq!(sent[0]["params"]["inputResponses"], expected);
-    assert_eq!((&sent[0]["params"]["requestState"], &sent[0]["params"]["arguments"]), (&json!("opaque"), &json!({"a": 1})));
+    assert_eq!(
+        (&sent[0]["params"]["requestState"], &sent[0]["params"]["arguments"]),
+        (&json!("opaque"), &json!({"a": 1}))
+    );
 }
 
 #[test]
 fn mrtr_17_what_is_not_answered_is_named() {
-    Peer::new(Revision::LATEST).asks("tools/call", json!({"name": "t"}), questions(), |_, event, _| {
-        let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else { panic!("{event:?}") };
-        let missing = |answers: &str| input.unanswered(raw(answers)).map(|key| key.to_string());
-        assert_eq!(missing("{}").as_deref(), Some("form"));
-        assert_eq!(missing(r#"{"model":{},"form":{}}"#).as_deref(), Some("wh\u{e9}re"));
-        assert_eq!(missing(r#"{"model":{},"f\u006frm":{},"wh\u00e9re":{}}"#), None, "keys are compared by meaning");
-    });
+    Peer::new(Revision::LATEST).asks(
+        "tools/call",
+        json!({"name": "t"}),
+        questions(),
+        |_, event, _| {
+            let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else {
+                panic!("{event:?}")
+            };
+            let missing = |answers: &str| input.unanswered(raw(answers)).map(|key| key.to_string());
+            assert_eq!(missing("{}").as_deref(), Some("form"));
+            assert_eq!(missing(r#"{"model":{},"form":{}}"#).as_deref(), Some("wh\u{e9}re"));
+            assert_eq!(
+                missing(r#"{"model":{},"f\u006frm":{},"wh\u00e9re":{}}"#),
+                None,
+                "keys are compared by meaning"
+            );
+        },
+    );
 }
 
 #[test]
@@ -74,7 +105,9 @@ fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
         for size in [1, 7, 64, 4096] {
             let mut peer = Peer::new(Revision::LATEST);
             let sent = peer.does(|client, tx| {
-                client.request(NOW, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx).expect("it is sent");
+                client
+                    .request(NOW, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
+                    .expect("it is sent");
             });
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"input_required","requestState":{state}}}}}"#,
@@ -82,15 +115,30 @@ fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
             );
             let mut out = Vec::new();
             peer.hears_text(&line, |client, event, _| {
-                let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else { panic!("{event:?}") };
+                let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event
+                else {
+                    panic!("{event:?}")
+                };
                 assert_eq!(
-                    (input.state().map(|s| s.as_json()), input.round(), input.raw_requests().is_none()),
+                    (
+                        input.state().map(|s| s.as_json()),
+                        input.round(),
+                        input.raw_requests().is_none()
+                    ),
                     (Some(state), 0, true)
                 );
-                let inputs: Inputs<'_, ()> = Inputs::new(input.round()).state(input.state().map(Text::from_json));
+                let inputs: Inputs<'_, ()> =
+                    Inputs::new(input.round()).state(input.state().map(Text::from_json));
                 let mut tx = mcp_sansio::TxBuffer::new(vec![0; size]);
                 loop {
-                    let sent = client.retry(NOW, "tools/call", &CallToolParams::new("t"), &inputs, CallOptions::new(), &mut tx);
+                    let sent = client.retry(
+                        NOW,
+                        "tools/call",
+                        &CallToolParams::new("t"),
+                        &inputs,
+                        CallOptions::new(),
+                        &mut tx,
+                    );
                     out.extend_from_slice(tx.pending());
                     tx.advance(usize::MAX);
                     if sent.is_ok() {

@@ -7,7 +7,8 @@ use crate::support::raw;
 
 /// What is wrong with `content` by the output schema of a tool that a server listed.
 fn fault(schema: &str, content: &str) -> Option<String> {
-    let listed = format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
+    let listed =
+        format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);
     let tool: Tool<'_> = raw(&listed).to().expect("a tool");
     Catalog::check_structured(&tool, Some(raw(content))).err().map(|fault| fault.to_string())
 }
@@ -25,9 +26,18 @@ fn sch_01_sch_02_results_are_read_by_the_dialect_of_their_schema() {
 
 #[test]
 fn sch_03_results_of_an_unknown_dialect_are_not_believed() {
-    for dialect in [r#""http://json-schema.org/draft-04/schema#""#, r#""https://example.com/mine""#, "7", "null"] {
+    for dialect in [
+        r#""http://json-schema.org/draft-04/schema#""#,
+        r#""https://example.com/mine""#,
+        "7",
+        "null",
+    ] {
         let found = fault(&format!(r#"{{"$schema":{dialect},"type":"object"}}"#), "{}");
-        assert_eq!(found.as_deref(), Some("$schema: the dialect must be JSON Schema 2020-12 or draft-07"), "{dialect}");
+        assert_eq!(
+            found.as_deref(),
+            Some("$schema: the dialect must be JSON Schema 2020-12 or draft-07"),
+            "{dialect}"
+        );
     }
 }
 
@@ -35,8 +45,15 @@ fn sch_03_results_of_an_unknown_dialect_are_not_believed() {
 fn sch_06_sch_07_sch_09_a_schema_that_refers_outside_of_itself_is_rejected() {
     for reference in ["https://example.com/a.json", "a.json", "/a", "file:///a", "urn:x:y", ""] {
         for key in ["$ref", "$dynamicRef"] {
-            let found = fault(&format!(r#"{{"type":"object","properties":{{"a":{{"{key}":"{reference}"}}}}}}"#), "{}");
-            assert_eq!(found.as_deref(), Some("$ref: refers to something outside of the schema"), "{reference}");
+            let found = fault(
+                &format!(r#"{{"type":"object","properties":{{"a":{{"{key}":"{reference}"}}}}}}"#),
+                "{}",
+            );
+            assert_eq!(
+                found.as_deref(),
+                Some("$ref: refers to something outside of the schema"),
+                "{reference}"
+            );
         }
     }
     assert_eq!(fault(r##"{"type":"object","$ref":"#/$defs/a"}"##, "{}"), None);

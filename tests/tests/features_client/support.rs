@@ -2,13 +2,18 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant, Messages, RawJson, Revision, Tx,
-    TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
+    Messages, RawJson, Revision, Tx, TxBuffer,
 };
 use serde_json::{Value, json};
 
-pub(crate) const REVISIONS: [Revision; 5] =
-    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+pub(crate) const REVISIONS: [Revision; 5] = [
+    Revision::V2024_11_05,
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+    Revision::V2026_07_28,
+];
 
 pub(crate) const EVERYTHING: ClientCapability = ClientCapability::ROOTS_LIST_CHANGED
     .and(ClientCapability::SAMPLING_TOOLS)
@@ -16,7 +21,8 @@ pub(crate) const EVERYTHING: ClientCapability = ClientCapability::ROOTS_LIST_CHA
     .and(ClientCapability::ELICITATION_FORM)
     .and(ClientCapability::ELICITATION_URL);
 
-static CONFIG: ClientConfig<'static> = ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).name_in_requests(false);
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).name_in_requests(false);
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
 
@@ -32,19 +38,24 @@ impl Peer {
         peer.client.assume(Some(revision.era()));
         let sent = peer.does(|client, tx| client.open(NOW, tx).expect("it opens"));
         if revision.era() == Era::Legacy {
-            let capabilities =
-                json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
+            let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
             let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
-            peer.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), |_, event, _| {
-                assert!(matches!(event, ClientEvent::Opened(_)), "{event:?}");
-            });
+            peer.hears(
+                &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}),
+                |_, event, _| {
+                    assert!(matches!(event, ClientEvent::Opened(_)), "{event:?}");
+                },
+            );
         }
         assert_eq!(peer.client.revision(), Some(revision));
         peer
     }
 
     /// What a call makes the client send.
-    pub(crate) fn does(&mut self, call: impl FnOnce(&mut Client<'static>, &mut Tx<'_>)) -> Vec<Value> {
+    pub(crate) fn does(
+        &mut self,
+        call: impl FnOnce(&mut Client<'static>, &mut Tx<'_>),
+    ) -> Vec<Value> {
         let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
         call(&mut self.client, &mut tx);
         lines(tx.pending())
@@ -67,7 +78,9 @@ impl Peer {
     ) -> Vec<Value> {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         self.does(|client, tx| {
-            while let Some(event) = client.next_event(NOW, &mut messages, tx).expect("there is room") {
+            while let Some(event) =
+                client.next_event(NOW, &mut messages, tx).expect("there is room")
+            {
                 handle(client, event, tx);
             }
         })
@@ -103,7 +116,9 @@ impl Peer {
 
 fn lines(output: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 pub(crate) fn raw(text: &str) -> RawJson<'_> {

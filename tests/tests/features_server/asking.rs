@@ -1,7 +1,10 @@
-//! A handler that asks before it answers, in both eras: what it gets, and what it makes of answers that are missing, refused or wrong.
+//! A handler that asks before it answers, in both eras: what it gets, and what it makes of answers
+//! that are missing, refused or wrong.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{Answered, ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx};
+use mcp_sansio::{
+    Answered, ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
+};
 use serde_json::{Value, json};
 
 use crate::support::{NOW, Peer, lines, through};
@@ -9,7 +12,10 @@ use crate::support::{NOW, Peer, lines, through};
 const SIZES: [Text<'static>; 2] = [Text::new("S"), Text::new("M")];
 const FIELDS: [Field<'static>; 5] = [
     Field::required("name", StringSchema::new().min_length(1).schema()),
-    Field::optional("age", NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema()),
+    Field::optional(
+        "age",
+        NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema(),
+    ),
     Field::optional("size", SelectSchema::plain(&SIZES).schema()),
     Field::optional("sizes", SelectManySchema::plain(&SIZES).max_items(1).schema()),
     Field::optional("share", NumberSchema::number().maximum(Number::new(1)).schema()),
@@ -25,35 +31,48 @@ fn name(answer: RawJson<'_>) -> Result<String, String> {
         ElicitAction::Accept => {
             let content = answer.content.unwrap_or(RawJson::EMPTY);
             FORM.validate(content).map_err(|error| error.to_string())?;
-            let name = content.get("name").and_then(RawJson::as_string).map(|name| name.to_string());
+            let name =
+                content.get("name").and_then(RawJson::as_string).map(|name| name.to_string());
             name.ok_or_else(|| "no name".into())
         }
     }
 }
 
-/// The modern way: `who` from the person, `what` from the model, `where` from the client; then a sentence.
+/// The modern way: `who` from the person, `what` from the model, `where` from the client; then a
+/// sentence.
 fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>) {
     let answers = || -> Result<_, String> {
         let who = request.input_response("who").map(name).transpose()?;
         let what = request.input_response("what").map(|answer| {
             let answer: CreateMessageResult<'_> = answer.to().map_err(|error| error.to_string())?;
-            let texts: Result<Vec<_>, _> =
-                answer.content.iter().map(|block| block.map(|block| block.as_text().map(|text| text.to_string()))).collect();
-            Ok::<_, String>(texts.map_err(|error| error.to_string())?.into_iter().flatten().collect::<String>())
+            let texts: Result<Vec<_>, _> = answer
+                .content
+                .iter()
+                .map(|block| block.map(|block| block.as_text().map(|text| text.to_string())))
+                .collect();
+            Ok::<_, String>(
+                texts.map_err(|error| error.to_string())?.into_iter().flatten().collect::<String>(),
+            )
         });
         let places = request.input_response("where").map(|answer| {
             let answer: ListRootsResult<'_> = answer.to().map_err(|error| error.to_string())?;
             let roots: Result<Vec<_>, _> = answer.roots.iter().collect();
             let roots = roots.map_err(|error| error.to_string())?;
-            if roots.iter().all(Root::is_valid) { Ok::<_, String>(roots.len()) } else { Err("a root is no file".into()) }
+            if roots.iter().all(Root::is_valid) {
+                Ok::<_, String>(roots.len())
+            } else {
+                Err("a root is no file".into())
+            }
         });
         Ok((who, what.transpose()?, places.transpose()?))
     };
     let answered = match answers() {
         Err(reason) => server.respond_error(request.handle, &RpcError::invalid_params(&reason), tx),
-        Ok((Some(who), Some(what), Some(places))) => {
-            server.respond(request.handle, &TextResult::new(&format!("{who} wants {what} in {places}")), tx)
-        }
+        Ok((Some(who), Some(what), Some(places))) => server.respond(
+            request.handle,
+            &TextResult::new(&format!("{who} wants {what} in {places}")),
+            tx,
+        ),
         Ok((who, what, places)) => {
             let messages = [SamplingMessage::user("What?")];
             let questions = [
@@ -62,8 +81,11 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
                 ("where", InputRequest::ListRoots),
             ];
             let missing = [who.is_none(), what.is_none(), places.is_none()];
-            let missing: Vec<_> =
-                questions.into_iter().zip(missing).filter_map(|(question, missing)| missing.then_some(question)).collect();
+            let missing: Vec<_> = questions
+                .into_iter()
+                .zip(missing)
+                .filter_map(|(question, missing)| missing.then_some(question))
+                .collect();
             server.input_required(request.handle, &InputRequiredResult::ask(&missing), tx)
         }
     };
@@ -84,7 +106,12 @@ fn good() -> Value {
 
 fn keys(answer: &Value) -> Vec<&str> {
     assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
-    answer["result"]["inputRequests"].as_object().expect("questions").keys().map(String::as_str).collect()
+    answer["result"]["inputRequests"]
+        .as_object()
+        .expect("questions")
+        .keys()
+        .map(String::as_str)
+        .collect()
 }
 
 #[test]
@@ -93,18 +120,24 @@ fn mrtr_23_answers_are_read_by_their_kind() {
     let first = peer.ask("tools/call", json!({"name": "t"}), attempt);
     assert_eq!(keys(&first), ["what", "where", "who"]);
     assert!(
-        first["result"]["inputRequests"]
-            .as_object()
-            .is_some_and(|all| all.values().all(|one| one.get("id").or(one.get("jsonrpc")).is_none()))
+        first["result"]["inputRequests"].as_object().is_some_and(|all| all
+            .values()
+            .all(|one| one.get("id").or(one.get("jsonrpc")).is_none()))
     );
     let last = retry(&mut peer, good());
     assert_eq!(last["result"]["content"][0]["text"], "Ada wants tea in 2");
     // Without knowing what was asked, too.
     let text = good().to_string();
     let answers: InputResponses<'_> = RawJson::parse(&text).expect("JSON").to().expect("answers");
-    assert!(matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept));
-    assert!(matches!(answers.get("what"), Some(Ok(InputResponse::CreateMessage(answer))) if answer.role == Role::Assistant));
-    assert!(matches!(answers.get("where"), Some(Ok(InputResponse::ListRoots(answer))) if answer.roots.len() == 2));
+    assert!(
+        matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept)
+    );
+    assert!(
+        matches!(answers.get("what"), Some(Ok(InputResponse::CreateMessage(answer))) if answer.role == Role::Assistant)
+    );
+    assert!(
+        matches!(answers.get("where"), Some(Ok(InputResponse::ListRoots(answer))) if answer.roots.len() == 2)
+    );
 }
 
 #[test]
@@ -144,7 +177,10 @@ fn mrtr_25_answers_that_nobody_wanted_are_ignored() {
     let mut answers = good();
     answers["more"] = json!({"anything": [1, {"goes": null}]});
     answers["WHO"] = json!({"action": "maybe"});
-    assert_eq!(retry(&mut Peer::new(Revision::LATEST), answers)["result"]["content"][0]["text"], "Ada wants tea in 2");
+    assert_eq!(
+        retry(&mut Peer::new(Revision::LATEST), answers)["result"]["content"][0]["text"],
+        "Ada wants tea in 2"
+    );
 }
 
 #[test]
@@ -164,22 +200,31 @@ fn mrtr_26_answers_that_are_missing_are_asked_for_again() {
 
 #[test]
 fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
-    static CONFIG: mcp_sansio::ServerConfig<'static> = crate::support::CONFIG.request_timeout(std::time::Duration::from_secs(5));
-    let mut peer: Peer = Peer::sized(Revision::LATEST, &CONFIG, crate::support::can_do_everything());
+    static CONFIG: mcp_sansio::ServerConfig<'static> =
+        crate::support::CONFIG.request_timeout(std::time::Duration::from_secs(5));
+    let mut peer: Peer =
+        Peer::sized(Revision::LATEST, &CONFIG, crate::support::can_do_everything());
     let before = format!("{:?}", peer.server).len();
     for _ in 0..100 {
         let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
             assert!(server.poll_timeout().is_some());
             // Neither questions nor a state is no answer.
-            assert_eq!(server.input_required(request.handle, &InputRequiredResult::new(), tx), Err(mcp_sansio::SendError::Value));
+            assert_eq!(
+                server.input_required(request.handle, &InputRequiredResult::new(), tx),
+                Err(mcp_sansio::SendError::Value)
+            );
             assert!(server.is_open(request.handle) && tx.pending().is_empty());
             attempt(server, request, tx);
             assert!(!server.is_open(request.handle));
         });
         assert_eq!(keys(&answer).len(), 3);
-        assert_eq!((peer.server.in_flight(), peer.server.calls_in_flight(), peer.server.poll_timeout()), (0, 0, None));
+        assert_eq!(
+            (peer.server.in_flight(), peer.server.calls_in_flight(), peer.server.poll_timeout()),
+            (0, 0, None)
+        );
     }
-    let (event, sent) = through(64, |tx| peer.server.handle_timeout(Instant::from_millis(1_000_000), tx));
+    let (event, sent) =
+        through(64, |tx| peer.server.handle_timeout(Instant::from_millis(1_000_000), tx));
     assert!(event.is_none() && sent.is_empty());
     assert!(format!("{:?}", peer.server).len() <= before + 200, "the server has not grown");
 }
@@ -187,7 +232,9 @@ fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
 #[test]
 fn elic_17_a_person_may_decline_or_go_away() {
     let mut peer = Peer::new(Revision::LATEST);
-    for (action, expected) in [("decline", "somebody wants tea in 2"), ("cancel", "nobody wants tea in 2")] {
+    for (action, expected) in
+        [("decline", "somebody wants tea in 2"), ("cancel", "nobody wants tea in 2")]
+    {
         // Content says nothing then.
         for content in [None, Some(json!({"name": 7}))] {
             let mut answers = good();
@@ -208,7 +255,10 @@ fn elic_17_a_person_may_decline_or_go_away() {
 fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
     for (content, reason) in [
         (json!({"name": "Ada"}), None),
-        (json!({"name": "Ada", "age": 36, "size": "M", "sizes": ["S"], "share": 0.5, "more": true}), None),
+        (
+            json!({"name": "Ada", "age": 36, "size": "M", "sizes": ["S"], "share": 0.5, "more": true}),
+            None,
+        ),
         (json!({}), Some("name")),
         (json!({"name": ""}), Some("name")),
         (json!({"name": 7}), Some("name")),
@@ -224,7 +274,9 @@ fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
             let mut peer = Peer::new(revision);
             let params = ElicitParams::form("Who?", FORM);
-            let (_, sent) = through(64, |tx| peer.server.request(NOW, &ClientRequest::elicitation(&params), tx));
+            let (_, sent) = through(64, |tx| {
+                peer.server.request(NOW, &ClientRequest::elicitation(&params), tx)
+            });
             assert_eq!(lines(&sent)[0]["method"], "elicitation/create");
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}), |_, event, _| {
@@ -247,15 +299,27 @@ fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
 
 #[test]
 fn samp_11_messages_have_a_role_and_content() {
-    let messages = [SamplingMessage::user("q"), SamplingMessage::assistant("a"), SamplingMessage::user("q")];
+    let messages =
+        [SamplingMessage::user("q"), SamplingMessage::assistant("a"), SamplingMessage::user("q")];
     let questions = [("k", InputRequest::CreateMessage(CreateMessageParams::new(&messages, 9)))];
-    let answer = Peer::new(Revision::LATEST).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-        assert_eq!(server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx), Ok(Answered::Sent));
-    });
-    let sent = answer["result"]["inputRequests"]["k"]["params"]["messages"].as_array().expect("a list");
+    let answer = Peer::new(Revision::LATEST).ask(
+        "tools/call",
+        json!({"name": "t"}),
+        |server, request, tx| {
+            assert_eq!(
+                server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx),
+                Ok(Answered::Sent)
+            );
+        },
+    );
+    let sent =
+        answer["result"]["inputRequests"]["k"]["params"]["messages"].as_array().expect("a list");
     let roles: Vec<&Value> = sent.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
-    assert!(sent.iter().all(|message| message["content"]["type"] == "text" && message["content"]["text"].is_string()));
+    assert!(
+        sent.iter().all(|message| message["content"]["type"] == "text"
+            && message["content"]["text"].is_string())
+    );
     // Messages that were JSON already must have both as well, or they are not sent.
     for wrong in [
         r#"{"content":{"type":"text","text":"t"}}"#,
@@ -263,14 +327,26 @@ fn samp_11_messages_have_a_role_and_content() {
         r#"{"role":"system","content":{"type":"text","text":"t"}}"#,
     ] {
         let text = format!(r#"{{"messages":[{wrong}],"maxTokens":9}}"#);
-        let params: CreateMessageParams<'_> = RawJson::parse(&text).expect("JSON").to().expect("params");
+        let params: CreateMessageParams<'_> =
+            RawJson::parse(&text).expect("JSON").to().expect("params");
         let questions = [("k", InputRequest::CreateMessage(params))];
-        Peer::new(Revision::LATEST).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-            assert_eq!(
-                server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx),
-                Err(mcp_sansio::SendError::Value)
-            );
-            assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(Answered::Sent));
-        });
+        Peer::new(Revision::LATEST).ask(
+            "tools/call",
+            json!({"name": "t"}),
+            |server, request, tx| {
+                assert_eq!(
+                    server.input_required(
+                        request.handle,
+                        &InputRequiredResult::ask(&questions),
+                        tx
+                    ),
+                    Err(mcp_sansio::SendError::Value)
+                );
+                assert_eq!(
+                    server.respond(request.handle, &TextResult::new("t"), tx),
+                    Ok(Answered::Sent)
+                );
+            },
+        );
     }
 }

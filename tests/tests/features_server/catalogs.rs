@@ -1,6 +1,9 @@
 //! Names, URIs, lists and their pages.
 
-use mcp_sansio::types::{CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, TextResult, Tool};
+use mcp_sansio::types::{
+    CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    TextResult, Tool,
+};
 use mcp_sansio::{Answered, Catalog, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
@@ -30,7 +33,12 @@ fn tool_05_tool_07_tool_08_names_of_tools_have_a_length_and_a_charset() {
 
 #[test]
 fn tool_09_no_two_tools_have_one_name() {
-    let tools = [Tool::new("a", OBJECT), Tool::new("b", OBJECT), Tool::new("A", OBJECT), Tool::new("b", OBJECT)];
+    let tools = [
+        Tool::new("a", OBJECT),
+        Tool::new("b", OBJECT),
+        Tool::new("A", OBJECT),
+        Tool::new("b", OBJECT),
+    ];
     let fault = Catalog::new().tools(&tools).check().unwrap_err();
     assert_eq!((fault.entry, fault.to_string().as_str()), ("b", "b: two tools have this name"));
     assert!(Catalog::new().tools(&tools[..3]).check().is_ok());
@@ -51,9 +59,14 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
         let mut peer = Peer::new(revision);
         for name in ["Echo", "echo", "\u{45}cho"] {
             let answer = peer.ask("tools/call", json!({"name": name}), |server, request, tx| {
-                let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else { panic!("{name} is a tool") };
+                let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else {
+                    panic!("{name} is a tool")
+                };
                 let text = tool.name.to_string();
-                assert_eq!(server.respond(request.handle, &TextResult::new(&text), tx), Ok(Answered::Sent));
+                assert_eq!(
+                    server.respond(request.handle, &TextResult::new(&text), tx),
+                    Ok(Answered::Sent)
+                );
             });
             assert_eq!(answer["result"]["content"][0]["text"], name);
         }
@@ -85,7 +98,9 @@ fn tool_10_input_schemas_of_a_catalog_are_of_objects() {
     for revision in REVISIONS {
         let list = list(&mut Peer::new(revision), &catalog, "tools/list", None);
         let tools = list["result"]["tools"].as_array().expect("a list");
-        assert!(tools.len() > 20 && tools.iter().all(|tool| tool["inputSchema"]["type"] == "object"));
+        assert!(
+            tools.len() > 20 && tools.iter().all(|tool| tool["inputSchema"]["type"] == "object")
+        );
     }
 }
 
@@ -100,7 +115,9 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
         let line = peer.request("tools/list", json!({})).to_string();
         let mut messages = mcp_sansio::Messages::new(mcp_sansio::Frame::Complete(line.as_bytes()));
         let event = peer.server.next_event(crate::support::NOW, &mut messages, &mut tx);
-        let Ok(Some(mcp_sansio::ServerEvent::Request(request))) = event else { panic!("{event:?}") };
+        let Ok(Some(mcp_sansio::ServerEvent::Request(request))) = event else {
+            panic!("{event:?}")
+        };
         assert!(matches!(catalog.answer(&mut peer.server, &request, &mut tx), Ok(None)));
         let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
         tx.advance(usize::MAX);
@@ -111,7 +128,9 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
 
 fn list(peer: &mut Peer, catalog: &Catalog<'_>, method: &str, cursor: Option<&Value>) -> Value {
     let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
-    peer.ask(method, params, |server, request, tx| assert!(matches!(catalog.answer(server, request, tx), Ok(None))))
+    peer.ask(method, params, |server, request, tx| {
+        assert!(matches!(catalog.answer(server, request, tx), Ok(None)))
+    })
 }
 
 const METHODS: [(&str, &str, &str); 4] = [
@@ -126,10 +145,15 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
     let names: Vec<String> = (0..7).rev().map(|n| format!("u:n{n}")).collect();
     let tools: Vec<Tool> = names.iter().map(|name| Tool::new(&name[2..], OBJECT)).collect();
     let resources: Vec<Resource> = names.iter().map(|name| Resource::new(name, name)).collect();
-    let templates: Vec<ResourceTemplate> = names.iter().map(|name| ResourceTemplate::new(name, name)).collect();
+    let templates: Vec<ResourceTemplate> =
+        names.iter().map(|name| ResourceTemplate::new(name, name)).collect();
     let prompts: Vec<Prompt> = names.iter().map(|name| Prompt::new(&name[2..])).collect();
-    let whole =
-        Catalog::new().tools(&tools).resources(&resources).templates(&templates).prompts(&prompts).cache(7, CacheScope::Private);
+    let whole = Catalog::new()
+        .tools(&tools)
+        .resources(&resources)
+        .templates(&templates)
+        .prompts(&prompts)
+        .cache(7, CacheScope::Private);
     assert!(whole.check().is_ok());
     for revision in REVISIONS {
         let mut cursors = Vec::new();
@@ -151,16 +175,24 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                                 .map(|entry| entry[key].as_str().expect("a name").to_owned()),
                         );
                         if revision.is_modern() {
-                            assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(7), &json!("private")));
+                            assert_eq!(
+                                (&result["ttlMs"], &result["cacheScope"]),
+                                (&json!(7), &json!("private"))
+                            );
                         } else {
-                            assert!(result.get("ttlMs").is_none() && result.get("cacheScope").is_none());
+                            assert!(
+                                result.get("ttlMs").is_none() && result.get("cacheScope").is_none()
+                            );
                         }
                         next = result.get("nextCursor").cloned();
                         pages.push(result.clone());
                         let Some(cursor) = &next else { break };
                         // The same cursor, the same page.
                         let again = list(&mut peer, &catalog, method, Some(cursor));
-                        assert_eq!(again["result"], list(&mut Peer::new(revision), &catalog, method, Some(cursor))["result"]);
+                        assert_eq!(
+                            again["result"],
+                            list(&mut Peer::new(revision), &catalog, method, Some(cursor))["result"]
+                        );
                         if size == 1 {
                             cursors.push((method, cursor.clone()));
                         }
@@ -169,8 +201,12 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                     (entries, pages)
                 });
                 assert_eq!(one, other);
-                let expected: Vec<&str> =
-                    names.iter().map(|name| name.strip_prefix(if key == "name" { "u:" } else { "" }).expect("a name")).collect();
+                let expected: Vec<&str> = names
+                    .iter()
+                    .map(|name| {
+                        name.strip_prefix(if key == "name" { "u:" } else { "" }).expect("a name")
+                    })
+                    .collect();
                 assert_eq!(one.0, expected, "the order is the catalog's");
             }
         }
@@ -180,7 +216,11 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
         for (of, cursor) in &cursors {
             for (method, ..) in METHODS {
                 let answer = list(&mut peer, &catalog, method, Some(cursor));
-                assert_eq!(answer["error"]["code"] == -32602, *of != method, "{of} {cursor} {method}");
+                assert_eq!(
+                    answer["error"]["code"] == -32602,
+                    *of != method,
+                    "{of} {cursor} {method}"
+                );
             }
         }
     }
@@ -188,7 +228,8 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
 
 #[test]
 fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
-    static CONFIG: mcp_sansio::ServerConfig<'static> = crate::support::CONFIG.discover_cache(86_400_000, CacheScope::Private);
+    static CONFIG: mcp_sansio::ServerConfig<'static> =
+        crate::support::CONFIG.discover_cache(86_400_000, CacheScope::Private);
     let tools = [Tool::new("t", OBJECT)];
     let catalog = Catalog::new().tools(&tools).cache(u64::MAX, CacheScope::Private);
     for revision in REVISIONS {
@@ -201,14 +242,19 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
         }
         let contents = [ResourceContents::text("u:a", "t")];
         let silent = ReadResourceResult::new(&contents);
-        for (result, ttl, scope) in [(silent, 0, "private"), (silent.with_cache(5, CacheScope::Public), 5, "public")] {
-            let answer = plain.ask("resources/read", json!({"uri": "u:a"}), |server, request, tx| {
-                assert_eq!(server.respond(request.handle, &result, tx), Ok(Answered::Sent));
-            });
+        for (result, ttl, scope) in
+            [(silent, 0, "private"), (silent.with_cache(5, CacheScope::Public), 5, "public")]
+        {
+            let answer =
+                plain.ask("resources/read", json!({"uri": "u:a"}), |server, request, tx| {
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Answered::Sent));
+                });
             results.push((answer, ttl, scope));
         }
         if revision.is_modern() {
-            for (peer, ttl, scope) in [(&mut plain, 0, "public"), (&mut kept, 86_400_000, "private")] {
+            for (peer, ttl, scope) in
+                [(&mut plain, 0, "public"), (&mut kept, 86_400_000, "private")]
+            {
                 let message = peer.request("server/discover", json!({}));
                 results.push((peer.say(&message, |_, _, _| {}).remove(0), ttl, scope));
             }
@@ -216,7 +262,11 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
         for (answer, ttl, scope) in results {
             let result = &answer["result"];
             let hints = (result["ttlMs"].as_u64(), result["cacheScope"].as_str());
-            assert_eq!(hints, if revision.is_modern() { (Some(ttl), Some(scope)) } else { (None, None) }, "{answer}");
+            assert_eq!(
+                hints,
+                if revision.is_modern() { (Some(ttl), Some(scope)) } else { (None, None) },
+                "{answer}"
+            );
         }
     }
 }
@@ -224,7 +274,9 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
 #[test]
 fn res_11_uris_and_templates_follow_rfc_3986() {
     let is_uri = |uri: &str| Catalog::new().resources(&[Resource::new(uri, "n")]).check().is_ok();
-    let is_template = |template: &str| Catalog::new().templates(&[ResourceTemplate::new(template, "n")]).check().is_ok();
+    let is_template = |template: &str| {
+        Catalog::new().templates(&[ResourceTemplate::new(template, "n")]).check().is_ok()
+    };
     for good in [
         "file:///a",
         "https://example.com/a?b=c#d",
@@ -262,12 +314,19 @@ fn res_11_uris_and_templates_follow_rfc_3986() {
     ] {
         assert!(!is_uri(bad) && !is_template(bad), "{bad}");
     }
-    for good in ["file:///{+path}", "u:{a}/{b}", "row://{table}/{id}.json", "{+uri}", "{scheme}:x", "u:%20{a}"] {
+    for good in [
+        "file:///{+path}",
+        "u:{a}/{b}",
+        "row://{table}/{id}.json",
+        "{+uri}",
+        "{scheme}:x",
+        "u:%20{a}",
+    ] {
         assert!(is_template(good) && !is_uri(good), "{good}");
     }
     for bad in [
-        "u:{a", "u:a}", "u:{}", "u:{a,b}", "u:{?a}", "u:{a*}", "u:{a:3}", "u:{a}{b}", "u:a b{c}", "u:{a}%2", "u:{a b}",
-        "a b:{c}", "1:{c}", "u:}{a}",
+        "u:{a", "u:a}", "u:{}", "u:{a,b}", "u:{?a}", "u:{a*}", "u:{a:3}", "u:{a}{b}", "u:a b{c}",
+        "u:{a}%2", "u:{a b}", "a b:{c}", "1:{c}", "u:}{a}",
     ] {
         assert!(!is_template(bad), "{bad}");
     }
@@ -280,14 +339,19 @@ fn variables(template: &str, uri: &str) -> Option<(Option<String>, Option<String
     assert!(catalog.check().is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
     let mut found = None;
-    peer.say_text(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":{uri}}}}}"#), |_, event, _| {
-        let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        let uri = request.uri().expect("a URI");
-        if let Ok(target @ Target::Template(_)) = catalog.target(&request) {
-            let value = |name| target.variable(name, uri).map(Iterator::collect);
-            found = Some((value("a"), value("b")));
-        }
-    });
+    peer.say_text(
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":{uri}}}}}"#
+        ),
+        |_, event, _| {
+            let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            let uri = request.uri().expect("a URI");
+            if let Ok(target @ Target::Template(_)) = catalog.target(&request) {
+                let value = |name| target.variable(name, uri).map(Iterator::collect);
+                found = Some((value("a"), value("b")));
+            }
+        },
+    );
     found
 }
 
@@ -298,10 +362,17 @@ fn templates_match_and_give_their_variables() {
     assert_eq!(variables("row://{a}/{b}", r#""row://users/7""#), some("users", "7"));
     // As PHP and others write it, and with any escape.
     assert_eq!(variables("row://{a}/{b}", r#""row:\/\/users\/7""#), some("users", "7"));
-    assert_eq!(variables("row://{a}/{b}", r#""\u0072ow://us\u0065rs\u002f\ud83d\ude00""#), some("users", "😀"));
+    assert_eq!(
+        variables("row://{a}/{b}", r#""\u0072ow://us\u0065rs\u002f\ud83d\ude00""#),
+        some("users", "😀")
+    );
     assert_eq!(variables("u:{a}.json", r#""u:x.json""#), only("x"));
     assert_eq!(variables("file:///{+a}", r#""file:///x/y?z""#), only("x/y?z"));
-    assert_eq!(variables("u:{a}", r#""u:%2e%2e""#), only("%2e%2e"), "as it was written: nothing is decoded");
+    assert_eq!(
+        variables("u:{a}", r#""u:%2e%2e""#),
+        only("%2e%2e"),
+        "as it was written: nothing is decoded"
+    );
     for (template, uri) in [
         ("row://{a}/{b}", r#""row://users/""#),
         ("row://{a}/{b}", r#""row:///7""#),

@@ -15,7 +15,8 @@ fn listen(id: Value, uris: &[&str]) -> String {
 }
 
 fn cancelled(id: &Value) -> String {
-    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}).to_string()
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        .to_string()
 }
 
 #[test]
@@ -59,7 +60,11 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
         }
         let sent = lines(&sent);
         let methods: Vec<&Value> = sent.iter().map(|message| &message["method"]).collect();
-        assert_eq!(methods, ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"], "{size}");
+        assert_eq!(
+            methods,
+            ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"],
+            "{size}"
+        );
     }
     assert!(held_back > 1000);
 }
@@ -70,10 +75,14 @@ fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
     for size in [1, 13, 64, 100, 4096] {
         let mut peer = Peer::<8, 8>::new(Revision::V2025_11_25);
         for id in &ids {
-            peer.say_text(&listen(id.clone(), &["u:a"]), |_, event, _| assert!(matches!(event, ServerEvent::Listening { .. })));
+            peer.say_text(&listen(id.clone(), &["u:a"]), |_, event, _| {
+                assert!(matches!(event, ServerEvent::Listening { .. }))
+            });
         }
         let subscribe = json!({"jsonrpc": "2.0", "id": 1000, "method": "resources/subscribe", "params": {"uri": "u:a"}});
-        peer.say(&subscribe, |_, event, _| assert!(matches!(event, ServerEvent::Subscribed { .. })));
+        peer.say(&subscribe, |_, event, _| {
+            assert!(matches!(event, ServerEvent::Subscribed { .. }))
+        });
         for (mut change, method) in [
             (Change::prompts(), "notifications/prompts/list_changed"),
             (Change::resource("u:a"), "notifications/resources/updated"),
@@ -88,15 +97,23 @@ fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
             }
             let sent = lines(&output);
             assert!(sent.iter().all(|message| message["method"] == method));
-            let told: Vec<Value> = sent.iter().map(|message| message["params"]["_meta"][SUBSCRIPTION].clone()).collect();
-            assert_eq!(told, [vec![Value::Null], ids.to_vec()].concat(), "the session, then each listen: through {size}");
+            let told: Vec<Value> = sent
+                .iter()
+                .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
+                .collect();
+            assert_eq!(
+                told,
+                [vec![Value::Null], ids.to_vec()].concat(),
+                "the session, then each listen: through {size}"
+            );
         }
     }
 }
 
 #[test]
 fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
-    // The change to the first of two is half out when its cancellation arrives: the line is finished, and the second gets its own.
+    // The change to the first of two is half out when its cancellation arrives: the line is
+    // finished, and the second gets its own.
     for size in 8..200 {
         let mut server: Server<'static> = Server::new(&CONFIG);
         for id in [1, 2] {
@@ -119,7 +136,11 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                     Err(error) => assert!(error.is_full()),
                 }
             } else if !gone {
-                match server.next_event(NOW, &mut Messages::new(Frame::Complete(line.as_bytes())), &mut tx) {
+                match server.next_event(
+                    NOW,
+                    &mut Messages::new(Frame::Complete(line.as_bytes())),
+                    &mut tx,
+                ) {
                     Ok(event) => gone = matches!(event, Some(ServerEvent::Cancelled { .. })),
                     Err(error) => assert!(error.is_full()),
                 }
@@ -130,7 +151,10 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
         }
         assert!(told && gone, "neither waits for ever: {size}");
         sent.extend_from_slice(tx.pending());
-        let ids: Vec<Value> = lines(&sent).iter().map(|message| message["params"]["_meta"][SUBSCRIPTION].clone()).collect();
+        let ids: Vec<Value> = lines(&sent)
+            .iter()
+            .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
+            .collect();
         assert!(ids == [1, 2] || ids == [2], "{size}: {ids:?}");
         assert_eq!(server.in_flight(), 1);
     }
@@ -156,9 +180,15 @@ fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
             }
         }
         let sent = lines(&output);
-        assert_eq!(sent[0], json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "id"}}));
+        assert_eq!(
+            sent[0],
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "id"}})
+        );
         let result = json!({"resultType": "complete", "_meta": {SUBSCRIPTION: "id"}});
-        assert_eq!((sent.len(), &sent[1]), (2, &json!({"jsonrpc": "2.0", "id": "id", "result": result})));
+        assert_eq!(
+            (sent.len(), &sent[1]),
+            (2, &json!({"jsonrpc": "2.0", "id": "id", "result": result}))
+        );
         assert_eq!(server.in_flight(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! JSON Schema: what a catalog takes, what arguments are measured by, and whether what the examples publish is valid.
+//! JSON Schema: what a catalog takes, what arguments are measured by, and whether what the examples
+//! publish is valid.
 
 use std::time::{Duration, Instant};
 
@@ -18,10 +19,15 @@ fn fault(schema: &str, arguments: &str) -> Option<String> {
     let (mut peer, mut found) = (Peer::new(Revision::LATEST), None);
     let tool = Tool::new("t", raw(schema));
     let mut message = peer.request("tools/call", json!({"name": "t"})).to_string();
-    message.insert_str(message.find(r#""name":"#).expect("a name"), &format!(r#""arguments":{arguments},"#));
+    message.insert_str(
+        message.find(r#""name":"#).expect("a name"),
+        &format!(r#""arguments":{arguments},"#),
+    );
     peer.say_text(&message, |_, event, _| {
         let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
-        found = Catalog::check_arguments(&tool, &request.arguments()).err().map(|fault| fault.to_string());
+        found = Catalog::check_arguments(&tool, &request.arguments())
+            .err()
+            .map(|fault| fault.to_string());
     });
     found
 }
@@ -31,7 +37,12 @@ const NEW: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","
 
 #[test]
 fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
-    for schema in [DEFAULT, NEW, &NEW.replace("schema\"", "schema#\""), &NEW.replace("2020-12/", "2020-12\\/")] {
+    for schema in [
+        DEFAULT,
+        NEW,
+        &NEW.replace("schema\"", "schema#\""),
+        &NEW.replace("2020-12/", "2020-12\\/"),
+    ] {
         assert_eq!(check(schema), Ok(()), "{schema}");
     }
     // A keyword beside a reference counts in 2020-12, and a schema without a dialect is of that.
@@ -39,7 +50,10 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
     for dialect in ["", r#""$schema":"https://json-schema.org/draft/2020-12/schema","#] {
         let schema = format!(r#"{{{dialect}"type":"object",{beside}"#);
         assert_eq!(check(&schema), Ok(()));
-        assert_eq!(fault(&schema, r#"{"a":1}"#).as_deref(), Some("a: is of a type that the schema does not allow"));
+        assert_eq!(
+            fault(&schema, r#"{"a":1}"#).as_deref(),
+            Some("a: is of a type that the schema does not allow")
+        );
         // Elements before the others, which draft-07 writes in another way.
         let schema = format!(
             r#"{{{dialect}"type":"object","properties":{{"a":{{"prefixItems":[{{"type":"string"}}],"items":{{"type":"integer"}}}}}}}}"#
@@ -51,7 +65,9 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
 #[test]
 fn sch_02_each_dialect_is_read_as_what_it_is() {
     let beside = r##""definitions":{"a":{}},"properties":{"a":{"$ref":"#/definitions/a","type":"string"}}}"##;
-    for name in ["http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"] {
+    for name in
+        ["http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"]
+    {
         let schema = format!(r#"{{"$schema":"{name}","type":"object",{beside}"#);
         assert_eq!(
             (check(&schema), fault(&schema, r#"{"a":1}"#)),
@@ -66,8 +82,7 @@ fn sch_02_each_dialect_is_read_as_what_it_is() {
         assert_eq!(fault(&schema, "{}").as_deref(), Some("a: is missing"));
     }
     // Another one is never read as if it were one of these two.
-    let schema =
-        r#"{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"exclusiveMinimum":true}}}"#;
+    let schema = r#"{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"exclusiveMinimum":true}}}"#;
     assert!(fault(schema, r#"{"a":1}"#).is_some_and(|fault| fault.contains("dialect")));
 }
 
@@ -84,8 +99,15 @@ fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
         "null",
     ] {
         let schema = format!(r#"{{"$schema":{dialect},"type":"object"}}"#);
-        assert_eq!(check(&schema), Err("t: the dialect of a schema must be JSON Schema 2020-12 or draft-07".into()), "{schema}");
-        assert_eq!(fault(&schema, "{}").as_deref(), Some("$schema: the dialect must be JSON Schema 2020-12 or draft-07"));
+        assert_eq!(
+            check(&schema),
+            Err("t: the dialect of a schema must be JSON Schema 2020-12 or draft-07".into()),
+            "{schema}"
+        );
+        assert_eq!(
+            fault(&schema, "{}").as_deref(),
+            Some("$schema: the dialect must be JSON Schema 2020-12 or draft-07")
+        );
         // An output schema as well.
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(&schema));
         assert!(Catalog::new().tools(&[tool]).check().is_err());
@@ -97,7 +119,11 @@ fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
 fn sch_05_the_dialects_are_documented() {
     let source = include_str!("../../../core/src/catalog.rs");
     let documentation = source.split("pub struct Catalog<'c>").next().expect("the beginning");
-    assert!(["/// Schemas are JSON Schema 2020-12", "draft-07"].iter().all(|part| documentation.contains(part)));
+    assert!(
+        ["/// Schemas are JSON Schema 2020-12", "draft-07"]
+            .iter()
+            .all(|part| documentation.contains(part))
+    );
 }
 
 #[test]
@@ -116,22 +142,31 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
         for key in ["$ref", "$dynamicRef"] {
             for schema in [
                 format!(r#"{{"type":"object","{key}":"{reference}"}}"#),
-                format!(r#"{{"type":"object","properties":{{"a":{{"items":[{{"{key}" : "{reference}"}}]}}}}}}"#),
+                format!(
+                    r#"{{"type":"object","properties":{{"a":{{"items":[{{"{key}" : "{reference}"}}]}}}}}}"#
+                ),
                 format!("{{\"type\":\"object\",\"allOf\":[{{\"{key}\"\t:\r\n\"{reference}\"}}]}}"),
             ] {
-                let reason = "t: a schema may not refer to anything outside of itself: nobody will fetch it";
+                let reason =
+                    "t: a schema may not refer to anything outside of itself: nobody will fetch it";
                 assert_eq!(check(&schema), Err(reason.into()), "{schema}");
-                // Where it was not checked, it is not followed either: nothing is sent, and nothing happens.
+                // Where it was not checked, it is not followed either: nothing is sent, and nothing
+                // happens.
                 assert_eq!(fault(&schema, "{}"), None);
             }
         }
     }
     for inside in ["#", "#/$defs/a", "#anchor"] {
-        assert_eq!(check(&format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{inside}"}}}}}}"#)), Ok(()));
+        assert_eq!(
+            check(&format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{inside}"}}}}}}"#)),
+            Ok(())
+        );
     }
     // An argument with that name, and a text with those words.
     assert_eq!(
-        check(r#"{"type":"object","properties":{"$ref":{"type":"string"}},"description":"\"$ref\":\"https://example.com\""}"#),
+        check(
+            r#"{"type":"object","properties":{"$ref":{"type":"string"}},"description":"\"$ref\":\"https://example.com\""}"#
+        ),
         Ok(())
     );
 }
@@ -140,27 +175,45 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
 fn sch_10_deep_and_long_schemas_cost_bounded_time_and_no_stack() {
     let nested = |depth: usize| {
         let levels = depth - 1;
-        format!(r#"{{"type":"object","properties":{}1{}}}"#, r#"{"a":"#.repeat(levels), "}".repeat(levels))
+        format!(
+            r#"{{"type":"object","properties":{}1{}}}"#,
+            r#"{"a":"#.repeat(levels),
+            "}".repeat(levels)
+        )
     };
     let deepest = nested(usize::try_from(MAX_DEPTH).expect("a small number"));
     assert_eq!((check(&deepest), fault(&deepest, r#"{"a":{"a":{}}}"#)), (Ok(()), None));
     let deeper = nested(usize::try_from(MAX_DEPTH).expect("a small number") + 1);
     assert!(RawJson::parse(&deeper).is_err(), "it does not even become a schema");
-    let lists =
-        format!(r#"{{"type":"object","properties":{{"a":{}{{"type":"string"}}{}}}}}"#, r#"{"items":"#.repeat(20), "}".repeat(20));
-    assert_eq!(fault(&lists, &format!(r#"{{"a":{}1{}}}"#, "[".repeat(20), "]".repeat(20))), None, "only so deep is looked");
+    let lists = format!(
+        r#"{{"type":"object","properties":{{"a":{}{{"type":"string"}}{}}}}}"#,
+        r#"{"items":"#.repeat(20),
+        "}".repeat(20)
+    );
+    assert_eq!(
+        fault(&lists, &format!(r#"{{"a":{}1{}}}"#, "[".repeat(20), "]".repeat(20))),
+        None,
+        "only so deep is looked"
+    );
 
     let text = "x".repeat(300);
-    let properties: Vec<String> =
-        (0..200).map(|n| format!(r##""property{n}":{{"type":"string","$ref":"#/{n}","description":"{text}"}}"##)).collect();
+    let properties: Vec<String> = (0..200)
+        .map(|n| {
+            format!(r##""property{n}":{{"type":"string","$ref":"#/{n}","description":"{text}"}}"##)
+        })
+        .collect();
     let required: Vec<String> = (0..200).map(|n| format!(r#""property{n}""#)).collect();
     let (properties, required) = (properties.join(","), required.join(","));
-    let schema =
-        format!(r#"{{"type":"object","properties":{{{properties}}},"required":[{required}],"additionalProperties":false}}"#);
+    let schema = format!(
+        r#"{{"type":"object","properties":{{{properties}}},"required":[{required}],"additionalProperties":false}}"#
+    );
     assert!(schema.len() > 1 << 16);
     let arguments: Vec<String> = (0..200).map(|n| format!(r#""property{n}":"""#)).collect();
     let begun = Instant::now();
-    assert_eq!((check(&schema), fault(&schema, &format!("{{{}}}", arguments.join(",")))), (Ok(()), None));
+    assert_eq!(
+        (check(&schema), fault(&schema, &format!("{{{}}}", arguments.join(",")))),
+        (Ok(()), None)
+    );
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
@@ -235,8 +288,17 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
     // Open schemas take more; a pattern may allow anything.
     assert_eq!(fault(r#"{"type":"object"}"#, r#"{"a":1}"#), None);
     assert_eq!(fault(r#"{"type":"object","additionalProperties":{}}"#, r#"{"a":1}"#), None);
-    assert_eq!(fault(r#"{"type":"object","additionalProperties":false,"patternProperties":{"a":{}}}"#, r#"{"a":1}"#), None);
-    assert_eq!(fault(r#"{"type":"object","additionalProperties":false}"#, r#"{"a":1}"#).as_deref(), Some("a: is not known"));
+    assert_eq!(
+        fault(
+            r#"{"type":"object","additionalProperties":false,"patternProperties":{"a":{}}}"#,
+            r#"{"a":1}"#
+        ),
+        None
+    );
+    assert_eq!(
+        fault(r#"{"type":"object","additionalProperties":false}"#, r#"{"a":1}"#).as_deref(),
+        Some("a: is not known")
+    );
 }
 
 #[test]
@@ -245,21 +307,30 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
         let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
         Catalog::check_structured(&tool, content.map(raw)).err().map(|fault| fault.to_string())
     };
-    let weather =
-        r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
+    let weather = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
     assert_eq!(verdict(weather, Some(r#"{"degrees":21.5,"sky":"rain"}"#)), None);
     assert_eq!(verdict(weather, None).as_deref(), Some("structuredContent: is missing"));
     assert_eq!(verdict(weather, Some("{}")).as_deref(), Some("degrees: is missing"));
-    assert!(verdict(weather, Some(r#"{"degrees":"21"}"#)).is_some_and(|fault| fault.starts_with("degrees")));
-    assert!(verdict(weather, Some(r#"{"degrees":21,"sky":"snow"}"#)).is_some_and(|fault| fault.starts_with("sky")));
+    assert!(
+        verdict(weather, Some(r#"{"degrees":"21"}"#))
+            .is_some_and(|fault| fault.starts_with("degrees"))
+    );
+    assert!(
+        verdict(weather, Some(r#"{"degrees":21,"sky":"snow"}"#))
+            .is_some_and(|fault| fault.starts_with("sky"))
+    );
     assert!(verdict(weather, Some("null")).is_some_and(|fault| fault.starts_with("the whole")));
     // From 2026-07-28 on it can be anything.
     let list = r#"{"type":"array","items":{"type":"integer"}}"#;
-    assert_eq!((verdict(list, Some("[1,2]")), verdict(list, Some(r#"[1,"2"]"#)).is_some()), (None, true));
+    assert_eq!(
+        (verdict(list, Some("[1,2]")), verdict(list, Some(r#"[1,"2"]"#)).is_some()),
+        (None, true)
+    );
     assert_eq!(verdict(r#"{"type":"null"}"#, Some("null")), None);
     let without = Tool::new("t", raw(DEFAULT));
     assert!(
-        Catalog::check_structured(&without, None).is_ok() && Catalog::check_structured(&without, Some(RawJson::NULL)).is_ok()
+        Catalog::check_structured(&without, None).is_ok()
+            && Catalog::check_structured(&without, Some(RawJson::NULL)).is_ok()
     );
     // What the example's tool answers with.
     let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
@@ -268,8 +339,13 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
     let tools = list["result"]["tools"].as_array().expect("a list");
     let structured = tools.iter().find(|tool| tool["name"] == "structured").expect("the tool");
     let schema = structured["outputSchema"].to_string();
-    assert_eq!(verdict(&schema, Some(r#"{"city":"x","temperature":21.5,"conditions":"sun"}"#)), None);
-    assert!(verdict(&schema, Some(r#"{"city":"x","temperature":"warm","conditions":"sun"}"#)).is_some());
+    assert_eq!(
+        verdict(&schema, Some(r#"{"city":"x","temperature":21.5,"conditions":"sun"}"#)),
+        None
+    );
+    assert!(
+        verdict(&schema, Some(r#"{"city":"x","temperature":"warm","conditions":"sun"}"#)).is_some()
+    );
 }
 
 /// What is wrong with a schema by the meta-schema of 2020-12, keyword by keyword.
@@ -285,24 +361,32 @@ fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
         let at = format!("{at}/{keyword}");
         let texts = || {
             value.as_array().filter(|list| {
-                list.iter().all(Value::is_string) && list.iter().enumerate().all(|(n, one)| !list[..n].contains(one))
+                list.iter().all(Value::is_string)
+                    && list.iter().enumerate().all(|(n, one)| !list[..n].contains(one))
             })
         };
         let good = match keyword.as_str() {
             "type" => match value {
                 Value::String(kind) => TYPES.contains(&kind.as_str()),
                 _ => texts().is_some_and(|list| {
-                    !list.is_empty() && list.iter().all(|kind| TYPES.contains(&kind.as_str().unwrap_or_default()))
+                    !list.is_empty()
+                        && list
+                            .iter()
+                            .all(|kind| TYPES.contains(&kind.as_str().unwrap_or_default()))
                 }),
             },
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
                 value.as_object().is_some_and(|members| {
-                    members.iter().for_each(|(name, inside)| invalid(inside, &format!("{at}/{name}"), faults));
+                    members.iter().for_each(|(name, inside)| {
+                        invalid(inside, &format!("{at}/{name}"), faults)
+                    });
                     true
                 })
             }
             "allOf" | "anyOf" | "oneOf" | "prefixItems" => value.as_array().is_some_and(|list| {
-                list.iter().enumerate().for_each(|(n, inside)| invalid(inside, &format!("{at}/{n}"), faults));
+                list.iter()
+                    .enumerate()
+                    .for_each(|(n, inside)| invalid(inside, &format!("{at}/{n}"), faults));
                 !list.is_empty()
             }),
             "items"
@@ -324,16 +408,16 @@ fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
             "enum" | "examples" => value.is_array(),
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
             "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
-            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
-            | "maxContains" => value.is_u64(),
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
+            | "maxProperties" | "minContains" | "maxContains" => value.is_u64(),
             "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
             "$schema" => value == "https://json-schema.org/draft/2020-12/schema",
             "$anchor" | "$dynamicAnchor" => value.as_str().is_some_and(|name| {
                 name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                     && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
             }),
-            "$id" | "$ref" | "$dynamicRef" | "$comment" | "title" | "description" | "pattern" | "format" | "contentEncoding"
-            | "contentMediaType" => value.is_string(),
+            "$id" | "$ref" | "$dynamicRef" | "$comment" | "title" | "description" | "pattern"
+            | "format" | "contentEncoding" | "contentMediaType" => value.is_string(),
             // Keywords that the meta-schema does not know say nothing.
             _ => true,
         };
@@ -364,7 +448,10 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
         everything_forms::CHOICES,
     ] {
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
-            let text = to_slice(&form, revision, &mut buffer).expect("it can be written").as_str().to_owned();
+            let text = to_slice(&form, revision, &mut buffer)
+                .expect("it can be written")
+                .as_str()
+                .to_owned();
             let read: RequestedSchema<'_> = raw(leaked(text.clone())).to().expect("a form");
             assert_eq!(read.check(), Ok(()));
             schemas.push(serde_json::from_str(&text).expect("JSON"));
@@ -382,7 +469,8 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
     }
     // The echo server's, which is a constant in its text.
     let source = include_str!("../../../examples/src/echo_server.rs");
-    let text = source.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next()).expect("its schema");
+    let text =
+        source.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next()).expect("its schema");
     let mut faults = Vec::new();
     invalid(&serde_json::from_str(text).expect("JSON"), "", &mut faults);
     assert!(faults.is_empty() && !text.contains("$schema"), "{faults:?}");

@@ -2,13 +2,18 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Tx,
-    TxBuffer,
+    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerCapability,
+    ServerConfig, ServerEvent, Tx, TxBuffer,
 };
 use serde_json::{Value, json};
 
-pub(crate) const REVISIONS: [Revision; 5] =
-    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+pub(crate) const REVISIONS: [Revision; 5] = [
+    Revision::V2024_11_05,
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+    Revision::V2026_07_28,
+];
 
 pub(crate) const EVERYTHING: ServerCapability = ServerCapability::TOOLS_LIST_CHANGED
     .and(ServerCapability::RESOURCES_LIST_CHANGED)
@@ -44,14 +49,31 @@ impl Peer {
 }
 
 impl<const N: usize, const S: usize> Peer<N, S> {
-    pub(crate) fn sized(revision: Revision, config: &'static ServerConfig<'static>, capabilities: Value) -> Self {
-        let mut peer = Self { server: Server::with_capacity(config), revision, capabilities: capabilities.clone(), ids: 0 };
+    pub(crate) fn sized(
+        revision: Revision,
+        config: &'static ServerConfig<'static>,
+        capabilities: Value,
+    ) -> Self {
+        let mut peer = Self {
+            server: Server::with_capacity(config),
+            revision,
+            capabilities: capabilities.clone(),
+            ids: 0,
+        };
         if !revision.is_modern() {
             let params = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "clientInfo": {"name": "c", "version": "1"}});
-            let answer =
-                peer.say(&json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}), |_, _, _| {});
+            let answer = peer.say(
+                &json!({"jsonrpc": "2.0", "id": "open", "method": "initialize", "params": params}),
+                |_, _, _| {},
+            );
             assert_eq!(answer[0]["result"]["protocolVersion"], revision.as_str());
-            assert!(peer.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), |_, _, _| {}).is_empty());
+            assert!(
+                peer.say(
+                    &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+                    |_, _, _| {}
+                )
+                .is_empty()
+            );
         }
         peer
     }
@@ -85,7 +107,9 @@ impl<const N: usize, const S: usize> Peer<N, S> {
     ) -> Vec<Value> {
         let mut tx = TxBuffer::with_limit(Vec::new(), 1 << 20);
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        while let Some(event) = self.server.next_event(NOW, &mut messages, &mut tx).expect("there is room") {
+        while let Some(event) =
+            self.server.next_event(NOW, &mut messages, &mut tx).expect("there is room")
+        {
             handle(&mut self.server, event, &mut tx);
         }
         lines(tx.pending())
@@ -112,11 +136,16 @@ impl<const N: usize, const S: usize> Peer<N, S> {
 /// The messages in some output.
 pub(crate) fn lines(output: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(output).expect("what is sent is UTF-8");
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        .collect()
 }
 
 /// Writes through a buffer of `size` bytes; returns what came out.
-pub(crate) fn through<R>(size: usize, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> (R, Vec<u8>) {
+pub(crate) fn through<R>(
+    size: usize,
+    mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+) -> (R, Vec<u8>) {
     let mut tx = TxBuffer::new(vec![0; size]);
     let mut sent = Vec::new();
     loop {

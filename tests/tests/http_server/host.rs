@@ -6,13 +6,15 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use mcp_sansio::http::codec::{Part, RequestReader};
-use mcp_sansio::http::server::{Body, Cursor, Endpoint, Recording, Refused, Replay, Reply, Route, SessionId};
+use mcp_sansio::http::server::{
+    Body, Cursor, Endpoint, Recording, Refused, Replay, Reply, Route, SessionId,
+};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages, Progress, RawJson, Request,
-    RequestHandle, Revision, Revisions, RpcError, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
-    TxBuffer, types::LoggingLevel,
+    Catalog, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages,
+    Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError, Server,
+    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer, types::LoggingLevel,
 };
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
@@ -20,7 +22,9 @@ const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE).and(ServerCapability::LOGGING),
+    ServerCapability::TOOLS_LIST_CHANGED
+        .and(ServerCapability::RESOURCES_SUBSCRIBE)
+        .and(ServerCapability::LOGGING),
 )
 .name_in_results(false);
 
@@ -106,9 +110,15 @@ impl Answer {
 /// A POST with these fields.
 pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
     let mut request = "POST /mcp HTTP/1.1\r\n".to_owned();
-    let usual = [("Host", "localhost"), ("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json")];
-    for (name, value) in
-        usual.iter().filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))).chain(fields)
+    let usual = [
+        ("Host", "localhost"),
+        ("Accept", "application/json, text/event-stream"),
+        ("Content-Type", "application/json"),
+    ];
+    for (name, value) in usual
+        .iter()
+        .filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)))
+        .chain(fields)
     {
         let _ = write!(request, "{name}: {value}\r\n");
     }
@@ -119,8 +129,10 @@ pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
 pub(crate) fn bare(method: &str, fields: &[(&str, &str)]) -> String {
     let mut request = format!("{method} /mcp HTTP/1.1\r\n");
     let usual = [("Host", "localhost"), ("Accept", "text/event-stream")];
-    for (name, value) in
-        usual.iter().filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))).chain(fields)
+    for (name, value) in usual
+        .iter()
+        .filter(|(name, _)| !fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)))
+        .chain(fields)
     {
         let _ = write!(request, "{name}: {value}\r\n");
     }
@@ -132,15 +144,23 @@ pub(crate) fn modern(method: &str, params: &str, more: &[(&str, &str)]) -> Strin
     modern_of("2026-07-28", method, params, more)
 }
 
-pub(crate) fn modern_of(version: &str, method: &str, params: &str, more: &[(&str, &str)]) -> String {
+pub(crate) fn modern_of(
+    version: &str,
+    method: &str,
+    params: &str,
+    more: &[(&str, &str)],
+) -> String {
     let params = params.trim_start_matches('{');
     let comma = if params == "}" { "" } else { "," };
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{version}","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p","io.modelcontextprotocol/logLevel":"info"}}{comma}{params}}}"#
     );
     let fields = [("MCP-Protocol-Version", version), ("Mcp-Method", method)];
-    let fields: Vec<_> =
-        fields.into_iter().filter(|(name, _)| !more.iter().any(|(other, _)| other == name)).chain(more.iter().copied()).collect();
+    let fields: Vec<_> = fields
+        .into_iter()
+        .filter(|(name, _)| !more.iter().any(|(other, _)| other == name))
+        .chain(more.iter().copied())
+        .collect();
     post(&fields.iter().copied().filter(|(_, value)| *value != "(none)").collect::<Vec<_>>(), &body)
 }
 
@@ -158,14 +178,25 @@ impl Host {
         Self::of(&CONFIG, |endpoint| endpoint)
     }
 
-    pub(crate) fn of(config: &'static ServerConfig<'static>, with: impl Fn(Endpoint<'static>) -> Endpoint<'static>) -> Self {
+    pub(crate) fn of(
+        config: &'static ServerConfig<'static>,
+        with: impl Fn(Endpoint<'static>) -> Endpoint<'static>,
+    ) -> Self {
         let endpoint = with(Endpoint::new(config.revisions));
-        Self { endpoint, config, sessions: BTreeMap::new(), chunk: usize::MAX, room: 1 << 16, waiting: None }
+        Self {
+            endpoint,
+            config,
+            sessions: BTreeMap::new(),
+            chunk: usize::MAX,
+            room: 1 << 16,
+            waiting: None,
+        }
     }
 
     pub(crate) fn modern_only() -> Self {
         static MODERN: ServerConfig<'static> =
-            ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS).revisions(Revisions::MODERN);
+            ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+                .revisions(Revisions::MODERN);
         Self::of(&MODERN, |endpoint| endpoint)
     }
 
@@ -173,7 +204,10 @@ impl Host {
     pub(crate) fn open(&mut self, version: &str) -> String {
         let answer = self.send(&initialize(version));
         let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
-        let ready = self.send(&post(&[("Mcp-Session-Id", &id)], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
+        let ready = self.send(&post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ));
         assert_eq!(ready.trace(), "202\n\n");
         id
     }
@@ -198,8 +232,13 @@ impl Host {
         loop {
             match reader.next_part() {
                 Ok(Some(Part::Head(request))) => {
-                    let fields = request.fields.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-                    head = Some((request.method.to_owned(), request.target.to_owned(), Owned(fields)));
+                    let fields = request
+                        .fields
+                        .iter()
+                        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                        .collect();
+                    head =
+                        Some((request.method.to_owned(), request.target.to_owned(), Owned(fields)));
                 }
                 Ok(Some(Part::Body(piece))) => body.extend_from_slice(piece),
                 Ok(Some(Part::End)) => break,
@@ -240,7 +279,8 @@ impl Host {
             Route::Stream { session, after } => match self.sessions.get_mut(session) {
                 Some(session) => {
                     session.record();
-                    let mut cursor = after.map_or(session.own_cursor, |after| session.replay.after(after));
+                    let mut cursor =
+                        after.map_or(session.own_cursor, |after| session.replay.after(after));
                     let body = session.read(&mut cursor);
                     if after.is_none() {
                         session.own_cursor = cursor;
@@ -266,7 +306,8 @@ impl Host {
     fn refuse(&self, refused: &Refused<'_>) -> Answer {
         let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
         refused.write(&mut tx).unwrap();
-        let mut answer = answer_of(tx.reply().unwrap(), String::from_utf8(tx.pending().to_vec()).unwrap());
+        let mut answer =
+            answer_of(tx.reply().unwrap(), String::from_utf8(tx.pending().to_vec()).unwrap());
         if refused.status() == 405 {
             answer.fields.push(("allow".into(), self.endpoint.allow().into()));
         }
@@ -282,9 +323,13 @@ impl Host {
         let mut body = Vec::new();
         let mut open = None;
         let mut is_faulty = false;
-        while let Some(event) = send(&mut tx, &mut body, |tx| server.next_event(NOW, &mut messages, tx)).unwrap() {
+        while let Some(event) =
+            send(&mut tx, &mut body, |tx| server.next_event(NOW, &mut messages, tx)).unwrap()
+        {
             match event {
-                ServerEvent::Request(request) => open = handle(&mut server, &request, &mut tx, &mut body),
+                ServerEvent::Request(request) => {
+                    open = handle(&mut server, &request, &mut tx, &mut body)
+                }
                 ServerEvent::Listening { request } => {
                     let mut change = Change::tools();
                     while send(&mut tx, &mut body, |tx| server.publish(&mut change, tx)).unwrap() {}
@@ -295,7 +340,8 @@ impl Host {
             }
         }
         drain(&mut tx, &mut body);
-        let reply = tx.reply().unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
+        let reply =
+            tx.reply().unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
         let is_cut = tx.is_cut();
         if let Some(open) = open {
             self.waiting = Some((server, tx, open));
@@ -324,7 +370,8 @@ impl Session {
         }
     }
 
-    /// Takes the messages of a POST in. What is still to come of its answer comes later: see [`Session::finish`].
+    /// Takes the messages of a POST in. What is still to come of its answer comes later: see
+    /// [`Session::finish`].
     fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
         self.made += 1;
         let exchange = NonZeroU32::new(self.made).unwrap();
@@ -339,14 +386,18 @@ impl Session {
         let mut is_faulty = false;
         loop {
             let (tx, _) = self.exchanges.get_mut(&exchange.get()).unwrap();
-            let event = send(tx, &mut out, |tx| self.server.next_event(NOW, &mut messages, tx)).unwrap();
+            let event =
+                send(tx, &mut out, |tx| self.server.next_event(NOW, &mut messages, tx)).unwrap();
             match event {
                 None => break,
-                Some(ServerEvent::Request(request)) if request.name().is_some_and(|name| name == "ask") => {
+                Some(ServerEvent::Request(request))
+                    if request.name().is_some_and(|name| name == "ask") =>
+                {
                     let schema = RequestedSchema::new(&[]);
                     let question = ElicitParams::form("Who?", schema);
                     let asking = ClientRequest::elicitation(&question).on_behalf_of(request.handle);
-                    let call = send(tx, &mut out, |tx| self.server.request(NOW, &asking, tx)).unwrap();
+                    let call =
+                        send(tx, &mut out, |tx| self.server.request(NOW, &asking, tx)).unwrap();
                     self.asked.push((call, request.handle));
                 }
                 Some(ServerEvent::Request(request)) => {
@@ -354,7 +405,8 @@ impl Session {
                 }
                 Some(ServerEvent::Answer { call, .. }) => {
                     let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
-                    // The answer belongs to the exchange of the request, not to the one that brought this.
+                    // The answer belongs to the exchange of the request, not to the one that
+                    // brought this.
                     let (tx, _) = self.exchanges.get_mut(&self.server.exchange(parent)).unwrap();
                     let _ = self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
                 }
@@ -396,7 +448,10 @@ impl Session {
         answer_of(tx.reply().unwrap(), String::from_utf8(out).unwrap())
     }
 
-    pub(crate) fn tx(&mut self, exchange: u32) -> (&mut Server<'static, 4, 4>, &mut TxBuffer<Vec<u8>>) {
+    pub(crate) fn tx(
+        &mut self,
+        exchange: u32,
+    ) -> (&mut Server<'static, 4, 4>, &mut TxBuffer<Vec<u8>>) {
         (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
     }
 
@@ -478,7 +533,8 @@ fn drain(tx: &mut TxBuffer<Vec<u8>>, out: &mut Vec<u8>) {
 
 fn answer_of(reply: Reply, body: String) -> Answer {
     assert!(reply.body != Body::Empty || body.is_empty());
-    let fields = reply.fields().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
+    let fields =
+        reply.fields().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
     Answer { status: reply.status, fields, body }
 }
 
@@ -486,6 +542,10 @@ struct Owned(Vec<(String, Vec<u8>)>);
 
 impl Fields for Owned {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.0.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| value.as_slice())
+        self.0
+            .iter()
+            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+            .nth(n)
+            .map(|(_, value)| value.as_slice())
     }
 }

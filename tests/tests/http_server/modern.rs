@@ -7,7 +7,8 @@ use mcp_sansio::{Answered, Progress};
 #[test]
 fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_the_answer_is() {
     let mut host = Host::new();
-    let answer = host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
+    let answer =
+        host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
     assert_eq!(
         answer.trace(),
         "200\ncontent-type: text/event-stream\ncache-control: no-cache, no-transform\nx-accel-buffering: no\n\n\
@@ -24,9 +25,14 @@ fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_t
 fn http_12_http_13_notifications_are_accepted_or_refused_without_a_body() {
     let mut host = Host::new();
     let version = ("MCP-Protocol-Version", "2026-07-28");
-    let answer = host.send(&post(&[version], r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#));
+    let answer = host.send(&post(
+        &[version],
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
+    ));
     assert_eq!(answer.trace(), "202\n\n");
-    for body in [r#"{"jsonrpc":"1.0","method":"notifications/x"}"#, r#"{"jsonrpc":"2.0","method":1}"#] {
+    for body in
+        [r#"{"jsonrpc":"1.0","method":"notifications/x"}"#, r#"{"jsonrpc":"2.0","method":1}"#]
+    {
         assert_eq!(host.send(&post(&[version], body)).status, 400, "{body}");
     }
     assert_eq!(host.send(&post(&[version], r#"{"jsonrpc":"2.0","id":3,"result":{}}"#)).status, 400);
@@ -55,16 +61,28 @@ fn meta_12_cap_15_ver_04_http_34_http_44_http_43_errors_have_the_status_that_is_
         r#","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
         r#","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}"#,
     ] {
-        check(&post(&version, &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover"{meta}}}"#)), 400, -32602);
+        check(
+            &post(
+                &version,
+                &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover"{meta}}}"#),
+            ),
+            400,
+            -32602,
+        );
     }
 }
 
 #[test]
 fn ver_18_ping_08_cap_20_what_was_removed_is_not_found() {
     let mut host = Host::new();
-    for method in
-        ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "completion/complete"]
-    {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "completion/complete",
+    ] {
         let answer = host.send(&modern(method, r#"{"uri":"u:x","level":"info"}"#, &[]));
         assert_eq!(answer.error(), (404, -32601), "{method}");
     }
@@ -75,7 +93,11 @@ fn ver_18_ping_08_cap_20_what_was_removed_is_not_found() {
 fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
     let mut host = Host::new();
     let session = host.open("2025-11-25");
-    let answer = host.send(&modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo"), ("Mcp-Session-Id", &session)]));
+    let answer = host.send(&modern(
+        "tools/call",
+        r#"{"name":"echo"}"#,
+        &[("Mcp-Name", "echo"), ("Mcp-Session-Id", &session)],
+    ));
     assert_eq!(answer.json()["result"]["resultType"], "complete");
     let answer = host.tool(&session, 2, "echo");
     assert!(answer.json()["result"].get("resultType").is_none());
@@ -90,14 +112,21 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
     let (mut server, mut tx, request) = host.waiting.take().unwrap();
     assert!(server.cancel(request));
     assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Answered::Gone)));
-    assert!(matches!(server.respond(request, &TextResult::new("late"), &mut tx), Ok(Answered::Gone)));
+    assert!(matches!(
+        server.respond(request, &TextResult::new("late"), &mut tx),
+        Ok(Answered::Gone)
+    ));
     assert!(tx.is_idle() && tx.reply().is_none());
 }
 
 #[test]
 fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
     let mut host = Host::new();
-    let answer = host.send(&modern("subscriptions/listen", r#"{"notifications":{"toolsListChanged":true}}"#, &[]));
+    let answer = host.send(&modern(
+        "subscriptions/listen",
+        r#"{"notifications":{"toolsListChanged":true}}"#,
+        &[],
+    ));
     let id = "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":7}";
     assert_eq!(
         answer.body,
@@ -121,7 +150,10 @@ fn two_clients_may_use_one_id_at_once() {
     host.send(&request);
     let second = host.waiting.take().unwrap();
     for (mut server, mut tx, handle) in [second, first] {
-        assert!(matches!(server.respond(handle, &TextResult::new("done"), &mut tx), Ok(Answered::Sent)));
+        assert!(matches!(
+            server.respond(handle, &TextResult::new("done"), &mut tx),
+            Ok(Answered::Sent)
+        ));
         assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":7,"));
     }
 }
@@ -131,7 +163,12 @@ fn what_has_neither_a_version_nor_a_session_is_told_how_to_begin() {
     let mut host = Host::new();
     let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#));
     assert_eq!(answer.error(), (400, -32600));
-    assert!(answer.json()["id"] == 7 && answer.body.contains("initialize") && answer.body.contains("2026-07-28"), "{answer:?}");
+    assert!(
+        answer.json()["id"] == 7
+            && answer.body.contains("initialize")
+            && answer.body.contains("2026-07-28"),
+        "{answer:?}"
+    );
     for method in ["GET", "DELETE"] {
         assert_eq!(host.send(&bare(method, &[])).status, 405);
         assert_eq!(host.send(&bare(method, &[("MCP-Protocol-Version", "2025-11-25")])).status, 400);

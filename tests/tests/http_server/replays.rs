@@ -5,15 +5,24 @@ use mcp_sansio::{Change, Progress};
 use crate::host::{Host, NOW, bare};
 
 #[test]
-fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_ids_of_their_stream() {
+fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_ids_of_their_stream()
+{
     let mut host = Host::new();
     let new = host.open("2025-11-25");
     let answer = host.tool(&new, 2, "progress");
     let lines: Vec<_> = answer.body.lines().filter(|line| !line.starts_with("data: {")).collect();
-    assert_eq!(lines, ["id: 3-0", "retry: 500", "data:", "", "id: 3-1", "", "id: 3-2", "", "id: 3-3", ""]);
+    assert_eq!(
+        lines,
+        ["id: 3-0", "retry: 500", "data:", "", "id: 3-1", "", "id: 3-2", "", "id: 3-3", ""]
+    );
     let ids = |host: &mut Host, session: &str, id: u32| -> Vec<String> {
         let answer = host.tool(session, id, "progress");
-        answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).map(str::to_owned).collect()
+        answer
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("id: "))
+            .map(str::to_owned)
+            .collect()
     };
     assert_eq!(ids(&mut host, &new, 3), ["4-0", "4-1", "4-2", "4-3"]);
     // Older clients take an empty event for a message.

@@ -17,10 +17,12 @@ fn sess_01_sess_02_sess_12_an_id_is_issued_with_the_answer_to_initialize_and_onl
     assert_eq!(host.call(&id, INITIALIZED).field("mcp-session-id"), None);
     assert_eq!(host.tool(&id, 2, "echo").field("mcp-session-id"), None);
     // One that fails opens none.
-    let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#));
+    let answer =
+        host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#));
     assert_eq!((answer.field("mcp-session-id"), host.sessions.len()), (None, 1));
     // One with the id of another session opens a new one.
-    let stale = initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
+    let stale =
+        initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
     assert_ne!(host.send(&stale).field("mcp-session-id").unwrap(), id);
 }
 
@@ -31,13 +33,22 @@ fn sess_04_sess_05_sess_11_who_has_no_session_or_a_foreign_one_is_refused() {
     let version = ("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(host.send(&post(&[version], PING)).status, 400);
     assert_eq!(host.send(&post(&[version], PING)).json()["id"], 9);
-    for foreign in ["x", "", "00000000000000000000000000000001", &id[..31], &id.to_uppercase().replace('0', "1")] {
+    for foreign in [
+        "x",
+        "",
+        "00000000000000000000000000000001",
+        &id[..31],
+        &id.to_uppercase().replace('0', "1"),
+    ] {
         let own = ("Mcp-Session-Id", foreign);
         for request in [post(&[own], PING), bare("GET", &[own]), bare("DELETE", &[own])] {
             assert_eq!(host.send(&request).error(), (404, -32001), "{request}");
         }
     }
-    assert_eq!(host.send(&post(&[("mcp-session-id", &id), ("MCP-SESSION-ID", &id)], PING)).status, 400);
+    assert_eq!(
+        host.send(&post(&[("mcp-session-id", &id), ("MCP-SESSION-ID", &id)], PING)).status,
+        400
+    );
     for name in ["mcp-session-id", "MCP-Session-Id", "Mcp-Session-Id"] {
         assert_eq!(host.send(&post(&[(name, &id)], PING)).status, 200);
     }
@@ -69,7 +80,10 @@ fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
     // Batches were there in 2025-03-26 and never again: what is assumed without a version.
     let batch = format!("[{PING}]");
     assert_eq!(without.send(&post(&[], &batch)).status, 200);
-    assert_eq!(without.send(&post(&[("MCP-Protocol-Version", "2025-06-18")], &batch)).error(), (400, -32600));
+    assert_eq!(
+        without.send(&post(&[("MCP-Protocol-Version", "2025-06-18")], &batch)).error(),
+        (400, -32600)
+    );
     assert_eq!(without.send(&bare("GET", &[])).status, 405);
 }
 
@@ -78,10 +92,15 @@ fn http_11_http_13_notifications_and_responses_are_accepted_without_a_body() {
     let mut host = Host::new();
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let id = host.open(version);
-        for body in [INITIALIZED, r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#] {
+        for body in
+            [INITIALIZED, r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#]
+        {
             assert_eq!(host.call(&id, body).trace(), "202\n\n");
         }
-        for body in [r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, r#"{"jsonrpc":"1.0","method":"notifications/x"}"#] {
+        for body in [
+            r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+            r#"{"jsonrpc":"1.0","method":"notifications/x"}"#,
+        ] {
             assert_eq!(host.call(&id, body).status, 400, "{body}");
         }
     }
@@ -94,7 +113,9 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
     let asked = host.tool(&id, 2, "ask");
     assert_eq!(asked.field("content-type"), Some("text/event-stream"));
     assert!(
-        asked.body.starts_with("id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\""),
+        asked.body.starts_with(
+            "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\""
+        ),
         "{asked:?}"
     );
     assert!(asked.body.ends_with("(open)"));
@@ -104,7 +125,10 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
     assert_eq!(answered.trace(), "202\n\n");
     let session = host.sessions.get_mut(&id).unwrap();
     let rest = session.rest(3);
-    assert!(rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"), "{rest:?}");
+    assert!(
+        rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
+        "{rest:?}"
+    );
     assert_eq!(session.server.in_flight_of(3), 0);
     assert!(session.own.is_idle());
 }
@@ -152,13 +176,17 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
 }
 
 #[test]
-fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted() {
+fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted()
+ {
     let mut host = Host::new();
     let id = host.open("2025-03-26");
-    let call = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo"}}}}"#);
+    let call = |id: u32| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo"}}}}"#)
+    };
     let answer = host.call(&id, &format!("[{},{PING},{INITIALIZED},{}]", call(2), call(3)));
     assert_eq!(answer.field("content-type"), Some("text/event-stream"));
-    let ids: Vec<_> = answer.body.split("\"id\":").skip(1).map(|rest| rest.split(',').next().unwrap()).collect();
+    let ids: Vec<_> =
+        answer.body.split("\"id\":").skip(1).map(|rest| rest.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["2", "9", "3"]);
     assert_eq!(host.call(&id, &format!("[{INITIALIZED},{INITIALIZED}]")).trace(), "202\n\n");
     let empty = host.call(&id, "[]");
@@ -174,7 +202,10 @@ fn errors_of_legacy_requests_are_told_with_200() {
         let id = host.open(version);
         assert_eq!(host.tool(&id, 2, "fails").error(), (200, -32603));
         assert_eq!(host.tool(&id, 3, "nobody").error(), (200, -32602));
-        assert_eq!(host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#).error(), (200, -32601));
+        assert_eq!(
+            host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#).error(),
+            (200, -32601)
+        );
         let revision = Revision::parse(version).unwrap();
         assert_eq!(host.sessions[&id].server.legacy_revision(), Some(revision));
     }

@@ -46,8 +46,10 @@ pub(crate) fn text(random: &mut Random) -> String {
 
 fn character(random: &mut Random) -> char {
     match random.below(8) {
-        0 => random
-            .pick(&['"', '\\', '/', '\n', '\r', '\t', '\u{8}', '\u{c}', '\u{7f}', '\u{80}', '\u{2028}', '\u{2029}', '\u{feff}']),
+        0 => random.pick(&[
+            '"', '\\', '/', '\n', '\r', '\t', '\u{8}', '\u{c}', '\u{7f}', '\u{80}', '\u{2028}',
+            '\u{2029}', '\u{feff}',
+        ]),
         1 => char::from(random.below(0x20) as u8),
         2 => random.pick(&[
             'é',
@@ -113,11 +115,16 @@ pub(crate) fn value(random: &mut Random, depth: usize) -> Value {
         2 => Value::Number(number(random)),
         3 | 4 => Value::String(text(random)),
         5 | 6 => Value::Array((0..random.below(5)).map(|_| value(random, depth - 1)).collect()),
-        _ => Value::Object((0..random.below(5)).map(|_| (text(random), value(random, depth - 1))).collect::<Map<_, _>>()),
+        _ => Value::Object(
+            (0..random.below(5))
+                .map(|_| (text(random), value(random, depth - 1)))
+                .collect::<Map<_, _>>(),
+        ),
     }
 }
 
-/// JSON that says `value` in an unusual way: whitespace, needless escapes, other spellings of numbers.
+/// JSON that says `value` in an unusual way: whitespace, needless escapes, other spellings of
+/// numbers.
 pub(crate) fn spelled(random: &mut Random, value: &Value) -> String {
     let mut out = String::new();
     space(random, &mut out);
@@ -187,7 +194,11 @@ pub(crate) fn spell_string(random: &mut Random, text: &str, out: &mut String) {
             Some(short) if random.one_in(2) => out.extend(['\\', short]),
             _ if must || random.one_in(6) => {
                 for unit in c.encode_utf16(&mut [0; 2]) {
-                    let hex = if random.one_in(2) { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") };
+                    let hex = if random.one_in(2) {
+                        format!("\\u{unit:04x}")
+                    } else {
+                        format!("\\u{unit:04X}")
+                    };
                     out.push_str(&hex);
                 }
             }
@@ -202,7 +213,9 @@ fn spell_number(random: &mut Random, number: &Number, out: &mut String) {
         Some(float) if number.is_f64() => {
             let spelling = match random.below(4) {
                 0 => format!("{float}"),
-                1 => format!("{float:e}").replace('e', random.pick(&["e", "E", "e+"])).replace("+-", "-"),
+                1 => format!("{float:e}")
+                    .replace('e', random.pick(&["e", "E", "e+"]))
+                    .replace("+-", "-"),
                 2 => format!("{float:.20e}"),
                 _ => format!("{float:?}"),
             };

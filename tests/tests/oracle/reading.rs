@@ -20,8 +20,13 @@ fn agrees<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) {
     let ours = raw.to::<T>();
     match (ours, serde_json::from_str::<T>(text)) {
         (Ok(ours), Ok(theirs)) => {
-            let close = || near(&serde_json::to_value(&ours).unwrap(), &serde_json::to_value(&theirs).unwrap());
-            assert!(ours == theirs || has_lone_surrogate(text) || close(), "{text}\n  ours {ours:?}\ntheirs {theirs:?}");
+            let close = || {
+                near(&serde_json::to_value(&ours).unwrap(), &serde_json::to_value(&theirs).unwrap())
+            };
+            assert!(
+                ours == theirs || has_lone_surrogate(text) || close(),
+                "{text}\n  ours {ours:?}\ntheirs {theirs:?}"
+            );
         }
         (Err(_), Err(_)) => {}
         (Ok(ours), Err(theirs)) => {
@@ -30,7 +35,9 @@ fn agrees<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) {
                 "ours reads {ours:?}, theirs says {theirs}: {text}"
             );
         }
-        (Err(ours), Ok(theirs)) => assert!(beyond_f32(&raw), "theirs reads {theirs:?}, ours says {ours}: {text}"),
+        (Err(ours), Ok(theirs)) => {
+            assert!(beyond_f32(&raw), "theirs reads {theirs:?}, ours says {ours}: {text}")
+        }
     }
 }
 
@@ -273,12 +280,19 @@ fn what_can_be_borrowed_is() {
         (read.plain, &*read.cow, read.raw.as_str(), read.string.as_json()),
         ("a/b é", "c\n", "[ 1 , \"\\u0061\" ]", "\"tools\\/call\"")
     );
-    assert!(read.string == "tools/call" && read.list == ["x", "y"] && read.maybe.is_none() && read.never.is_none());
+    assert!(
+        read.string == "tools/call"
+            && read.list == ["x", "y"]
+            && read.maybe.is_none()
+            && read.never.is_none()
+    );
     for part in [read.plain, read.raw.as_str(), read.string.as_json(), read.list[1]] {
         assert!(lies_in(part, &text), "{part}");
     }
     // A string with escapes cannot be borrowed.
-    assert!(raw(r#""a\n""#).to::<&str>().is_err() && serde_json::from_str::<&str>(r#""a\n""#).is_err());
+    assert!(
+        raw(r#""a\n""#).to::<&str>().is_err() && serde_json::from_str::<&str>(r#""a\n""#).is_err()
+    );
     assert!(raw(r#"["a","\u0061"]"#).to::<Vec<&str>>().is_err());
     assert_eq!(raw(r#""ab""#).to::<&[u8]>().unwrap(), b"ab");
 }
@@ -289,7 +303,11 @@ fn raw_values_are_lent_whole() {
         let value = raw(text);
         assert_eq!(value.to::<RawJson<'_>>().unwrap(), value);
         assert_eq!(value.to::<Option<RawJson<'_>>>().unwrap(), (!value.is_null()).then_some(value));
-        assert_eq!(value.to::<JsonStr<'_>>().ok().map(JsonStr::as_json), value.as_string().map(JsonStr::as_json), "{text}");
+        assert_eq!(
+            value.to::<JsonStr<'_>>().ok().map(JsonStr::as_json),
+            value.as_string().map(JsonStr::as_json),
+            "{text}"
+        );
         let list = format!("[ {text} , {text}]");
         let list: Vec<RawJson<'_>> = raw(&list).to().unwrap();
         assert_eq!(list, [value, value]);
@@ -297,7 +315,10 @@ fn raw_values_are_lent_whole() {
         let map: BTreeMap<&str, RawJson<'_>> = raw(&map).to().unwrap();
         assert_eq!((map["k"], map["l"]), (value, value));
         if value.is_array() {
-            assert_eq!(value.to::<Vec<RawJson<'_>>>().unwrap(), value.elements().collect::<Vec<_>>());
+            assert_eq!(
+                value.to::<Vec<RawJson<'_>>>().unwrap(),
+                value.elements().collect::<Vec<_>>()
+            );
         }
     }
 }
@@ -316,7 +337,8 @@ fn raw_values_need_the_text_itself() {
     }
     let text = r#"{"_raw":1}"#;
     assert!(raw(text).to::<Inside<'_>>().is_ok());
-    // What serde has buffered is a value and no longer a text; so is all that another deserializer offers.
+    // What serde has buffered is a value and no longer a text; so is all that another deserializer
+    // offers.
     assert!(raw(text).to::<Buffered<'_>>().is_err());
     assert!(serde_json::from_str::<Inside<'_>>(text).is_err());
     assert!(serde_json::from_str::<JsonStr<'_>>(r#""a""#).is_err());
@@ -331,7 +353,11 @@ fn long_strings_with_escapes_become_strings() {
             assert_eq!(raw(&json).to::<String>().unwrap(), meaning);
             assert_eq!(raw(&json).to::<Value>().unwrap(), meaning.as_str());
             assert_eq!(raw(&json).to::<Cow<'_, str>>().unwrap(), meaning);
-            assert_eq!(raw(&format!("{{{json}:{json}}}")).to::<BTreeMap<String, String>>().unwrap()[&meaning], meaning);
+            assert_eq!(
+                raw(&format!("{{{json}:{json}}}")).to::<BTreeMap<String, String>>().unwrap()
+                    [&meaning],
+                meaning
+            );
         }
     }
 }

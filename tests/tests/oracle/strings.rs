@@ -18,7 +18,8 @@ fn means(json: &str, meaning: &str) {
     assert_eq!(ours.chars().collect::<String>(), meaning, "{json}");
     assert!(ours == *meaning && ours == meaning, "{json}");
     assert_eq!(ours.as_plain(), (!json.contains('\\')).then_some(meaning), "{json}");
-    for change in [format!("{meaning}x"), format!("x{meaning}"), meaning.chars().skip(1).collect()] {
+    for change in [format!("{meaning}x"), format!("x{meaning}"), meaning.chars().skip(1).collect()]
+    {
         assert_eq!(ours == *change, meaning == change, "{json} {change}");
     }
     let mut out = vec![0xff; meaning.len()];
@@ -75,8 +76,10 @@ fn every_escaped_code_unit_is_decoded() {
 
 #[test]
 fn surrogate_pairs_are_decoded_and_halves_replaced() {
-    for c in ['\u{10000}', '\u{103ff}', '\u{10400}', '😀', '\u{fffff}', '\u{100000}', '\u{10ffff}'] {
-        let units: String = c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect();
+    for c in ['\u{10000}', '\u{103ff}', '\u{10400}', '😀', '\u{fffff}', '\u{100000}', '\u{10ffff}']
+    {
+        let units: String =
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04X}")).collect();
         means(&format!("\"{units}\""), &c.to_string());
         means(&format!("\"a{units}{c}b\""), &format!("a{c}{c}b"));
     }
@@ -97,7 +100,10 @@ fn surrogate_pairs_are_decoded_and_halves_replaced() {
 
 #[test]
 fn every_control_character_is_escaped_as_by_the_oracle() {
-    for c in (0..=0x2ff).chain([0x2027, 0x2028, 0x2029, 0x202a, 0xfeff, 0xfffd, 0xffff, 0x10ffff]).filter_map(char::from_u32) {
+    for c in (0..=0x2ff)
+        .chain([0x2027, 0x2028, 0x2029, 0x202a, 0xfeff, 0xfffd, 0xffff, 0x10ffff])
+        .filter_map(char::from_u32)
+    {
         for text in [c.to_string(), format!("{c}{c}"), format!("0123456{c}89abcde{c}")] {
             let ours = written(&text);
             assert_eq!(ours, serde_json::to_string(&text).unwrap());
@@ -122,7 +128,9 @@ fn escapes_are_written_at_each_place() {
 fn constants_are_checked() {
     const STRING: JsonStr = JsonStr::from_static("\"caf\\u00e9\"");
     assert!(STRING == "café");
-    for json in ["", "\"", "a", "\"a", "a\"", "\"a\"b", "1", "null", "\"\\x\"", " \"a\"", "\"a\" ", "\"\n\""] {
+    for json in [
+        "", "\"", "a", "\"a", "a\"", "\"a\"b", "1", "null", "\"\\x\"", " \"a\"", "\"a\" ", "\"\n\"",
+    ] {
         assert!(std::panic::catch_unwind(|| JsonStr::from_static(json)).is_err(), "{json}");
     }
 }

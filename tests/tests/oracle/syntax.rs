@@ -29,7 +29,8 @@ fn depth(text: &str) -> usize {
 }
 
 fn agrees(text: &str) {
-    // It checks the grammar alone: no strings are built, no number is out of range, and nothing is too deep.
+    // It checks the grammar alone: no strings are built, no number is out of range, and nothing is
+    // too deep.
     let theirs = serde_json::from_str::<IgnoredAny>(text);
     match RawJson::parse(text) {
         Ok(raw) => {
@@ -37,7 +38,12 @@ fn agrees(text: &str) {
             assert!(depth(text) <= MAX_DEPTH as usize, "{text:?} is too deep");
             assert_eq!(raw.as_str(), text.trim_matches([' ', '\t', '\n', '\r']));
         }
-        Err(e) if e.too_deep => assert_eq!(depth(&text[..=e.at]), MAX_DEPTH as usize + 1, "{text:?} is not too deep at {}", e.at),
+        Err(e) if e.too_deep => assert_eq!(
+            depth(&text[..=e.at]),
+            MAX_DEPTH as usize + 1,
+            "{text:?} is not too deep at {}",
+            e.at
+        ),
         Err(e) => {
             assert!(theirs.is_err(), "theirs takes {text:?}, ours says {e}");
             // Theirs looks at four hexadecimal digits at once, and minds the surrogates.
@@ -45,16 +51,27 @@ fn agrees(text: &str) {
             if escape || has_lone_surrogate(text) {
                 return;
             }
-            assert_ne!(is_wrong(&text[..e.at]), Some(true), "{text:?}: it is wrong before byte {}", e.at);
+            assert_ne!(
+                is_wrong(&text[..e.at]),
+                Some(true),
+                "{text:?}: it is wrong before byte {}",
+                e.at
+            );
             if let Some(wrong) = text[e.at..].chars().next() {
                 let end = e.at + wrong.len_utf8();
-                assert_ne!(is_wrong(&text[..end]), Some(false), "{text:?}: it is not yet wrong at byte {}", e.at);
+                assert_ne!(
+                    is_wrong(&text[..end]),
+                    Some(false),
+                    "{text:?}: it is not yet wrong at byte {}",
+                    e.at
+                );
             }
         }
     }
 }
 
-/// Whether a text is wrong however it goes on; `None` where a number is too large for theirs to look further.
+/// Whether a text is wrong however it goes on; `None` where a number is too large for theirs to
+/// look further.
 fn is_wrong(prefix: &str) -> Option<bool> {
     match serde_json::from_str::<Value>(prefix) {
         Err(e) if e.to_string().starts_with("number out of range") => None,
@@ -96,12 +113,17 @@ fn mutations_are_accepted_and_rejected_as_by_the_oracle() {
         accepted += u64::from(RawJson::parse(&text).is_ok());
         agrees(&text);
     }
-    assert!(accepted * 10 > rounds() && accepted < rounds() * 4, "the mutations are too weak or too strong: {accepted}");
+    assert!(
+        accepted * 10 > rounds() && accepted < rounds() * 4,
+        "the mutations are too weak or too strong: {accepted}"
+    );
 }
 
 #[test]
 fn each_byte_that_ends_or_breaks_a_string_is_found_at_each_place() {
-    let specials = (0..=0x20).chain([0x22, 0x5c, 0x7f, 0x80, 0xa0, 0xff, 0x7ff, 0xffff]).map(|c| char::from_u32(c).unwrap());
+    let specials = (0..=0x20)
+        .chain([0x22, 0x5c, 0x7f, 0x80, 0xa0, 0xff, 0x7ff, 0xffff])
+        .map(|c| char::from_u32(c).unwrap());
     for special in specials {
         for at in (0..200).chain([511, 512, 513]) {
             let mut text = String::from("\"");

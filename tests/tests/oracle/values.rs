@@ -19,7 +19,10 @@ fn agrees(text: &str) {
             walks(raw, &theirs);
         }
         Err(_) if has_lone_surrogate(text) || ours.as_ref().is_ok_and(|_| nears_infinity(raw)) => {}
-        Err(theirs) => assert!(ours.is_err() && serde_json::to_value(raw).is_err(), "theirs says {theirs}: {text}"),
+        Err(theirs) => assert!(
+            ours.is_err() && serde_json::to_value(raw).is_err(),
+            "theirs says {theirs}: {text}"
+        ),
     }
 }
 
@@ -43,7 +46,9 @@ fn walks(raw: RawJson<'_>, value: &Value) {
         assert_eq!(raw.as_u64(), value.as_u64(), "{raw}");
     }
     match (raw.as_f64(), value.as_f64()) {
-        (Some(ours), Some(theirs)) => assert!(near(&ours.into(), &theirs.into()), "{raw}: {ours} {theirs}"),
+        (Some(ours), Some(theirs)) => {
+            assert!(near(&ours.into(), &theirs.into()), "{raw}: {ours} {theirs}")
+        }
         (ours, theirs) => assert_eq!(ours, theirs, "{raw}"),
     }
     let elements: Vec<_> = raw.elements().collect();
@@ -95,7 +100,8 @@ fn mutations_mean_what_they_mean_to_the_oracle() {
 /// What a number's text is exactly, as an integer: digits and a power of ten, without arithmetic.
 fn exact_integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let exponent: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { -100_000 } else { 100_000 });
+    let exponent: i64 =
+        exponent.parse().unwrap_or(if exponent.starts_with('-') { -100_000 } else { 100_000 });
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let mut digits = format!("{whole}{fraction}");
     let mut exponent = exponent - fraction.len() as i64;
@@ -130,7 +136,11 @@ fn numbers_are_read_exactly() {
         assert_eq!(raw.to().ok(), exact.and_then(|n| i64::try_from(n).ok()), "{text}");
         assert_eq!(raw.to().ok(), exact.and_then(|n| u64::try_from(n).ok()), "{text}");
         assert_eq!(raw.to().ok(), exact, "{text}");
-        assert_eq!(raw.to().ok(), exact.and_then(|n| u128::try_from(n).ok()).or_else(|| text.parse().ok()), "{text}");
+        assert_eq!(
+            raw.to().ok(),
+            exact.and_then(|n| u128::try_from(n).ok()).or_else(|| text.parse().ok()),
+            "{text}"
+        );
 
         let float = Some(text.parse::<f64>().unwrap()).filter(|n| n.is_finite());
         assert_eq!(raw.as_f64().map(f64::to_bits), float.map(f64::to_bits), "{text}");
@@ -145,10 +155,19 @@ fn integers_of_the_oracle_are_ours() {
     for text in NUMBERS {
         let raw = raw(text);
         for (ours, theirs) in [
-            (raw.to::<i64>().ok().map(i128::from), serde_json::from_str::<i64>(text).ok().map(i128::from)),
-            (raw.to::<u64>().ok().map(i128::from), serde_json::from_str::<u64>(text).ok().map(i128::from)),
+            (
+                raw.to::<i64>().ok().map(i128::from),
+                serde_json::from_str::<i64>(text).ok().map(i128::from),
+            ),
+            (
+                raw.to::<u64>().ok().map(i128::from),
+                serde_json::from_str::<u64>(text).ok().map(i128::from),
+            ),
             (raw.to::<i128>().ok(), serde_json::from_str::<i128>(text).ok()),
-            (raw.to::<u8>().ok().map(i128::from), serde_json::from_str::<u8>(text).ok().map(i128::from)),
+            (
+                raw.to::<u8>().ok().map(i128::from),
+                serde_json::from_str::<u8>(text).ok().map(i128::from),
+            ),
         ] {
             assert!(theirs.is_none() || ours == theirs, "{text}: {ours:?} {theirs:?}");
         }

@@ -17,10 +17,15 @@ use crate::{near, raw, same, written};
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
     let ours = written(value);
     let theirs = serde_json::to_string(value).unwrap();
-    let (as_value, expected): (Value, Value) = (serde_json::from_str(&ours).unwrap(), serde_json::from_str(&theirs).unwrap());
+    let (as_value, expected): (Value, Value) =
+        (serde_json::from_str(&ours).unwrap(), serde_json::from_str(&theirs).unwrap());
     assert!(same(&as_value, &expected), "ours {ours}\ntheirs {theirs}");
     assert_eq!(raw(&ours).to::<T>().unwrap_or_else(|e| panic!("{e}: {ours}")), *value, "{ours}");
-    assert_eq!(raw(&theirs).to::<T>().unwrap_or_else(|e| panic!("{e}: {theirs}")), *value, "{theirs}");
+    assert_eq!(
+        raw(&theirs).to::<T>().unwrap_or_else(|e| panic!("{e}: {theirs}")),
+        *value,
+        "{theirs}"
+    );
 }
 
 #[test]
@@ -82,7 +87,10 @@ fn the_rest_of_the_zoo_makes_the_round_trip() {
             f64: 0.1,
         };
         assert_eq!(raw(&written(&wide)).to::<Wide>().unwrap(), wide);
-        assert_eq!(raw(&written(&wide)).to::<Wide>().unwrap(), serde_json::from_str(&written(&wide)).unwrap());
+        assert_eq!(
+            raw(&written(&wide)).to::<Wide>().unwrap(),
+            serde_json::from_str(&written(&wide)).unwrap()
+        );
     }
     round_trip(&Std {
         cow: "cow\n".into(),
@@ -116,7 +124,9 @@ fn floats_make_the_round_trip_to_the_last_bit() {
             assert_eq!(raw(&ours).to::<f32>().unwrap().to_bits(), single.to_bits(), "{ours}");
         }
     }
-    for single in [0.0, -0.0, f32::MIN_POSITIVE, f32::MAX, f32::MIN, f32::from_bits(1), 1e16, 16_777_216.0] {
+    for single in
+        [0.0, -0.0, f32::MIN_POSITIVE, f32::MAX, f32::MIN, f32::from_bits(1), 1e16, 16_777_216.0]
+    {
         assert_eq!(raw(&written(&single)).to::<f32>().unwrap().to_bits(), single.to_bits());
     }
     for none in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
@@ -185,7 +195,10 @@ fn a_value_fits_exactly_or_is_too_large() {
         let mut out = vec![0; expected.len()];
         assert_eq!(to_slice(&value, Revision::LATEST, &mut out).unwrap().as_str(), expected);
         for short in 0..expected.len() {
-            assert_eq!(to_slice(&value, Revision::LATEST, &mut out[..short]), Err(SendError::TooLarge));
+            assert_eq!(
+                to_slice(&value, Revision::LATEST, &mut out[..short]),
+                Err(SendError::TooLarge)
+            );
         }
     }
 }
@@ -220,7 +233,15 @@ fn keys_are_strings_and_integers() {
     fails([1]);
     fails(BTreeMap::from([(1, 1)]));
     fails(External::NewUnit(()));
-    fails(Plain { number: 1, float: 1.0, text: String::new(), option: None, absent: None, tuple: (true, 'a', [0, 0]), unit: () });
+    fails(Plain {
+        number: 1,
+        float: 1.0,
+        text: String::new(),
+        option: None,
+        absent: None,
+        tuple: (true, 'a', [0, 0]),
+        unit: (),
+    });
     for text in ["1", "null", "true", "[]", "{}"] {
         fails(raw(text));
     }
@@ -261,8 +282,14 @@ fn what_a_revision_does_not_know_leaves_no_key_behind() {
         assert_eq!(written_for(old, Separately("a", Newest(1))), r#"{"a":null}"#);
     }
     let new = Revision::LATEST;
-    assert_eq!(written_for(new, flattened()), r#"{"zero":0,"first":1,"second":2,"third":null,"last":9}"#);
-    assert_eq!(written_for(new, BTreeMap::from([("a", Newest(1)), ("b", Newest(2))])), r#"{"a":1,"b":2}"#);
+    assert_eq!(
+        written_for(new, flattened()),
+        r#"{"zero":0,"first":1,"second":2,"third":null,"last":9}"#
+    );
+    assert_eq!(
+        written_for(new, BTreeMap::from([("a", Newest(1)), ("b", Newest(2))])),
+        r#"{"a":1,"b":2}"#
+    );
     assert_eq!(written_for(new, Separately("a", Newest(1))), r#"{"a":1}"#);
 }
 

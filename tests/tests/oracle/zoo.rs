@@ -193,7 +193,11 @@ pub(crate) fn plain(random: &mut Random, depth: usize) -> Plain {
         text: text(random),
         option: random.one_in(2).then(|| random.next() as u8),
         absent: (depth > 0 && random.one_in(2)).then(|| Box::new(plain(random, depth - 1))),
-        tuple: (random.one_in(2), text(random).chars().next().unwrap_or('\u{0}'), [random.next() as u16, 0]),
+        tuple: (
+            random.one_in(2),
+            text(random).chars().next().unwrap_or('\u{0}'),
+            [random.next() as u16, 0],
+        ),
         unit: (),
     }
 }
@@ -246,8 +250,14 @@ pub(crate) fn untagged(random: &mut Random, depth: usize) -> Untagged {
         6 => Untagged::Text(text(random)),
         7 => Untagged::Struct { a: random.next() as u8, b: Box::new(untagged(random, depth - 1)) },
         // Not of length two, which might be a pair, and no key that might make a struct of it.
-        8 => Untagged::List((0..random.pick(&[0, 1, 3])).map(|_| untagged(random, depth - 1)).collect()),
-        _ => Untagged::Map((0..random.below(3)).map(|i| (format!("{}{i}", text(random)), untagged(random, depth - 1))).collect()),
+        8 => Untagged::List(
+            (0..random.pick(&[0, 1, 3])).map(|_| untagged(random, depth - 1)).collect(),
+        ),
+        _ => Untagged::Map(
+            (0..random.below(3))
+                .map(|i| (format!("{}{i}", text(random)), untagged(random, depth - 1)))
+                .collect(),
+        ),
     }
 }
 
@@ -255,7 +265,9 @@ pub(crate) fn flat(random: &mut Random) -> Flat {
     Flat {
         id: random.next() as u32,
         strict: Inner { x: text(random), y: random.one_in(2).then(|| random.next() as i32) },
-        rest: (0..random.below(4)).map(|i| (format!("{}{i}", text(random)), serde_json::Value::from(text(random)))).collect(),
+        rest: (0..random.below(4))
+            .map(|i| (format!("{}{i}", text(random)), serde_json::Value::from(text(random))))
+            .collect(),
     }
 }
 
@@ -269,8 +281,12 @@ pub(crate) fn maps(random: &mut Random) -> Maps {
         u64: (0..some(random)).map(|_| (random.pick(&[u64::MAX, 0, 1]), 5)).collect(),
         i128: (0..some(random)).map(|_| (random.pick(&[i128::MIN, i128::MAX, 0, 1]), 5)).collect(),
         newtype: (0..some(random)).map(|_| (Newtype(random.next() as u32), 6)).collect(),
-        name: (0..some(random)).map(|_| (random.pick(&[Name::FirstOne, Name::SecondOne]), 7)).collect(),
-        character: (0..some(random)).map(|_| (text(random).chars().next().unwrap_or('"'), 8)).collect(),
+        name: (0..some(random))
+            .map(|_| (random.pick(&[Name::FirstOne, Name::SecondOne]), 7))
+            .collect(),
+        character: (0..some(random))
+            .map(|_| (text(random).chars().next().unwrap_or('"'), 8))
+            .collect(),
         set: (0..some(random)).map(|_| random.next() as u8).collect(),
     }
 }

@@ -1,4 +1,5 @@
-//! The rules for what a server asks the client's side: sampling, elicitation, roots, and the results that ask for input.
+//! The rules for what a server asks the client's side: sampling, elicitation, roots, and the
+//! results that ask for input.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{ClientCapability, RawJson, Revision};
@@ -8,8 +9,12 @@ use crate::support::{REVISIONS, raw, value_of, written};
 
 /// What is wrong with a conversation, given as (role, content) pairs.
 fn conversation(messages: Value) -> Result<(), SamplingError> {
-    let messages: Vec<Value> =
-        messages.as_array().expect("a list").iter().map(|pair| json!({"role": pair[0], "content": pair[1]})).collect();
+    let messages: Vec<Value> = messages
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|pair| json!({"role": pair[0], "content": pair[1]}))
+        .collect();
     let text = json!({"messages": messages, "maxTokens": 5}).to_string();
     raw(&text).to::<CreateMessageParams>().expect("params").check()
 }
@@ -28,21 +33,35 @@ fn text(text: &str) -> Value {
 
 #[test]
 fn samp_03_results_of_tools_stand_alone() {
-    let mixed = conversation(json!([["assistant", used("1")], ["user", [result("1"), text("and")]]]));
+    let mixed =
+        conversation(json!([["assistant", used("1")], ["user", [result("1"), text("and")]]]));
     assert_eq!(mixed, Err(SamplingError::MixedToolResults { message: 1 }));
     let of_the_model = conversation(json!([["assistant", used("1")], ["assistant", result("1")]]));
     assert_eq!(of_the_model, Err(SamplingError::MixedToolResults { message: 1 }));
-    assert_eq!(conversation(json!([["assistant", [text("I look"), used("1")]], ["user", [result("1")]]])), Ok(()));
+    assert_eq!(
+        conversation(json!([["assistant", [text("I look"), used("1")]], ["user", [result("1")]]])),
+        Ok(())
+    );
 }
 
 #[test]
 fn samp_04_each_use_of_a_tool_is_answered_at_once() {
     let unanswered = |message| Err(SamplingError::Unanswered { message });
-    assert_eq!(conversation(json!([["user", text("hi")], ["assistant", used("1")]])), unanswered(1));
-    assert_eq!(conversation(json!([["assistant", used("1")], ["user", text("hi")], ["user", text("ho")]])), unanswered(0));
+    assert_eq!(
+        conversation(json!([["user", text("hi")], ["assistant", used("1")]])),
+        unanswered(1)
+    );
+    assert_eq!(
+        conversation(json!([["assistant", used("1")], ["user", text("hi")], ["user", text("ho")]])),
+        unanswered(0)
+    );
     let one_of_two = json!([["assistant", [used("1"), used("2")]], ["user", [result("2")]]]);
     assert_eq!(conversation(one_of_two), unanswered(0));
-    let both = json!([["assistant", [used("1"), used("2")]], ["user", [result("2"), result("1")]], ["assistant", text("so")]]);
+    let both = json!([
+        ["assistant", [used("1"), used("2")]],
+        ["user", [result("2"), result("1")]],
+        ["assistant", text("so")]
+    ]);
     assert_eq!(conversation(both), Ok(()));
     assert_eq!(conversation(json!([["user", text("hi")]])), Ok(()));
     assert_eq!(conversation(json!([])), Ok(()));
@@ -75,12 +94,16 @@ fn samp_06_what_the_client_must_have_declared() {
         ("b", InputRequest::ListRoots),
         ("c", InputRequest::Elicit(ElicitParams::url("m", "https://example.com"))),
     ];
-    assert_eq!(InputRequiredResult::ask(&questions).needs(), C::SAMPLING_CONTEXT.and(C::ROOTS).and(C::ELICITATION_URL));
+    assert_eq!(
+        InputRequiredResult::ask(&questions).needs(),
+        C::SAMPLING_CONTEXT.and(C::ROOTS).and(C::ELICITATION_URL)
+    );
 }
 
 #[test]
 fn samp_16_hints_on_blocks_are_preserved() {
-    let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"a": 1}}).to_string();
+    let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"a": 1}})
+        .to_string();
     let block: SamplingContent = raw(&block).to().expect("a block");
     assert_eq!(written(&block, Revision::LATEST)["_meta"], json!({"a": 1}));
 }
@@ -92,7 +115,10 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
         SamplingContent::Image(ImageContent::new(Blob::new(b"x"), "image/png")),
         SamplingContent::ToolUse(ToolUseContent::new("1", "n", RawJson::EMPTY)),
     ];
-    let messages = [SamplingMessage::user("q"), SamplingMessage::new(Role::Assistant, SamplingContents::many(&blocks))];
+    let messages = [
+        SamplingMessage::user("q"),
+        SamplingMessage::new(Role::Assistant, SamplingContents::many(&blocks)),
+    ];
     let params = CreateMessageParams::new(&messages, 5);
     let new = written(&params, Revision::LATEST);
     assert_eq!(new["messages"][0]["content"], json!({"type": "text", "text": "q"}));
@@ -104,15 +130,27 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
         old["messages"][2],
         json!({"role": "assistant", "content": {"type": "image", "data": "eA==", "mimeType": "image/png"}})
     );
-    assert_eq!(old["messages"][3]["content"], json!({"type": "text", "text": "[use of tool n: {}]"}));
-    let answer = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m").stop_reason("bored");
+    assert_eq!(
+        old["messages"][3]["content"],
+        json!({"type": "text", "text": "[use of tool n: {}]"})
+    );
+    let answer = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
+        .stop_reason("bored");
     let old = written(&answer, Revision::V2025_03_26);
-    assert_eq!(old["content"], json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"}));
+    assert_eq!(
+        old["content"],
+        json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"})
+    );
     assert_eq!(old["stopReason"], "bored");
     let one = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks[..1]), "m");
-    assert_eq!(written(&one, Revision::V2024_11_05)["content"], json!({"type": "text", "text": "a"}));
+    assert_eq!(
+        written(&one, Revision::V2024_11_05)["content"],
+        json!({"type": "text", "text": "a"})
+    );
     let read: SamplingMessage =
-        raw(r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#).to().expect("a message");
+        raw(r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#)
+            .to()
+            .expect("a message");
     assert_eq!(read.content.iter().count(), 2);
     assert!(read.content.iter().flatten().all(|block| block.as_text().is_some()));
 }
@@ -122,7 +160,9 @@ fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
     let content = [ContentBlock::text("21"), ContentBlock::link("file:///a", "a")];
     let blocks = [
         SamplingContent::Audio(AudioContent::new(Blob::new(b"x"), "audio/wav")),
-        SamplingContent::ToolResult(ToolResultContent::new("1", &content).structured_content(raw("[1]"))),
+        SamplingContent::ToolResult(
+            ToolResultContent::new("1", &content).structured_content(raw("[1]")),
+        ),
     ];
     for revision in REVISIONS {
         let kinds = blocks.map(|block| written(&block, revision)["type"].clone());
@@ -130,16 +170,29 @@ fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
         let result = if revision < Revision::V2025_11_25 { "text" } else { "tool_result" };
         assert_eq!(kinds, [audio, result], "{revision}");
     }
-    assert_eq!(written(&blocks[1], Revision::V2025_06_18)["text"], "[tool result: 21 [resource a: file:///a]]");
-    assert_eq!(written(&blocks[1], Revision::V2025_11_25).get("structuredContent"), None, "only an object in 2025-11-25");
+    assert_eq!(
+        written(&blocks[1], Revision::V2025_06_18)["text"],
+        "[tool result: 21 [resource a: file:///a]]"
+    );
+    assert_eq!(
+        written(&blocks[1], Revision::V2025_11_25).get("structuredContent"),
+        None,
+        "only an object in 2025-11-25"
+    );
     assert_eq!(written(&blocks[1], Revision::V2026_07_28)["structuredContent"], json!([1]));
 }
 
 const COLORS: [Choice; 2] = [Choice::new("#f00", "Red"), Choice::new("#0f0", "Green")];
 const SIZES: [Text; 3] = [Text::new("S"), Text::new("M"), Text::new("L")];
 const FIELDS: [Field; 6] = [
-    Field::required("email", StringSchema::new().title("Address").format("email").max_length(20).default("a@b").schema()),
-    Field::optional("age", NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema()),
+    Field::required(
+        "email",
+        StringSchema::new().title("Address").format("email").max_length(20).default("a@b").schema(),
+    ),
+    Field::optional(
+        "age",
+        NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema(),
+    ),
     Field::optional("news", BooleanSchema::new().default(false).schema()),
     Field::optional("size", SelectSchema::plain(&SIZES).default("M").schema()),
     Field::optional("color", SelectSchema::titled(&COLORS).schema()),
@@ -222,7 +275,9 @@ fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
     assert_eq!(ElicitParams::Url(page).needs(), ClientCapability::ELICITATION_URL);
     let without = ElicitUrl::new("m", "https://example.com/a");
     assert!(
-        page.is_valid(Revision::V2025_11_25) && !without.is_valid(Revision::V2025_11_25) && without.is_valid(Revision::LATEST)
+        page.is_valid(Revision::V2025_11_25)
+            && !without.is_valid(Revision::V2025_11_25)
+            && without.is_valid(Revision::LATEST)
     );
     for wrong in ["", "example.com", "://x", "https:", "https://a b", "1a:b"] {
         assert!(!ElicitUrl::new("m", wrong).is_valid(Revision::LATEST), "{wrong}");
@@ -236,11 +291,14 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
         let own = FORM.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault));
         let schema = written(&FORM, Revision::LATEST).to_string();
         let read: RequestedSchema = raw(&schema).to().expect("a schema");
-        assert_eq!(own, read.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault)), "{content}");
+        assert_eq!(
+            own,
+            read.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault)),
+            "{content}"
+        );
         own.err()
     };
-    let good =
-        json!({"email": "a@example.com", "age": 30, "news": true, "size": "S", "color": "#f00", "colors": ["#0f0"], "more": 1.5});
+    let good = json!({"email": "a@example.com", "age": 30, "news": true, "size": "S", "color": "#f00", "colors": ["#0f0"], "more": 1.5});
     assert_eq!(verdict(good), None);
     assert_eq!(verdict(json!({"email": "a@b", "age": 4.0, "colors": "#f00"})), None);
     for (content, field, fault) in [
@@ -273,47 +331,86 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
 #[test]
 fn elic_20_formats_and_ranges() {
     let verdict = |schema: Value, value: Value| {
-        let (schema, content) =
-            (json!({"type": "object", "properties": {"a": schema}}).to_string(), json!({"a": value}).to_string());
+        let (schema, content) = (
+            json!({"type": "object", "properties": {"a": schema}}).to_string(),
+            json!({"a": value}).to_string(),
+        );
         let read: RequestedSchema = raw(&schema).to().expect("a schema");
         read.validate(raw(&content)).map_err(|error| error.fault)
     };
     for (format, right, wrong) in [
-        ("date", &["2026-07-28"][..], &["2026-13-01", "2026-07-28T00:00", "26-07-28", "2026-07-32", "x"][..]),
-        ("date-time", &["2026-07-28T12:30:00Z", "2026-07-28t12:30:00+02:00"], &["2026-07-28", "12:30:00", "2026-07-28T1"]),
+        (
+            "date",
+            &["2026-07-28"][..],
+            &["2026-13-01", "2026-07-28T00:00", "26-07-28", "2026-07-32", "x"][..],
+        ),
+        (
+            "date-time",
+            &["2026-07-28T12:30:00Z", "2026-07-28t12:30:00+02:00"],
+            &["2026-07-28", "12:30:00", "2026-07-28T1"],
+        ),
         ("uri", &["https://example.com", "urn:a:b", "file:///a"], &["example.com", "a b:c", ""]),
         ("email", &["a@b", "a.b+c@example.com"], &["a", "@b", "a@", "a b@c"]),
         ("color", &["anything"], &[]),
     ] {
         let schema = json!({"type": "string", "format": format});
-        right.iter().for_each(|text| assert_eq!(verdict(schema.clone(), json!(text)), Ok(()), "{format} {text}"));
-        wrong.iter().for_each(|text| assert_eq!(verdict(schema.clone(), json!(text)), Err(FormFault::Format), "{format} {text}"));
+        right.iter().for_each(|text| {
+            assert_eq!(verdict(schema.clone(), json!(text)), Ok(()), "{format} {text}")
+        });
+        wrong.iter().for_each(|text| {
+            assert_eq!(
+                verdict(schema.clone(), json!(text)),
+                Err(FormFault::Format),
+                "{format} {text}"
+            )
+        });
     }
     let number = json!({"type": "number", "minimum": 0.5, "maximum": 1e3});
-    for (value, fine) in [(json!(0.5), true), (json!(0.49), false), (json!(1000), true), (json!(1000.01), false)] {
+    for (value, fine) in
+        [(json!(0.5), true), (json!(0.49), false), (json!(1000), true), (json!(1000.01), false)]
+    {
         assert_eq!(verdict(number.clone(), value.clone()).is_ok(), fine, "{value}");
     }
     assert_eq!(verdict(json!({"type": "integer"}), json!(u64::MAX)), Ok(()));
-    assert_eq!(verdict(json!({"type": "string", "minLength": 2}), json!("é")), Err(FormFault::Length));
+    assert_eq!(
+        verdict(json!({"type": "string", "minLength": 2}), json!("é")),
+        Err(FormFault::Length)
+    );
     let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["A"]});
-    assert_eq!((verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))), (Ok(()), Err(FormFault::Choice)));
+    assert_eq!(
+        (verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))),
+        (Ok(()), Err(FormFault::Choice))
+    );
 }
 
 #[test]
 fn elic_22_content_is_any_number_and_goes_with_accept() {
-    let answer: ElicitResult = raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("an answer");
-    assert_eq!((answer.action, answer.content.and_then(|content| content.get("a")?.as_f64())), (ElicitAction::Accept, Some(1.5)));
-    let answer: ElicitResult = raw(r#"{"action":"decline","content":null}"#).to().expect("an answer");
+    let answer: ElicitResult =
+        raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("an answer");
+    assert_eq!(
+        (answer.action, answer.content.and_then(|content| content.get("a")?.as_f64())),
+        (ElicitAction::Accept, Some(1.5))
+    );
+    let answer: ElicitResult =
+        raw(r#"{"action":"decline","content":null}"#).to().expect("an answer");
     assert!(answer.content.is_none());
-    assert_eq!(written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST), json!({"action": "cancel"}));
+    assert_eq!(
+        written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST),
+        json!({"action": "cancel"})
+    );
     assert!(raw(r#"{"action":"maybe"}"#).to::<ElicitResult>().is_err());
 }
 
 #[test]
 fn root_02_roots_are_files() {
-    for (uri, valid) in
-        [("file:///a", true), ("FILE:///a", true), ("https://a", false), ("file:a", false), ("/a", false), ("", false)]
-    {
+    for (uri, valid) in [
+        ("file:///a", true),
+        ("FILE:///a", true),
+        ("https://a", false),
+        ("file:a", false),
+        ("/a", false),
+        ("", false),
+    ] {
         assert_eq!(Root::new(uri).is_valid(), valid, "{uri}");
     }
     let root: Root = raw(r#"{"uri":"file:\/\/\/a"}"#).to().expect("a root");
@@ -334,9 +431,16 @@ fn questions_and_answers_travel_in_results() {
     assert_eq!(written(&result, Revision::LATEST), value);
     let text = value.to_string();
     let read: InputRequiredResult = raw(&text).to().expect("a result");
-    assert_eq!((read.needs(), read.is_empty()), (ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS), false));
+    assert_eq!(
+        (read.needs(), read.is_empty()),
+        (ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS), false)
+    );
     let empty = InputRequiredResult::ask(&[]);
-    assert!(empty.is_empty() && InputRequiredResult::new().is_empty() && !empty.request_state("").is_empty());
+    assert!(
+        empty.is_empty()
+            && InputRequiredResult::new().is_empty()
+            && !empty.request_state("").is_empty()
+    );
     let roots = [Root::new("file:///a")];
     let answers = [
         ("who", InputResponse::Elicit(ElicitResult::accept(RawJson::EMPTY))),
@@ -346,7 +450,11 @@ fn questions_and_answers_travel_in_results() {
     let text = written(&params, Revision::LATEST).to_string();
     let params: CallToolParams = raw(&text).to().expect("params");
     let answers = params.input_responses.expect("they are there");
-    assert!(matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept));
-    assert!(matches!(answers.get("roots"), Some(Ok(InputResponse::ListRoots(answer))) if answer.roots.len() == 1));
+    assert!(
+        matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept)
+    );
+    assert!(
+        matches!(answers.get("roots"), Some(Ok(InputResponse::ListRoots(answer))) if answer.roots.len() == 1)
+    );
     assert!(answers.get("model").is_none());
 }

@@ -1,4 +1,5 @@
-//! Every example of the documentation, and every example of the newest schema: read by its type, and written again with the same value.
+//! Every example of the documentation, and every example of the newest schema: read by its type,
+//! and written again with the same value.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,8 @@ const WRONG: &[(&str, &str)] = &[
     ("000-028.json", "ProgressNotificationParams: missing field `progressToken`"),
 ];
 
-/// What the examples are about, by the first number in their name: the revision of the pages that they come from.
+/// What the examples are about, by the first number in their name: the revision of the pages that
+/// they come from.
 fn revision_of(name: &str, text: &str) -> Revision {
     match name.get(..3) {
         Some("000") => Revision::V2025_06_18,
@@ -41,11 +43,13 @@ fn documented_examples_are_read_and_written_with_the_same_value() {
     let (mut files_read, mut values, mut faults) = (0, 0, Vec::new());
     for (name, text) in files(&directory) {
         files_read += 1;
-        let message = RawJson::parse(&text).unwrap_or_else(|error| panic!("{name} is JSON: {error}"));
+        let message =
+            RawJson::parse(&text).unwrap_or_else(|error| panic!("{name} is JSON: {error}"));
         let revision = revision_of(&name, &text);
         let mut found = Vec::new();
         let mut typed = 0;
-        let batch = message.is_array() && message.elements().all(|element| element.get("jsonrpc").is_some());
+        let batch = message.is_array()
+            && message.elements().all(|element| element.get("jsonrpc").is_some());
         let messages: Vec<_> = if batch { message.elements().collect() } else { vec![message] };
         for message in messages {
             match payload(message) {
@@ -55,7 +59,10 @@ fn documented_examples_are_read_and_written_with_the_same_value() {
             }
         }
         values += typed;
-        let expected = match (UNTYPED.iter().find(|(file, _)| *file == name), WRONG.iter().find(|(file, _)| *file == name)) {
+        let expected = match (
+            UNTYPED.iter().find(|(file, _)| *file == name),
+            WRONG.iter().find(|(file, _)| *file == name),
+        ) {
             (Some(_), _) => vec!["no type"],
             (_, Some((_, fault))) => vec![*fault],
             _ => Vec::new(),
@@ -82,10 +89,14 @@ enum Payload<'a> {
 
 /// What a message carries, or what a fragment is.
 fn payload(message: RawJson<'_>) -> Payload<'_> {
-    let typed = |kind: Option<&'static str>, raw| kind.map_or(Payload::Unknown, |kind| Payload::Typed(kind, raw));
+    let typed = |kind: Option<&'static str>, raw| {
+        kind.map_or(Payload::Unknown, |kind| Payload::Typed(kind, raw))
+    };
     if let Some(method) = message.get("method").and_then(RawJson::as_string) {
         return match (params_of(&method.to_string()), message.get("params")) {
-            (kind, Some(params)) if kind.is_none() && params.get("_meta").is_some() => typed(Some("RequestParams"), params),
+            (kind, Some(params)) if kind.is_none() && params.get("_meta").is_some() => {
+                typed(Some("RequestParams"), params)
+            }
             (kind, Some(params)) => typed(kind, params),
             (_, None) => Payload::Nothing,
         };
@@ -96,7 +107,10 @@ fn payload(message: RawJson<'_>) -> Payload<'_> {
         (Some(_), Some(_), _) => Payload::Unknown,
         (None, None, Some(capabilities)) => {
             let client = capabilities.get("roots").or(capabilities.get("sampling")).is_some();
-            typed(Some(if client { "ClientCapabilities" } else { "ServerCapabilities" }), capabilities)
+            typed(
+                Some(if client { "ClientCapabilities" } else { "ServerCapabilities" }),
+                capabilities,
+            )
         }
         _ => typed(shape_of(message), message),
     }
@@ -106,19 +120,27 @@ fn payload(message: RawJson<'_>) -> Payload<'_> {
 fn schema_examples_are_read_and_written_with_the_same_value() {
     let Some(root) = shared("schema/examples-2026-07-28") else { return };
     let (mut counts, mut faults, mut values) = (BTreeMap::new(), Vec::new(), 0);
-    let mut types: Vec<_> =
-        std::fs::read_dir(root).expect("the directory can be read").flatten().map(|entry| entry.path()).collect();
+    let mut types: Vec<_> = std::fs::read_dir(root)
+        .expect("the directory can be read")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     types.sort();
     for directory in types {
         let name = directory.file_name().expect("a type has a name").to_string_lossy().into_owned();
         for (file, text) in files(&directory) {
-            let raw = RawJson::parse(&text).unwrap_or_else(|error| panic!("{name}/{file} is JSON: {error}"));
+            let raw = RawJson::parse(&text)
+                .unwrap_or_else(|error| panic!("{name}/{file} is JSON: {error}"));
             let mut found = Vec::new();
             let envelope = raw.get("jsonrpc").is_some();
             match (envelope, raw.get("params"), raw.get("result"), raw.get("error")) {
                 (true, Some(params), ..) => {
-                    let method = raw.get("method").and_then(RawJson::as_string).expect("a message with params has a method");
-                    let kind = params_of(&method.to_string()).unwrap_or("a method that nobody knows");
+                    let method = raw
+                        .get("method")
+                        .and_then(RawJson::as_string)
+                        .expect("a message with params has a method");
+                    let kind =
+                        params_of(&method.to_string()).unwrap_or("a method that nobody knows");
                     values += round_trip(kind, params, Revision::LATEST, &mut found);
                 }
                 (true, None, Some(result), _) => {

@@ -31,25 +31,46 @@ fn texts_compare_and_show_themselves_by_meaning() {
     assert_eq!((json, json.as_plain()), (Text::new("café \"A\"/"), None));
     assert_eq!(json.chars().collect::<String>(), json.to_string());
     assert_eq!((Text::new("a").as_plain(), Text::new("").is_empty()), (Some("a"), true));
-    assert_eq!((json.copy_to(&mut [0; 4]), json.copy_to(&mut [0; 16])), (None, Some("café \"A\"/")));
+    assert_eq!(
+        (json.copy_to(&mut [0; 4]), json.copy_to(&mut [0; 16])),
+        (None, Some("café \"A\"/"))
+    );
     let mut buffer = [0; 64];
-    let kept = mcp_sansio::to_slice(&json, Revision::LATEST, &mut buffer).expect("it can be written");
+    let kept =
+        mcp_sansio::to_slice(&json, Revision::LATEST, &mut buffer).expect("it can be written");
     assert_eq!(kept.as_str(), r#""caf\u00e9 \"A\"\/""#, "escapes are copied as they are");
     assert_eq!(serde_json::to_value(json).expect("a value"), json!("café \"A\"/"));
 }
 
 #[test]
 fn lists_are_read_element_by_element() {
-    let list: List<Tool> =
-        raw(r#"[{"name":"a","inputSchema":{}}, {"name":7}, {"name":"c","inputSchema":{},"x":[1.50]}]"#).to().expect("an array");
+    let list: List<Tool> = raw(
+        r#"[{"name":"a","inputSchema":{}}, {"name":7}, {"name":"c","inputSchema":{},"x":[1.50]}]"#,
+    )
+    .to()
+    .expect("an array");
     assert_eq!((list.len(), list.is_empty()), (3, false));
-    let names: Vec<_> = list.iter().map(|tool| tool.map(|tool| tool.name.to_string()).ok()).collect();
+    let names: Vec<_> =
+        list.iter().map(|tool| tool.map(|tool| tool.name.to_string()).ok()).collect();
     assert_eq!(names, [Some("a".to_owned()), None, Some("c".to_owned())]);
-    assert_eq!(written(&list, Revision::V2024_11_05)[2]["x"], json!([1.5]), "what was read is written as it was");
-    assert!(raw(r#"{"a":1}"#).to::<List<Tool>>().is_err() && raw("null").to::<List<Tool>>().is_err());
-    assert_eq!(List::new(&[1, 2]).iter().map(|n: Result<u64, _>| n.expect("an element")).sum::<u64>(), 3);
+    assert_eq!(
+        written(&list, Revision::V2024_11_05)[2]["x"],
+        json!([1.5]),
+        "what was read is written as it was"
+    );
+    assert!(
+        raw(r#"{"a":1}"#).to::<List<Tool>>().is_err() && raw("null").to::<List<Tool>>().is_err()
+    );
+    assert_eq!(
+        List::new(&[1, 2]).iter().map(|n: Result<u64, _>| n.expect("an element")).sum::<u64>(),
+        3
+    );
     let map: Map<bool> = raw(r#"{"a":true,"b":1}"#).to().expect("an object");
-    assert!(matches!(map.get("a"), Some(Ok(true))) && matches!(map.get("b"), Some(Err(_))) && map.get("c").is_none());
+    assert!(
+        matches!(map.get("a"), Some(Ok(true)))
+            && matches!(map.get("b"), Some(Err(_)))
+            && map.get("c").is_none()
+    );
 }
 
 #[test]
@@ -63,9 +84,15 @@ fn numbers_have_no_floating_point_in_them() {
         (Number::decimal(1, 18), "0.000000000000000001"),
     ] {
         assert_eq!(number.to_string(), text);
-        assert_eq!(written(&number, Revision::LATEST), serde_json::from_str::<Value>(text).expect("a number"));
+        assert_eq!(
+            written(&number, Revision::LATEST),
+            serde_json::from_str::<Value>(text).expect("a number")
+        );
     }
-    assert_eq!((Number::decimal(300, 2).as_i64(), Number::decimal(5, 1).as_i64(), Number::new(4).as_f64()), (Some(3), None, 4.0));
+    assert_eq!(
+        (Number::decimal(300, 2).as_i64(), Number::decimal(5, 1).as_i64(), Number::new(4).as_f64()),
+        (Some(3), None, 4.0)
+    );
     let read: Number = raw("1e2").to().expect("a number");
     assert_eq!((read.as_i64(), read.to_string().as_str()), (Some(100), "1e2"));
     assert!(raw(r#""1""#).to::<Number>().is_err());
@@ -99,14 +126,19 @@ fn tool_10_input_schemas_are_never_null() {
 
 #[test]
 fn tool_14_structured_content_is_any_value_in_the_newest_revision_only() {
-    let result: CallToolResult = raw(r#"{"content":[],"structuredContent":null}"#).to().expect("a result");
+    let result: CallToolResult =
+        raw(r#"{"content":[],"structuredContent":null}"#).to().expect("a result");
     assert!(result.structured_content.is_some_and(RawJson::is_null), "null is a value");
     let absent: CallToolResult = raw(r#"{"content":[]}"#).to().expect("a result");
     assert!(absent.structured_content.is_none());
     for (text, revisions) in [("null", "E"), ("[1]", "E"), (r#"{"a":1}"#, "CDE")] {
         for (letter, revision) in "ABCDE".chars().zip(REVISIONS) {
             let value = written(&CallToolResult::new(&[]).structured_content(raw(text)), revision);
-            assert_eq!(value.get("structuredContent").is_some(), revisions.contains(letter), "{text} in {revision}");
+            assert_eq!(
+                value.get("structuredContent").is_some(),
+                revisions.contains(letter),
+                "{text} in {revision}"
+            );
         }
     }
     let list = Tool::new("a", RawJson::EMPTY).output_schema(raw(r#"{"type":"array"}"#));
@@ -117,10 +149,14 @@ fn tool_14_structured_content_is_any_value_in_the_newest_revision_only() {
 #[test]
 fn tool_16_failures_are_results() {
     let content = [ContentBlock::text("no such sensor")];
-    let expected = json!({"content": [{"type": "text", "text": "no such sensor"}], "isError": true});
+    let expected =
+        json!({"content": [{"type": "text", "text": "no such sensor"}], "isError": true});
     assert_eq!(written(&CallToolResult::error(&content), Revision::LATEST), expected);
     assert_eq!(written(&TextResult::error("no such sensor"), Revision::LATEST), expected);
-    assert_eq!(written(&TextResult::new("21"), Revision::LATEST), json!({"content": [{"type": "text", "text": "21"}]}));
+    assert_eq!(
+        written(&TextResult::new("21"), Revision::LATEST),
+        json!({"content": [{"type": "text", "text": "21"}]})
+    );
 }
 
 #[test]
@@ -130,7 +166,10 @@ fn tool_24_unknown_schema_keywords_survive() {
     let tool: Tool = raw(&text).to().expect("a tool");
     for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
         let value = written(&tool, revision);
-        assert_eq!((&value["inputSchema"], &value["outputSchema"]), (&value_of(raw(schema)), &value_of(raw(schema))));
+        assert_eq!(
+            (&value["inputSchema"], &value["outputSchema"]),
+            (&value_of(raw(schema)), &value_of(raw(schema)))
+        );
     }
 }
 
@@ -143,7 +182,8 @@ fn cache_02_cache_03_cache_09_cache_10_hints_are_read_leniently_and_written_righ
     }
     let absent: ListToolsResult = raw(r#"{"tools":[]}"#).to().expect("a list");
     assert_eq!((absent.ttl_ms.unwrap_or_default(), absent.cache_scope), (0, None));
-    let value = written(&ListToolsResult::new(&[]).with_cache(5, CacheScope::Public), Revision::LATEST);
+    let value =
+        written(&ListToolsResult::new(&[]).with_cache(5, CacheScope::Public), Revision::LATEST);
     assert_eq!((&value["ttlMs"], &value["cacheScope"]), (&json!(5), &json!("public")));
 }
 
@@ -167,24 +207,38 @@ fn res_09_prm_08_prm_09_binary_data_is_base64() {
     let long: Vec<u8> = (0..200).collect();
     let text = written(&Blob::new(&long), Revision::LATEST).to_string();
     assert_eq!(decoded(&text), Ok(long));
-    for wrong in ["A", "AP/+Pj8", "AP/+Pj8=AAAA", "AP-_Pj8=", "é", &"A".repeat(65), &format!("{}====", "A".repeat(60))] {
+    for wrong in [
+        "A",
+        "AP/+Pj8",
+        "AP/+Pj8=AAAA",
+        "AP-_Pj8=",
+        "é",
+        &"A".repeat(65),
+        &format!("{}====", "A".repeat(60)),
+    ] {
         assert_eq!(decoded(&json!(wrong).to_string()), Err(BlobError::NotBase64), "{wrong}");
     }
     assert_eq!(Blob::new(BYTES).decode_to(&mut [0; 4]), Err(BlobError::TooLong));
     assert_eq!(raw(r#""AP/+Pj8=""#).to::<Blob>().expect("a string").decoded_len(), Ok(5));
     // Written as it was read, even where it is not base64.
-    let image: ContentBlock = raw(r#"{"type":"image","data":"base64-data","mimeType":"image/png"}"#).to().expect("an image");
+    let image: ContentBlock =
+        raw(r#"{"type":"image","data":"base64-data","mimeType":"image/png"}"#)
+            .to()
+            .expect("an image");
     assert_eq!(written(&image, Revision::LATEST)["data"], "base64-data");
 }
 
 #[test]
 fn prm_10_embedded_resources_have_text_or_data() {
-    let block = ContentBlock::resource(ResourceContents::text("file:///a", "t").mime_type("text/plain"));
+    let block =
+        ContentBlock::resource(ResourceContents::text("file:///a", "t").mime_type("text/plain"));
     assert_eq!(
         written(&block, Revision::V2024_11_05),
         json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "t"}})
     );
-    assert!(raw(r#"{"type":"resource","resource":{"uri":"file:///a"}}"#).to::<ContentBlock>().is_err());
+    assert!(
+        raw(r#"{"type":"resource","resource":{"uri":"file:///a"}}"#).to::<ContentBlock>().is_err()
+    );
     assert!(raw(r#"{"type":"resource","resource":{"text":"a"}}"#).to::<ContentBlock>().is_err());
     // No type is required when it is read; hints are kept where the documentation once put them.
     let text = r#"{"type":"resource","resource":{"uri":"file:///a","blob":"AA==","annotations":{"priority":1}}}"#;
@@ -202,12 +256,16 @@ fn prm_12_unknown_content_types_are_kept() {
         assert_eq!(written(&block, revision), value_of(raw(text)));
         assert_eq!(written(&spoken, revision), value_of(raw(text)));
     }
-    assert!(raw(r#"{"text":"a"}"#).to::<ContentBlock>().is_err() && raw("7").to::<ContentBlock>().is_err());
+    assert!(
+        raw(r#"{"text":"a"}"#).to::<ContentBlock>().is_err()
+            && raw("7").to::<ContentBlock>().is_err()
+    );
 }
 
 #[test]
 fn prm_12_content_that_a_revision_does_not_know_leaves_a_notice() {
-    let audio = AudioContent::new(Blob::new(b"x"), "audio/wav").annotations(Annotations::new().priority(Number::new(1)));
+    let audio = AudioContent::new(Blob::new(b"x"), "audio/wav")
+        .annotations(Annotations::new().priority(Number::new(1)));
     let link = ContentBlock::ResourceLink(ResourceLink::new("file:///a\"b", "a"));
     let blocks = [ContentBlock::Audio(audio), link, ContentBlock::text("t")];
     let kinds = |revision| -> Vec<String> {
@@ -226,11 +284,18 @@ fn prm_12_content_that_a_revision_does_not_know_leaves_a_notice() {
     }
     let old = written(&CallToolResult::new(&blocks), Revision::V2024_11_05);
     let audio = "[audio/wav audio: this protocol revision has no audio content]";
-    assert_eq!(old["content"][0], json!({"type": "text", "text": audio, "annotations": {"priority": 1}}));
+    assert_eq!(
+        old["content"][0],
+        json!({"type": "text", "text": audio, "annotations": {"priority": 1}})
+    );
     assert_eq!(old["content"][1], json!({"type": "text", "text": "[resource a: file:///a\"b]"}));
     let message = PromptMessage::new(Role::User, blocks[0]);
     assert_eq!(written(&message, Revision::V2024_11_05)["content"]["text"], audio);
-    assert_eq!(serde_json::to_value(blocks[0]).expect("a value")["type"], "audio", "a foreign serializer is told everything");
+    assert_eq!(
+        serde_json::to_value(blocks[0]).expect("a value")["type"],
+        "audio",
+        "a foreign serializer is told everything"
+    );
 }
 
 #[test]
@@ -239,15 +304,26 @@ fn comp_01_at_most_100_values_are_written() {
     let values: Vec<Text> = names.iter().map(|name| Text::new(name)).collect();
     let value = written(&CompleteResult::new(Completion::new(&values)), Revision::LATEST);
     assert_eq!(value["completion"]["values"].as_array().map(Vec::len), Some(100));
-    assert_eq!((&value["completion"]["total"], &value["completion"]["hasMore"]), (&json!(150), &json!(true)));
+    assert_eq!(
+        (&value["completion"]["total"], &value["completion"]["hasMore"]),
+        (&json!(150), &json!(true))
+    );
     let value = written(&Completion::new(&values).total(4000).has_more(false), Revision::LATEST);
     assert_eq!((&value["total"], &value["hasMore"]), (&json!(4000), &json!(true)));
-    assert_eq!(written(&Completion::new(&values[..100]), Revision::LATEST).as_object().map(|object| object.len()), Some(1));
+    assert_eq!(
+        written(&Completion::new(&values[..100]), Revision::LATEST)
+            .as_object()
+            .map(|object| object.len()),
+        Some(1)
+    );
     // The same for what was read.
     let text = json!({"completion": {"values": names}}).to_string();
     let read: CompleteResult = raw(&text).to().expect("a result");
     let value = written(&read, Revision::V2024_11_05);
-    assert_eq!((value["completion"]["values"][99].as_str(), &value["completion"]["total"]), (Some("99"), &json!(150)));
+    assert_eq!(
+        (value["completion"]["values"][99].as_str(), &value["completion"]["total"]),
+        (Some("99"), &json!(150))
+    );
 }
 
 #[test]
@@ -255,17 +331,23 @@ fn comp_07_resolved_arguments_are_in_the_context() {
     let text = r#"{"ref":{"type":"ref/resource","uri":"file:///{a}"},"argument":{"name":"b","value":""},"context":{"arguments":{"a":"1"}}}"#;
     let params: CompleteParams = raw(text).to().expect("params");
     assert!(params.resolved("a").is_some_and(|a| a == "1") && params.resolved("b").is_none());
-    assert!(matches!(params.reference, CompletionRef::Resource(reference) if reference.uri == "file:///{a}"));
+    assert!(
+        matches!(params.reference, CompletionRef::Resource(reference) if reference.uri == "file:///{a}")
+    );
 }
 
 #[test]
 fn levels_of_log_messages_are_ordered() {
     let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    let levels: Vec<_> = names.iter().map(|name| LoggingLevel::parse(name).expect("a level")).collect();
+    let levels: Vec<_> =
+        names.iter().map(|name| LoggingLevel::parse(name).expect("a level")).collect();
     assert!(levels.is_sorted() && levels.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(levels.iter().zip(names).all(|(level, name)| level.as_str() == name));
     assert_eq!(LoggingLevel::parse("fatal"), None);
-    assert_eq!(LoggingLevel::from_json(JsonStr::from_static(r#""\u0069nfo""#)), Some(LoggingLevel::Info));
+    assert_eq!(
+        LoggingLevel::from_json(JsonStr::from_static(r#""\u0069nfo""#)),
+        Some(LoggingLevel::Info)
+    );
     assert!(raw(r#"{"level":"fatal"}"#).to::<SetLevelParams>().is_err());
 }
 
@@ -280,11 +362,24 @@ fn meta_01_unknown_keys_pass_untouched() {
 
 #[test]
 fn meta_02_meta_03_meta_04_cap_16_keys_follow_the_grammar() {
-    for key in ["a", "a/b", "com.example/x", "a-b.c1/", "progressToken", "x/a.b_c-d", "1", "", "traceparent", meta::RELATED_TASK]
-    {
+    for key in [
+        "a",
+        "a/b",
+        "com.example/x",
+        "a-b.c1/",
+        "progressToken",
+        "x/a.b_c-d",
+        "1",
+        "",
+        "traceparent",
+        meta::RELATED_TASK,
+    ] {
         assert!(meta::is_valid_key(key), "{key}");
     }
-    for key in ["/a", "a./b", ".a/b", "1a/b", "a-/b", "a_b/c", "a/b/c", "-a", "a-", "a b", "é", "a/_b", "a..b/c", "a/b."] {
+    for key in [
+        "/a", "a./b", ".a/b", "1a/b", "a-/b", "a_b/c", "a/b/c", "-a", "a-", "a b", "é", "a/_b",
+        "a..b/c", "a/b.",
+    ] {
         assert!(!meta::is_valid_key(key), "{key}");
     }
     assert!(meta::is_valid_extension_id("io.modelcontextprotocol/tasks"));

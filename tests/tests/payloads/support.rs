@@ -10,8 +10,13 @@ use mcp_sansio::{RawJson, Revision, to_slice};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) const REVISIONS: [Revision; 5] =
-    [Revision::V2024_11_05, Revision::V2025_03_26, Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28];
+pub(crate) const REVISIONS: [Revision; 5] = [
+    Revision::V2024_11_05,
+    Revision::V2025_03_26,
+    Revision::V2025_06_18,
+    Revision::V2025_11_25,
+    Revision::V2026_07_28,
+];
 
 /// What our serializer writes for a peer of `revision`.
 pub(crate) fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Value {
@@ -33,7 +38,8 @@ pub(crate) fn leaked(value: &Value) -> RawJson<'static> {
     raw(Box::leak(value.to_string().into_boxed_str()))
 }
 
-/// A directory beside the checkout, with what the specification says. Loudly absent where it is not.
+/// A directory beside the checkout, with what the specification says. Loudly absent where it is
+/// not.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(name);
     if path.exists() {
@@ -195,9 +201,14 @@ const INSIDE: &[(&str, &str, &str)] = &[
     ("Properties", "*", "PrimitiveSchemaDefinition"),
 ];
 
-/// Reads and writes a value as the schema type `name`, and everything inside of it as the type that it has there. Counts the values; says what was not
-/// the same.
-pub(crate) fn round_trip(name: &str, raw: RawJson<'_>, revision: Revision, faults: &mut Vec<String>) -> usize {
+/// Reads and writes a value as the schema type `name`, and everything inside of it as the type that
+/// it has there. Counts the values; says what was not the same.
+pub(crate) fn round_trip(
+    name: &str,
+    raw: RawJson<'_>,
+    revision: Revision,
+    faults: &mut Vec<String>,
+) -> usize {
     let mut count = 0;
     // Names that only say what is inside.
     if !matches!(name, "Properties" | "CompletionRef") {
@@ -220,12 +231,16 @@ pub(crate) fn round_trip(name: &str, raw: RawJson<'_>, revision: Revision, fault
                 other => other.into_iter().collect(),
             },
         };
-        count += values.into_iter().map(|value| round_trip(inside, value, revision, faults)).sum::<usize>();
+        count += values
+            .into_iter()
+            .map(|value| round_trip(inside, value, revision, faults))
+            .sum::<usize>();
     }
     count
 }
 
-/// `resultType` belongs to the envelope (the session adds it), but for the one result that it distinguishes; so does the id of a message.
+/// `resultType` belongs to the envelope (the session adds it), but for the one result that it
+/// distinguishes; so does the id of a message.
 fn without_envelope(mut value: Value) -> Value {
     if let Some(object) = value.as_object_mut() {
         if object.get("resultType").is_some_and(|kind| kind == "complete") {
@@ -243,7 +258,9 @@ pub(crate) fn params_of(method: &str) -> Option<&'static str> {
     Some(match method {
         "initialize" => "InitializeRequestParams",
         "server/discover" | "ping" | "roots/list" => "RequestParams",
-        "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => "PaginatedRequestParams",
+        "tools/list" | "resources/list" | "resources/templates/list" | "prompts/list" => {
+            "PaginatedRequestParams"
+        }
         "tools/call" => "CallToolRequestParams",
         "resources/read" => "ReadResourceRequestParams",
         "resources/subscribe" => "SubscribeRequestParams",

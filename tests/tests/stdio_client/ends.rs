@@ -21,8 +21,9 @@ fn stdio_05_stdio_06_a_server_that_ends_with_its_input_is_left_to_do_so() {
 #[test]
 fn stdio_05_a_server_that_ignores_the_end_of_its_input_is_terminated() {
     use std::os::unix::process::ExitStatusExt as _;
-    let client =
-        Connector::new(&CONFIG).connect(Process::new(server("deaf")).patience(Duration::from_millis(200), LONG)).unwrap();
+    let client = Connector::new(&CONFIG)
+        .connect(Process::new(server("deaf")).patience(Duration::from_millis(200), LONG))
+        .unwrap();
     let ended = client.close().unwrap();
     assert_eq!((ended.how, ended.status.unwrap().signal()), (Ending::Terminated, Some(15)));
 }
@@ -33,7 +34,11 @@ fn stdio_05_stdio_06_a_server_that_ignores_sigterm_too_is_killed() {
     use std::os::unix::process::ExitStatusExt as _;
     // What is ignored stays ignored in what a process becomes.
     let mut command = Command::new("sh");
-    command.args(["-c", "trap '' TERM; exec \"$0\" deaf", env!("CARGO_BIN_EXE_misbehaving_server")]);
+    command.args([
+        "-c",
+        "trap '' TERM; exec \"$0\" deaf",
+        env!("CARGO_BIN_EXE_misbehaving_server"),
+    ]);
     let client = Connector::new(&CONFIG).connect(stubborn(command)).unwrap();
     let ended = client.close().unwrap();
     assert_eq!((ended.how, ended.status.unwrap().signal()), (Ending::Killed, Some(9)));
@@ -45,7 +50,14 @@ fn stdio_05_dropping_a_client_ends_its_server() {
     let mut client = Connector::new(&CONFIG).connect(stubborn(server("deaf"))).unwrap();
     let id = data(&trick(&mut client, "pid", &json!({})).unwrap()).to_string();
     drop(client);
-    assert!(!Command::new("kill").args(["-0", &id]).stderr(std::process::Stdio::null()).status().unwrap().success());
+    assert!(
+        !Command::new("kill")
+            .args(["-0", &id])
+            .stderr(std::process::Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 #[test]
@@ -54,9 +66,14 @@ fn stdio_11_tol_03_a_server_that_dies_ends_all_calls_with_its_status_and_last_wo
     let waiting = start(&mut client, "mute", &json!({}), CallOptions::new());
     let error = trick(&mut client, "die", &json!({})).unwrap_err();
     let Error::Ended(ended) = &error else { panic!("{error}") };
-    assert_eq!((ended.status.unwrap().code(), ended.stderr.as_slice()), (Some(7), ["out of cheese".to_owned()].as_slice()));
+    assert_eq!(
+        (ended.status.unwrap().code(), ended.stderr.as_slice()),
+        (Some(7), ["out of cheese".to_owned()].as_slice())
+    );
     assert!(
-        error.to_string().ends_with("has ended (exit status: 7); its last words on standard error:\n  out of cheese"),
+        error.to_string().ends_with(
+            "has ended (exit status: 7); its last words on standard error:\n  out of cheese"
+        ),
         "{error}"
     );
     assert!(matches!(client.wait(waiting), Err(Error::Ended(_))));
@@ -75,7 +92,10 @@ fn stdio_11_tol_03_a_server_that_is_killed_ends_all_calls() {
     assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
     for call in calls {
         let error = client.wait(call).unwrap_err();
-        assert!(matches!(&error, Error::Ended(ended) if ended.status.unwrap().signal() == Some(9)), "{error}");
+        assert!(
+            matches!(&error, Error::Ended(ended) if ended.status.unwrap().signal() == Some(9)),
+            "{error}"
+        );
     }
 }
 
@@ -89,7 +109,10 @@ fn stdio_11_tol_03_a_server_that_closes_its_output_ends_the_calls_and_is_ended()
     command.args(["-c", &script]);
     let mut client = Client::spawn(&CONFIG, command).unwrap();
     let error = trick(&mut client, "echo", &json!({})).unwrap_err();
-    assert!(matches!(&error, Error::Ended(ended) if ended.status.unwrap().code() == Some(5)), "{error}");
+    assert!(
+        matches!(&error, Error::Ended(ended) if ended.status.unwrap().code() == Some(5)),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]
@@ -97,21 +120,28 @@ fn stdio_11_tol_03_a_server_that_closes_its_output_ends_the_calls_and_is_ended()
 fn a_server_that_stops_reading_may_still_answer() {
     let found = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete"}}"#;
     let answer = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[],"resultType":"complete"}}"#;
-    let script = format!("read probe; echo '{found}'; read call; exec <&-; sleep 0.3; echo '{answer}'");
+    let script =
+        format!("read probe; echo '{found}'; read call; exec <&-; sleep 0.3; echo '{answer}'");
     let mut command = Command::new("sh");
     command.args(["-c", &script]);
     let mut client = Client::spawn(&CONFIG, command).unwrap();
     let first = start(&mut client, "echo", &json!({}), CallOptions::new());
     client.attend(Duration::from_millis(100)).unwrap();
-    let second = start(&mut client, "echo", &json!({"much": "x".repeat(1 << 20)}), CallOptions::new());
+    let second =
+        start(&mut client, "echo", &json!({"much": "x".repeat(1 << 20)}), CallOptions::new());
     client.wait(first).unwrap();
-    assert!(matches!(client.wait(second), Err(Error::Ended(ended)) if ended.status.unwrap().success()));
+    assert!(
+        matches!(client.wait(second), Err(Error::Ended(ended)) if ended.status.unwrap().success())
+    );
 }
 
 #[test]
 fn stdio_08_sub_11_a_server_that_died_is_started_again_and_listened_to_again() {
     let notes = Notes::default();
-    let mut client = Connector::new(&CONFIG).handler(Listener(Arc::clone(&notes))).connect(Process::new(server(""))).unwrap();
+    let mut client = Connector::new(&CONFIG)
+        .handler(Listener(Arc::clone(&notes)))
+        .connect(Process::new(server("")))
+        .unwrap();
     let listen = client.listen(&SubscriptionFilter::new().tools_list_changed(true)).unwrap();
     trick(&mut client, "echo", &json!({})).unwrap();
     assert_eq!((noted(&notes, "true Listening"), noted(&notes, "true Changed")), (1, 1));
@@ -134,10 +164,20 @@ fn stdio_08_a_legacy_server_that_died_is_told_again_what_it_has_forgotten() {
     assert!(trick(&mut client, "die", &json!({})).is_err());
     client.reopen().unwrap();
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-    let heard: Vec<Value> =
-        heard.as_array().unwrap().iter().map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap()).collect();
+    let heard: Vec<Value> = heard
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| serde_json::from_str(line.as_str().unwrap()).unwrap())
+        .collect();
     let methods: Vec<_> = heard.iter().map(|message| message["method"].as_str().unwrap()).collect();
-    let expected = ["initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe", "tools/call"];
+    let expected = [
+        "initialize",
+        "notifications/initialized",
+        "logging/setLevel",
+        "resources/subscribe",
+        "tools/call",
+    ];
     assert_eq!(
         (methods, &heard[2]["params"]["level"], &heard[3]["params"]["uri"]),
         (expected.to_vec(), &json!("warning"), &json!("a:1"))

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
-use mcp_sansio_adapters::stdio::client::{Answer, Ended, Exchanged, MAX_LIST, MAX_PAGES, Question, Transport};
+use mcp_sansio_adapters::stdio::client::{
+    Answer, Ended, Exchanged, MAX_LIST, MAX_PAGES, Question, Transport,
+};
 
 use super::*;
 
@@ -49,10 +51,24 @@ pub(super) struct Scripted {
 }
 
 impl Scripted {
-    pub(super) fn new(scene: &Arc<Scene>, reply: impl FnMut(&Value) -> Vec<Value> + Send + 'static) -> Self {
+    pub(super) fn new(
+        scene: &Arc<Scene>,
+        reply: impl FnMut(&Value) -> Vec<Value> + Send + 'static,
+    ) -> Self {
         let (heard, inbox) = (Vec::new(), VecDeque::new());
         let (reply, scene): (Reply, _) = (Box::new(reply), Arc::clone(scene));
-        Self { scene, reply, heard, inbox, flood: "", floods: false, is_deaf: false, chunk: usize::MAX, by_line: false, pace: 1 }
+        Self {
+            scene,
+            reply,
+            heard,
+            inbox,
+            flood: "",
+            floods: false,
+            is_deaf: false,
+            chunk: usize::MAX,
+            by_line: false,
+            pace: 1,
+        }
     }
 
     /// One line and 100 ms for each exchange.
@@ -72,8 +88,10 @@ impl Scripted {
             self.floods |= message["method"] == "tools/call";
             let answers = match message["method"].as_str() {
                 Some("initialize") => {
-                    vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25",
-                    "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}})]
+                    vec![
+                        json!({"jsonrpc": "2.0", "id": message["id"], "result": {"protocolVersion": "2025-11-25",
+                    "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}}),
+                    ]
                 }
                 _ => (self.reply)(&message),
             };
@@ -93,7 +111,12 @@ impl Transport for Scripted {
         Ok(())
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> std::io::Result<Exchanged> {
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> std::io::Result<Exchanged> {
         let mut done = Exchanged::default();
         self.scene.exchanges.fetch_add(1, Relaxed);
         assert!(self.scene.exchanges.load(Relaxed) < 100_000, "it never ends");
@@ -107,12 +130,19 @@ impl Transport for Scripted {
                 self.inbox.extend(self.flood.bytes());
             }
         }
-        let line = self.inbox.iter().take(if self.by_line { into.len() } else { 0 }).position(|byte| *byte == b'\n');
+        let line = self
+            .inbox
+            .iter()
+            .take(if self.by_line { into.len() } else { 0 })
+            .position(|byte| *byte == b'\n');
         let most = into.len().min(self.chunk).min(line.map_or(usize::MAX, |end| end + 1));
         self.inbox.make_contiguous();
         done.read = self.inbox.read(&mut into[..most])?;
-        let takes =
-            if done == Exchanged::default() { timeout.expect("it waits for ever") } else { Duration::from_millis(self.pace) };
+        let takes = if done == Exchanged::default() {
+            timeout.expect("it waits for ever")
+        } else {
+            Duration::from_millis(self.pace)
+        };
         self.scene.clock.fetch_add(takes.as_millis() as u64, Relaxed);
         Ok(done)
     }
@@ -123,10 +153,15 @@ impl Transport for Scripted {
 }
 
 fn asking(timeout: Duration) -> ClientConfig<'static> {
-    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ELICITATION_FORM).call_timeout(timeout)
+    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ELICITATION_FORM)
+        .call_timeout(timeout)
 }
 
-pub(super) fn connector<'c>(config: &'c ClientConfig<'c>, scene: &Arc<Scene>, era: Era) -> Connector<'c> {
+pub(super) fn connector<'c>(
+    config: &'c ClientConfig<'c>,
+    scene: &Arc<Scene>,
+    era: Era,
+) -> Connector<'c> {
     let scene = Arc::clone(scene);
     Connector::new(config).era(era).clock(move || scene.now())
 }
@@ -142,7 +177,8 @@ const TIMEOUT: Duration = Duration::from_secs(2);
 /// Calls a tool that is not answered: it ends when its time is over, and soon after that.
 fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
     let (scene, config) = (Arc::clone(&server.scene), asking(TIMEOUT));
-    let mut client = connector(&config, &scene, Era::Legacy).handler(handler).connect(server).unwrap();
+    let mut client =
+        connector(&config, &scene, Era::Legacy).handler(handler).connect(server).unwrap();
     let before = scene.now();
     let error = trick(&mut client, "mute", &json!({})).unwrap_err();
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
@@ -153,7 +189,8 @@ fn ends_in_time(server: Scripted, handler: impl Handler + 'static) -> u64 {
 
 #[test]
 fn p1_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
-    let flooding = |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
+    let flooding =
+        |flood| Scripted { pace: 50, ..Scripted::new(&Arc::default(), silent).flood(flood) };
     // Also of what is no message at all, and of what has no end.
     for flood in [NEWS, "\n", "noise\n", "x", "{\"a\":\"", PING] {
         assert!(ends_in_time(flooding(flood), ()) < 2200, "{flood}");
@@ -224,8 +261,10 @@ fn s8_the_longest_duration_is_never() {
     let scene = Arc::<Scene>::default();
     let config = asking(Duration::MAX).call_limit(Duration::MAX).probe_timeout(Duration::MAX);
     let server = Scripted::new(&scene, |message| {
-        vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {"resultType": "complete", "tools": [], "ttlMs": 0,
-            "cacheScope": "private", "content": []}})]
+        vec![
+            json!({"jsonrpc": "2.0", "id": message["id"], "result": {"resultType": "complete", "tools": [], "ttlMs": 0,
+            "cacheScope": "private", "content": []}}),
+        ]
     });
     let mut client = connector(&config, &scene, Era::Modern).connect(server).unwrap();
     client.list_tools().unwrap();
@@ -249,7 +288,11 @@ fn m1_answers_to_a_server_that_never_reads_have_a_limit() {
 }
 
 /// How a list of such pages ends; `page` is given the number of the page.
-fn list(config: ClientConfig<'static>, each_takes: u64, page: impl Fn(usize) -> Value + Send + 'static) -> (Error, usize, u64) {
+fn list(
+    config: ClientConfig<'static>,
+    each_takes: u64,
+    page: impl Fn(usize) -> Value + Send + 'static,
+) -> (Error, usize, u64) {
     let scene = Arc::<Scene>::default();
     let pages = Arc::new(AtomicUsize::new(0));
     let (counted, time) = (Arc::clone(&pages), Arc::clone(&scene));
@@ -271,15 +314,22 @@ fn list(config: ClientConfig<'static>, each_takes: u64, page: impl Fn(usize) -> 
 #[test]
 fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
     let much = "x".repeat(4 << 20);
-    let (error, pages, _) =
-        list(asking(TIMEOUT), 0, move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}));
+    let (error, pages, _) = list(
+        asking(TIMEOUT),
+        0,
+        move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}),
+    );
     assert!(matches!(&error, Error::ListTooLarge { method } if method == "tools/list"), "{error}");
     assert_eq!(pages, MAX_LIST / (4 << 20));
 }
 
 #[test]
 fn c7_a_list_without_an_end_has_a_limit_of_pages() {
-    let (error, pages, _) = list(asking(Duration::from_secs(3600)), 0, |n| json!({"tools": [], "nextCursor": n.to_string()}));
+    let (error, pages, _) = list(
+        asking(Duration::from_secs(3600)),
+        0,
+        |n| json!({"tools": [], "nextCursor": n.to_string()}),
+    );
     assert!(matches!(error, Error::TooManyPages { .. }), "{error}");
     assert_eq!(pages, MAX_PAGES);
 }
@@ -287,7 +337,8 @@ fn c7_a_list_without_an_end_has_a_limit_of_pages() {
 #[test]
 fn c7_a_list_without_an_end_has_a_limit_of_time() {
     // Each page comes within the time of a call.
-    let (error, pages, took) = list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
+    let (error, pages, took) =
+        list(asking(TIMEOUT), 1900, |n| json!({"tools": [], "nextCursor": n.to_string()}));
     assert!(matches!(error, Error::TimedOut { .. }), "{error}");
     assert_eq!(pages, 11);
     assert!((20_000..22_000).contains(&took), "{took} ms");
@@ -295,8 +346,12 @@ fn c7_a_list_without_an_end_has_a_limit_of_time() {
 
 #[test]
 fn c7_a_cursor_that_was_there_before_is_refused() {
-    let (error, pages, _) = list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
-    assert!(matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"), "{error}");
+    let (error, pages, _) =
+        list(asking(TIMEOUT), 0, |n| json!({"tools": [], "nextCursor": (n % 3).to_string()}));
+    assert!(
+        matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"),
+        "{error}"
+    );
     assert_eq!(pages, 4);
 }
 
@@ -326,7 +381,8 @@ fn question() -> Value {
 
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_call() {
-    let (scene, config, panics) = (Arc::<Scene>::default(), asking(TIMEOUT), Arc::new(AtomicUsize::new(0)));
+    let (scene, config, panics) =
+        (Arc::<Scene>::default(), asking(TIMEOUT), Arc::new(AtomicUsize::new(0)));
     // An older server asks in between: it is told, and the call goes on.
     let mut asked = None;
     let server = Scripted::new(&scene, move |message| {
@@ -337,13 +393,18 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
             return vec![serde_json::from_str(NEWS).unwrap(), request];
         }
         let Some(id) = asked.clone().filter(|_| message["id"] == "q") else { return Vec::new() };
-        vec![json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "structuredContent": message["error"]}})]
+        vec![
+            json!({"jsonrpc": "2.0", "id": id, "result": {"content": [], "structuredContent": message["error"]}}),
+        ]
     });
     let legacy = connector(&config, &scene, Era::Legacy).handler(Panicking(Arc::clone(&panics)));
     let mut client = legacy.trace(|_, _| panic!("trace")).connect(server).unwrap();
     for _ in 0..2 {
         let error = data(&trick(&mut client, "ask", &json!({})).unwrap());
-        assert_eq!((&error["code"], &error["message"]), (&json!(-32603), &json!("The handler panicked")));
+        assert_eq!(
+            (&error["code"], &error["message"]),
+            (&json!(-32603), &json!("The handler panicked"))
+        );
     }
     assert_eq!(panics.swap(0, Relaxed), 4);
 
@@ -351,14 +412,22 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
     let scene = Arc::<Scene>::default();
     let server = Scripted::new(&scene, |message| {
         let result = match message["params"]["name"].as_str() {
-            Some("ask") => json!({"resultType": "input_required", "inputRequests": {"k": question()}}),
+            Some("ask") => {
+                json!({"resultType": "input_required", "inputRequests": {"k": question()}})
+            }
             _ => json!({"resultType": "complete", "content": [], "structuredContent": 5}),
         };
         vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
     });
-    let mut client = connector(&config, &scene, Era::Modern).handler(Panicking(Arc::clone(&panics))).connect(server).unwrap();
+    let mut client = connector(&config, &scene, Era::Modern)
+        .handler(Panicking(Arc::clone(&panics)))
+        .connect(server)
+        .unwrap();
     let error = trick(&mut client, "ask", &json!({})).unwrap_err();
-    assert!(matches!(&error, Error::HandlerPanicked { method } if method == "tools/call"), "{error}");
+    assert!(
+        matches!(&error, Error::HandlerPanicked { method } if method == "tools/call"),
+        "{error}"
+    );
     assert_eq!(panics.load(Relaxed), 100);
     assert_eq!(data(&trick(&mut client, "other", &json!({})).unwrap()), json!(5));
 }
@@ -370,7 +439,8 @@ fn m1_one_answer_asks_a_limited_number_of_questions() {
         let server = Scripted::new(&scene, move |message| {
             let result = match &message["params"]["inputResponses"] {
                 Value::Null => {
-                    let questions: serde_json::Map<_, _> = (0..count).map(|n| (format!("k{n}"), question())).collect();
+                    let questions: serde_json::Map<_, _> =
+                        (0..count).map(|n| (format!("k{n}"), question())).collect();
                     json!({"resultType": "input_required", "inputRequests": questions})
                 }
                 answers => {
@@ -380,7 +450,8 @@ fn m1_one_answer_asks_a_limited_number_of_questions() {
             vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
         });
         let slow = Slow(Arc::clone(&scene));
-        let mut client = connector(&config, &scene, Era::Modern).handler(slow).connect(server).unwrap();
+        let mut client =
+            connector(&config, &scene, Era::Modern).handler(slow).connect(server).unwrap();
         match trick(&mut client, "ask", &json!({})) {
             Ok(result) if is_asked => assert_eq!(data(&result), json!(count)),
             Err(Error::InputRequired(_)) if !is_asked => assert!(scene.clock.load(Relaxed) < 10),
@@ -397,7 +468,9 @@ fn m1_what_is_kept_of_standard_error_has_a_limit() {
     // panics over it.
     command.args(["-c", "head -c 1048576 /dev/zero | tr '\\0' '\\377' >&2"]);
     let stderr = Stderr::lines(|_| panic!("lines"));
-    let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else { panic!("it opens") };
+    let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else {
+        panic!("it opens")
+    };
     let Error::Ended(ended) = error else { panic!("{error}") };
     assert_eq!(ended.stderr.len(), 10);
     assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all of it was read");

@@ -20,7 +20,8 @@ fn ver_13_a_server_that_does_not_know_the_probe_is_greeted_on_the_same_process()
     assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Some(Revision::V2025_11_25)));
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     assert!(
-        heard[0].as_str().unwrap().contains("server/discover") && heard[1].as_str().unwrap().contains("initialize"),
+        heard[0].as_str().unwrap().contains("server/discover")
+            && heard[1].as_str().unwrap().contains("initialize"),
         "{heard}"
     );
     assert_eq!(noted(&notes, "> "), heard.as_array().unwrap().len());
@@ -45,19 +46,26 @@ fn a_server_that_always_ends_is_given_up_with_its_last_words() {
     let error = Client::spawn(&CONFIG, server("always-exits")).unwrap_err();
     let Error::Ended(ended) = &error else { panic!("{error}") };
     assert_eq!(ended.status.unwrap().code(), Some(1));
-    assert!(error.to_string().contains("misbehaving_server always-exits` has ended (exit status: 1)"), "{error}");
+    assert!(
+        error.to_string().contains("misbehaving_server always-exits` has ended (exit status: 1)"),
+        "{error}"
+    );
 }
 
 #[test]
 fn what_cannot_be_started_is_named() {
     let error = Client::spawn(&CONFIG, Command::new("./no-such-server")).unwrap_err();
-    assert!(matches!(&error, Error::Start { server, .. } if server == "./no-such-server"), "{error}");
+    assert!(
+        matches!(&error, Error::Start { server, .. } if server == "./no-such-server"),
+        "{error}"
+    );
 }
 
 #[test]
 fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
     static SHORT: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE).probe_timeout(Duration::from_millis(300));
+        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+            .probe_timeout(Duration::from_millis(300));
     let (client, notes) = connect_noting(&SHORT, "late");
     assert_eq!(client.unwrap().era(), Some(Era::Legacy));
     assert_eq!(noted(&notes, "notifications/initialized"), 1);
@@ -65,13 +73,17 @@ fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
 
 #[test]
 fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() {
-    static SHORT: ClientConfig<'static> = ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
-        .probe_timeout(Duration::from_millis(50))
-        .call_timeout(Duration::from_millis(200));
+    static SHORT: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+            .probe_timeout(Duration::from_millis(50))
+            .call_timeout(Duration::from_millis(200));
     let (client, notes) = connect_noting(&SHORT, "silent");
     let error = client.unwrap_err();
     // It has been closed, and ended well.
-    assert!(matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()), "{error}");
+    assert!(
+        matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()),
+        "{error}"
+    );
     assert!(error.to_string().contains("did not answer in time"), "{error}");
     assert_eq!((noted(&notes, "initialize"), noted(&notes, "cancelled")), (1, 0));
 }
@@ -80,7 +92,9 @@ fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() 
 fn a_known_era_is_not_asked_for() {
     let notes = Notes::default();
     let traced = Arc::clone(&notes);
-    let trace = move |_, line: &[u8]| traced.lock().unwrap().push(String::from_utf8_lossy(line).into_owned());
+    let trace = move |_, line: &[u8]| {
+        traced.lock().unwrap().push(String::from_utf8_lossy(line).into_owned())
+    };
     let connector = Connector::new(&CONFIG).trace(trace).era(Era::Modern);
     let mut client = connector.connect(Process::new(server("")).stderr(Stderr::Null)).unwrap();
     assert!(notes.lock().unwrap().is_empty() && client.about().is_none());
@@ -90,16 +104,22 @@ fn a_known_era_is_not_asked_for() {
 
 #[test]
 fn life_12_a_server_without_a_common_revision_is_disconnected() {
-    static OLD: ClientConfig<'static> = ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
-        .revisions(Revisions::only(Revision::V2024_11_05));
+    static OLD: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+            .revisions(Revisions::only(Revision::V2024_11_05));
     let error = Client::spawn(&OLD, server("legacy")).unwrap_err();
-    assert!(matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()), "{error}");
+    assert!(
+        matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()),
+        "{error}"
+    );
     assert!(error.to_string().contains("2025-11-25"), "{error}");
 }
 
 #[test]
 fn a_client_can_be_sent_to_another_thread() {
     let mut client = connect("");
-    let answer = std::thread::spawn(move || trick(&mut client, "echo", &json!({"n": 1})).unwrap()).join().unwrap();
+    let answer = std::thread::spawn(move || trick(&mut client, "echo", &json!({"n": 1})).unwrap())
+        .join()
+        .unwrap();
     assert_eq!(data(&answer), json!({"n": 1}));
 }

@@ -17,7 +17,10 @@ fn time_02_canc_14_canc_15_a_call_that_is_not_answered_in_time_is_cancelled() {
     assert!(matches!(&error, Error::TimedOut { method } if method == "tools/call"), "{error}");
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     // The request was the second, after the probe.
-    assert_eq!(heard[2].as_str(), Some(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#));
+    assert_eq!(
+        heard[2].as_str(),
+        Some(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#)
+    );
 }
 
 #[test]
@@ -41,7 +44,10 @@ fn time_04_progress_prolongs_a_call() {
             json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": n}})
         };
         let result = json!({"resultType": "complete", "content": []});
-        (1..=20).map(progress).chain([json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]).collect()
+        (1..=20)
+            .map(progress)
+            .chain([json!({"jsonrpc": "2.0", "id": message["id"], "result": result})])
+            .collect()
     });
     let connector = connector(&CONFIG, &scene, Era::Modern).handler(Listener(Arc::clone(&notes)));
     let mut client = connector.connect(server.line_by_line()).unwrap();
@@ -67,7 +73,12 @@ fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
         vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": result})]
     });
     let mut client = connector(&CONFIG, &scene, Era::Modern).connect(server).unwrap();
-    let call = start(&mut client, "echo", &json!({"kept": true}), CallOptions::new().timeout(Duration::from_millis(500)));
+    let call = start(
+        &mut client,
+        "echo",
+        &json!({"kept": true}),
+        CallOptions::new().timeout(Duration::from_millis(500)),
+    );
     scene.clock.fetch_add(700, Ordering::Relaxed);
     // What is to be sent goes first.
     let other = start(&mut client, "echo", &json!({}), CallOptions::new());
@@ -78,7 +89,8 @@ fn an_answer_that_came_in_time_counts_however_late_it_is_looked_at() {
 #[test]
 fn several_calls_are_waited_for_in_any_order() {
     let mut client = connect("");
-    let calls: Vec<_> = (0..10).map(|n| start(&mut client, "echo", &json!({"n": n}), CallOptions::new())).collect();
+    let calls: Vec<_> =
+        (0..10).map(|n| start(&mut client, "echo", &json!({"n": n}), CallOptions::new())).collect();
     assert_eq!(data(&client.wait(calls[7]).unwrap()), json!({"n": 7}));
     let mut others = Vec::new();
     while let Some((call, result)) = client.wait_any().unwrap() {
@@ -90,9 +102,10 @@ fn several_calls_are_waited_for_in_any_order() {
 
 #[test]
 fn ping_06_an_unanswered_ping_is_the_end_of_the_connection() {
-    static PINGING: ClientConfig<'static> = ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
-        .ping_interval(Duration::from_millis(100))
-        .ping_timeout(Duration::from_millis(200));
+    static PINGING: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+            .ping_interval(Duration::from_millis(100))
+            .ping_timeout(Duration::from_millis(200));
     let mut client = Client::spawn(&PINGING, server("legacy")).unwrap();
     // A server that is busy for ten minutes and says nothing.
     let call = start(&mut client, "sleep", &json!({}), CallOptions::new());

@@ -15,8 +15,13 @@ fn both_sides_may_write_much_at_once() {
 
 #[test]
 fn both_sides_may_write_much_at_once_through_threads() {
-    let mut child = server("").stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let streams = ThreadedStreams::new("child", child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let mut child = server("")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let streams =
+        ThreadedStreams::new("child", child.stdout.take().unwrap(), child.stdin.take().unwrap());
     let mut client = Connector::new(&CONFIG).connect(streams).unwrap();
     both_write_much(&mut client, MUCH / 4);
     client.close().unwrap();
@@ -26,7 +31,9 @@ fn both_sides_may_write_much_at_once_through_threads() {
 /// The server does not read while it writes, so each of our requests is stuck behind an answer.
 fn both_write_much(client: &mut Client<'_>, much: usize) {
     let ours = "b".repeat(much);
-    let calls: Vec<_> = (0..2).map(|_| start(client, "big", &json!({"bytes": much, "ours": ours}), CallOptions::new())).collect();
+    let calls: Vec<_> = (0..2)
+        .map(|_| start(client, "big", &json!({"bytes": much, "ours": ours}), CallOptions::new()))
+        .collect();
     for call in calls {
         assert_eq!(data(&client.wait(call).unwrap()).as_str().unwrap().len(), much);
     }
@@ -36,7 +43,8 @@ fn both_write_much(client: &mut Client<'_>, much: usize) {
 fn a_flood_of_notifications_does_not_hold_up_a_long_request() {
     let mut client = connect("");
     let flood = start(&mut client, "flood", &json!({"lines": 20_000}), CallOptions::new());
-    let long = start(&mut client, "length", &json!({"ours": "c".repeat(MUCH / 4)}), CallOptions::new());
+    let long =
+        start(&mut client, "length", &json!({"ours": "c".repeat(MUCH / 4)}), CallOptions::new());
     assert!(data(&client.wait(long).unwrap()).as_u64().unwrap() > MUCH as u64 / 4);
     client.wait(flood).unwrap();
 }
@@ -50,13 +58,18 @@ fn stdio_04_tol_02_a_flood_on_standard_error_blocks_nobody_and_is_no_error() {
     trick(&mut client, "flood-stderr", &json!({})).unwrap();
     let ended = client.close().unwrap();
     assert_eq!(noted(&lines, "no error either"), 4096);
-    assert!(lines.lock().unwrap()[0].starts_with('\u{fffd}') && ended.stderr.len() == 10 && ended.status.unwrap().success());
+    assert!(
+        lines.lock().unwrap()[0].starts_with('\u{fffd}')
+            && ended.stderr.len() == 10
+            && ended.status.unwrap().success()
+    );
 }
 
 #[test]
 fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else() {
     for stderr in [Stderr::Keep, Stderr::Null] {
-        let mut client = Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
+        let mut client =
+            Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
         let call = start(&mut client, "flood-stderr", &json!({}), CallOptions::new());
         client.attend(Duration::from_millis(1)).unwrap();
         client.wait(call).unwrap();
@@ -70,16 +83,21 @@ fn stdio_10_noise_is_reported_and_skipped() {
     let mut client = connector.connect(Process::new(server(""))).unwrap();
     trick(&mut client, "noise", &json!({})).unwrap();
     let violations = ["NotJson", "NotJson", "NotUtf8", "NotJson", "TooLong"];
-    let expected: Vec<_> = violations.iter().map(|violation| format!("false Violation({violation})")).collect();
+    let expected: Vec<_> =
+        violations.iter().map(|violation| format!("false Violation({violation})")).collect();
     assert_eq!(*notes.lock().unwrap(), expected);
     assert_eq!(data(&trick(&mut client, "echo", &json!({"n": 1})).unwrap()), json!({"n": 1}));
 }
 
 #[test]
 fn stdio_10_an_answer_that_is_too_long_is_the_end_of_its_call_only() {
-    let mut client = Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
+    let mut client =
+        Connector::new(&CONFIG).max_line(100_000).connect(Process::new(server(""))).unwrap();
     let error = trick(&mut client, "big", &json!({"bytes": 1_000_000})).unwrap_err();
-    assert!(matches!(&error, Error::Invalid { violation: mcp_sansio::Violation::TooLong, .. }), "{error}");
+    assert!(
+        matches!(&error, Error::Invalid { violation: mcp_sansio::Violation::TooLong, .. }),
+        "{error}"
+    );
     trick(&mut client, "echo", &json!({})).unwrap();
 }
 
@@ -92,13 +110,20 @@ fn stdio_01_stdio_03_a_server_hears_one_message_a_line_and_nothing_else() {
         let call = start(&mut client, "mute", &json!({}), CallOptions::new());
         client.cancel(call, Some("a\nb")).unwrap();
         let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
-        let heard: Vec<_> = heard.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+        let heard: Vec<_> =
+            heard.as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
         for line in &heard {
             let message: Value = serde_json::from_str(line).unwrap();
             assert_eq!(message["jsonrpc"], "2.0", "{line}");
         }
         // The trace shows the same.
-        let sent: Vec<_> = notes.lock().unwrap().iter().filter_map(|note| note.strip_prefix("> ")).map(str::to_owned).collect();
+        let sent: Vec<_> = notes
+            .lock()
+            .unwrap()
+            .iter()
+            .filter_map(|note| note.strip_prefix("> "))
+            .map(str::to_owned)
+            .collect();
         assert_eq!(sent, heard);
     }
 }
@@ -113,12 +138,17 @@ fn ping_01_a_ping_is_answered_while_a_call_waits() {
 #[test]
 fn a_server_that_asks_much_and_reads_nothing_is_held_back_not_obeyed() {
     let mut client = Connector::new(&CONFIG)
-        .connect(Process::new(server("legacy")).patience(Duration::from_millis(100), Duration::from_millis(100)))
+        .connect(
+            Process::new(server("legacy"))
+                .patience(Duration::from_millis(100), Duration::from_millis(100)),
+        )
         .unwrap();
-    // A few are answered, although the server does not read the answers before it has asked them all.
+    // A few are answered, although the server does not read the answers before it has asked them
+    // all.
     let few = start(&mut client, "ping-flood", &json!({"pings": 10_000}), CallOptions::new());
     client.wait(few).unwrap();
-    // Of the many, no more than a limited number: then it stands still on both sides, and time goes by.
+    // Of the many, no more than a limited number: then it stands still on both sides, and time goes
+    // by.
     let options = CallOptions::new().timeout(Duration::from_secs(2));
     let many = start(&mut client, "ping-flood", &json!({"pings": 200_000}), options);
     assert!(matches!(client.wait(many), Err(Error::TimedOut { .. })));
@@ -128,7 +158,10 @@ fn a_server_that_asks_much_and_reads_nothing_is_held_back_not_obeyed() {
 fn an_error_of_the_server_is_told_as_it_is() {
     let mut client = connect("");
     let error = trick(&mut client, "no such", &json!({})).unwrap_err();
-    assert!(matches!(&error, Error::Peer(fault) if fault.code == -32602 && fault.message == "no such trick"), "{error}");
+    assert!(
+        matches!(&error, Error::Peer(fault) if fault.code == -32602 && fault.message == "no such trick"),
+        "{error}"
+    );
     let error = client.list_prompts().unwrap_err();
     assert!(matches!(&error, Error::NotOffered { method } if method == "prompts/list"), "{error}");
 }
@@ -137,7 +170,8 @@ fn an_error_of_the_server_is_told_as_it_is() {
 fn a_list_is_read_to_its_last_page() {
     for mode in ["", "legacy"] {
         let tools = connect(mode).list_tools().unwrap();
-        let names: Vec<_> = tools.iter::<Tool<'_>>().map(|tool| tool.unwrap().name.to_string()).collect();
+        let names: Vec<_> =
+            tools.iter::<Tool<'_>>().map(|tool| tool.unwrap().name.to_string()).collect();
         assert_eq!((names.join(" ").as_str(), tools.pages().len()), ("trick-0 trick-1 trick-2", 3));
     }
 }
@@ -145,7 +179,10 @@ fn a_list_is_read_to_its_last_page() {
 #[test]
 fn a_list_without_an_end_is_given_up() {
     let error = connect("circle").list_tools().unwrap_err();
-    assert!(matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"), "{error}");
+    assert!(
+        matches!(&error, Error::RepeatedCursor { method } if method == "tools/list"),
+        "{error}"
+    );
 }
 
 #[test]

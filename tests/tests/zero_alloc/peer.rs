@@ -4,13 +4,15 @@ use core::time::Duration;
 
 use mcp_sansio::types::{CallToolResult, CreateMessageResult};
 use mcp_sansio::types::{
-    CompleteResult, Completion, ContentBlock, CreateMessageParams, ElicitParams, Field, GetPromptResult, Implementation,
-    InputRequest, InputRequiredResult, LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
-    Resource, ResourceContents, ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
+    CompleteResult, Completion, ContentBlock, CreateMessageParams, ElicitParams, Field,
+    GetPromptResult, Implementation, InputRequest, InputRequiredResult, LoggingLevel, Prompt,
+    PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema, Resource, ResourceContents,
+    ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Answered, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson, Request, RequestHandle, RpcError,
-    RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Answered, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson,
+    Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerCapability as Can,
+    ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 use serde::Deserialize;
 
@@ -28,8 +30,11 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
 
 static CATALOG: Catalog = Catalog::new()
     .tools(&[
-        Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#))
-            .description("Says \"it\""),
+        Tool::new(
+            "echo",
+            RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#),
+        )
+        .description("Says \"it\""),
         Tool::new("image", ANYTHING),
         Tool::new("fail", ANYTHING),
         Tool::new("slow", ANYTHING),
@@ -68,9 +73,20 @@ struct Echo<'f> {
 
 impl<const TX: usize> Peer<TX> {
     pub(crate) fn new() -> Self {
-        let outside =
-            Outside { tx: TxBuffer::new([0; TX]), sent: [0; 1 << 15], len: 0, slow: None, asking: None, listening: None };
-        Self { server: Server::with_capacity(&CONFIG), rx: RxBuffer::new([0; 512]), outside, now: 0 }
+        let outside = Outside {
+            tx: TxBuffer::new([0; TX]),
+            sent: [0; 1 << 15],
+            len: 0,
+            slow: None,
+            asking: None,
+            listening: None,
+        };
+        Self {
+            server: Server::with_capacity(&CONFIG),
+            rx: RxBuffer::new([0; 512]),
+            outside,
+            now: 0,
+        }
     }
 
     pub(crate) fn sent(&self) -> &str {
@@ -99,7 +115,10 @@ impl<const TX: usize> Peer<TX> {
         let Self { server, rx, outside, now } = self;
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = outside.send(|tx| server.next_event(Instant::from_millis(*now), &mut messages, tx)).unwrap() {
+            while let Some(event) = outside
+                .send(|tx| server.next_event(Instant::from_millis(*now), &mut messages, tx))
+                .unwrap()
+            {
                 match event {
                     ServerEvent::Request(request) => outside.request(server, *now, &request),
                     ServerEvent::Listening { request } => outside.listening = Some(request),
@@ -107,7 +126,12 @@ impl<const TX: usize> Peer<TX> {
                     ServerEvent::Answer { outcome: Ok(result), .. } => {
                         let answer = result.to::<CreateMessageResult<'_>>().unwrap();
                         let Some(request) = outside.asking.take() else { continue };
-                        let text = answer.content.iter().filter_map(|block| block.ok()?.as_text()).next().unwrap();
+                        let text = answer
+                            .content
+                            .iter()
+                            .filter_map(|block| block.ok()?.as_text())
+                            .next()
+                            .unwrap();
                         outside.done(|tx| server.respond(request, &TextResult::from(text), tx));
                     }
                     _ => {}
@@ -122,7 +146,9 @@ impl<const TX: usize> Peer<TX> {
         for done in 1..4 {
             *now += 10;
             let progress = Progress::of(f64::from(done) / 3.0).total(1).message("on \"the\" way");
-            outside.may_be_too_large(|tx| server.progress(Instant::from_millis(*now), request, &progress, tx));
+            outside.may_be_too_large(|tx| {
+                server.progress(Instant::from_millis(*now), request, &progress, tx)
+            });
         }
     }
 
@@ -132,7 +158,9 @@ impl<const TX: usize> Peer<TX> {
         let data = mcp_sansio::Json(("a text", 1.5, [true, false], Some('x'), "\u{1}"));
         let message = LogMessage::new(LoggingLevel::Error, &data).logger("arrays");
         outside.may_be_too_large(|tx| server.log(request, &message, tx));
-        outside.may_be_too_large(|tx| server.log_unrelated(&LogMessage::new(LoggingLevel::Alert, "unrelated"), tx));
+        outside.may_be_too_large(|tx| {
+            server.log_unrelated(&LogMessage::new(LoggingLevel::Alert, "unrelated"), tx)
+        });
     }
 
     pub(crate) fn publish(&mut self, mut change: Change<'_>) {
@@ -150,14 +178,25 @@ impl<const TX: usize> Peer<TX> {
     pub(crate) fn pass_time(&mut self) {
         let Self { server, outside, now, .. } = self;
         *now += 1_000_000;
-        while outside.send(|tx| server.handle_timeout(Instant::from_millis(*now), tx)).unwrap().is_some() {}
+        while outside
+            .send(|tx| server.handle_timeout(Instant::from_millis(*now), tx))
+            .unwrap()
+            .is_some()
+        {}
         *now += 1_000_000;
-        while outside.send(|tx| server.handle_timeout(Instant::from_millis(*now), tx)).unwrap().is_some() {}
+        while outside
+            .send(|tx| server.handle_timeout(Instant::from_millis(*now), tx))
+            .unwrap()
+            .is_some()
+        {}
     }
 }
 
 impl<const TX: usize> Outside<TX> {
-    fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         loop {
             let result = call(&mut self.tx);
             let pending = self.tx.pending();
@@ -184,20 +223,27 @@ impl<const TX: usize> Outside<TX> {
         let handle = request.handle;
         match self.send(|tx| CATALOG.answer(server, request, tx)).unwrap() {
             Some(Target::Tool(tool)) => match tool.name.as_plain() {
-                // Asked first whether it is a string: with `alloc`, the error of a type that does not fit is worded on the heap.
-                Some("echo") if request.arguments().get("text").and_then(RawJson::as_string).is_some() => {
+                // Asked first whether it is a string: with `alloc`, the error of a type that does
+                // not fit is worded on the heap.
+                Some("echo")
+                    if request.arguments().get("text").and_then(RawJson::as_string).is_some() =>
+                {
                     let arguments = request.arguments().to::<Echo<'_>>().unwrap();
                     self.done(|tx| server.respond(handle, &TextResult::from(arguments.text), tx));
                 }
-                Some("echo") => self.done(|tx| server.respond(handle, &TextResult::error("not a text"), tx)),
+                Some("echo") => {
+                    self.done(|tx| server.respond(handle, &TextResult::error("not a text"), tx))
+                }
                 Some("image") => {
-                    let content = [ContentBlock::text("the image"), ContentBlock::image(&BYTES, "image/png")];
+                    let content =
+                        [ContentBlock::text("the image"), ContentBlock::image(&BYTES, "image/png")];
                     self.done(|tx| server.respond(handle, &CallToolResult::new(&content), tx));
                 }
                 Some("slow") => self.slow = Some(handle),
                 Some("ask") => self.ask(server, now, request),
                 _ => {
-                    let error = RpcError::internal("it failed").with_data(RawJson::from_static(r#"{"why":[1, 2.50]}"#));
+                    let error = RpcError::internal("it failed")
+                        .with_data(RawJson::from_static(r#"{"why":[1, 2.50]}"#));
                     self.done(|tx| server.respond_error(handle, &error, tx));
                 }
             },
@@ -218,7 +264,13 @@ impl<const TX: usize> Outside<TX> {
             }
             Some(Target::CompletePrompt(_)) => {
                 let values = [Text::new("you"), Text::new("yourself")];
-                self.done(|tx| server.respond(handle, &CompleteResult::new(Completion::new(&values).total(2)), tx));
+                self.done(|tx| {
+                    server.respond(
+                        handle,
+                        &CompleteResult::new(Completion::new(&values).total(2)),
+                        tx,
+                    )
+                });
             }
             Some(_) => self.done(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
             None => {}
@@ -226,19 +278,29 @@ impl<const TX: usize> Outside<TX> {
     }
 
     fn ask(&mut self, server: &mut Server<'static, 4, 4>, now: u64, request: &Request<'_>) {
-        const FORM: ElicitParams =
-            ElicitParams::form("Who?", RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]));
+        const FORM: ElicitParams = ElicitParams::form(
+            "Who?",
+            RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]),
+        );
         let handle = request.handle;
         if request.input_response("q").is_some() {
             assert!(request.request_state().unwrap() == "s");
             self.done(|tx| server.respond(handle, &TextResult::new("thank you"), tx));
         } else if request.revision.is_modern() {
             let questions = [("q", InputRequest::Elicit(FORM))];
-            self.done(|tx| server.input_required(handle, &InputRequiredResult::ask(&questions).request_state("s"), tx));
+            self.done(|tx| {
+                server.input_required(
+                    handle,
+                    &InputRequiredResult::ask(&questions).request_state("s"),
+                    tx,
+                )
+            });
         } else {
             let messages = [SamplingMessage::user("What is it?")];
             let params = CreateMessageParams::new(&messages, 100);
-            let question = ClientRequest::sampling(&params).on_behalf_of(handle).timeout(Duration::from_secs(3));
+            let question = ClientRequest::sampling(&params)
+                .on_behalf_of(handle)
+                .timeout(Duration::from_secs(3));
             self.send(|tx| server.request(Instant::from_millis(now), &question, tx)).unwrap();
             self.asking = Some(handle);
         }

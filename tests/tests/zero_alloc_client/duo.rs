@@ -3,24 +3,28 @@
 use core::time::Duration;
 
 use mcp_sansio::types::{
-    CallToolResult, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, GetPromptResult,
-    Implementation, InputRequest, InputRequiredResult, InputResponse, InputResponses, ListRootsResult, ListToolsResult,
-    LoggingLevel, PromptMessage, ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingContents,
+    CallToolResult, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitParams,
+    ElicitResult, Field, GetPromptResult, Implementation, InputRequest, InputRequiredResult,
+    InputResponse, InputResponses, ListRootsResult, ListToolsResult, LoggingLevel, PromptMessage,
+    ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingContents,
     SamplingMessage, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Instant, LogMessage, Messages,
-    Method, Outcome, Progress, RawJson, Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerCapability as Can,
-    ServerConfig, ServerEvent, Tx, TxBuffer,
+    Call, CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest,
+    Instant, LogMessage, Messages, Method, Outcome, Progress, RawJson, Request, RequestHandle,
+    RpcError, RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig, ServerEvent, Tx,
+    TxBuffer,
 };
 
-pub(crate) const SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
+pub(crate) const SERVER: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
 pub(crate) const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("arrays", "1.0.0"),
     ClientCapability::ROOTS.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
 )
 .ping_interval(Duration::from_secs(600));
-const ALL: Can = Can::TOOLS_LIST_CHANGED.and(Can::RESOURCES_SUBSCRIBE).and(Can::PROMPTS).and(Can::LOGGING);
+const ALL: Can =
+    Can::TOOLS_LIST_CHANGED.and(Can::RESOURCES_SUBSCRIBE).and(Can::PROMPTS).and(Can::LOGGING);
 
 /// `TX` bytes of output buffer on each side.
 pub(crate) struct Duo<'c, const TX: usize> {
@@ -66,7 +70,10 @@ impl<const TX: usize> Way<TX> {
         Self { tx: TxBuffer::new([0; TX]), bytes: [0; 8192], len: 0, rx: RxBuffer::new([0; 2048]) }
     }
 
-    fn send<R>(&mut self, mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         loop {
             let result = call(&mut self.tx);
             self.push();
@@ -127,7 +134,8 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn request(&mut self, method: &str, params: &str, options: CallOptions) {
         let (at, params) = (self.at(), RawJson::parse(params).unwrap());
-        self.call = Some(self.up.send(|tx| self.client.request(at, method, &params, options, tx)).unwrap());
+        self.call =
+            Some(self.up.send(|tx| self.client.request(at, method, &params, options, tx)).unwrap());
         self.run();
     }
 
@@ -158,7 +166,8 @@ impl<'c, const TX: usize> Duo<'c, TX> {
     pub(crate) fn listen(&mut self) {
         let at = self.at();
         let uris = [Text::new("m://1")];
-        let filter = SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
+        let filter =
+            SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
         self.up.send(|tx| self.client.listen(at, &filter, CallOptions::new(), tx)).unwrap();
         self.run();
     }
@@ -220,11 +229,15 @@ impl<'c, const TX: usize> Duo<'c, TX> {
             up.deliver();
             while let Some(frame) = up.rx.next_frame() {
                 let mut messages = Messages::new(frame);
-                while let Some(event) = down.send(|tx| server.next_event(at, &mut messages, tx)).unwrap() {
+                while let Some(event) =
+                    down.send(|tx| server.next_event(at, &mut messages, tx)).unwrap()
+                {
                     match event {
                         ServerEvent::Request(request) => answer(server, down, at, slow, &request),
                         ServerEvent::Listening { request } => *listening = Some(request),
-                        ServerEvent::Cancelled { request, .. } => _ = slow.take_if(|slow| *slow == request),
+                        ServerEvent::Cancelled { request, .. } => {
+                            _ = slow.take_if(|slow| *slow == request)
+                        }
                         _ => {}
                     }
                 }
@@ -233,7 +246,9 @@ impl<'c, const TX: usize> Duo<'c, TX> {
             let Way { rx, .. } = down;
             while let Some(frame) = rx.next_frame() {
                 let mut messages = Messages::new(frame);
-                while let Some(event) = up.send(|tx| client.next_event(at, &mut messages, tx)).unwrap() {
+                while let Some(event) =
+                    up.send(|tx| client.next_event(at, &mut messages, tx)).unwrap()
+                {
                     seen.event(client, up, at, &event);
                 }
             }
@@ -245,7 +260,13 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 }
 
 impl Seen {
-    fn event<const TX: usize>(&mut self, client: &mut Client<'_, 4>, up: &mut Way<TX>, at: Instant, event: &ClientEvent<'_>) {
+    fn event<const TX: usize>(
+        &mut self,
+        client: &mut Client<'_, 4>,
+        up: &mut Way<TX>,
+        at: Instant,
+        event: &ClientEvent<'_>,
+    ) {
         match event {
             ClientEvent::Opened(_) => self.opened += 1,
             ClientEvent::Ended { call: _, outcome } => match outcome {
@@ -258,7 +279,8 @@ impl Seen {
                     let inputs = input.answered(&responses);
                     let params = RawJson::from_static(r#"{"name":"ask"}"#);
                     let options = CallOptions::new();
-                    up.send(|tx| client.retry(at, "tools/call", &params, &inputs, options, tx)).unwrap();
+                    up.send(|tx| client.retry(at, "tools/call", &params, &inputs, options, tx))
+                        .unwrap();
                 }
                 Outcome::EndedByServer => self.ended_by_server += 1,
                 Outcome::TimedOut => self.timed_out += 1,
@@ -283,9 +305,11 @@ fn respond_to(question: &InputRequest<'_>) -> InputResponse<'static> {
     const ROOTS: [Root<'static>; 1] = [Root::new("file:///home")];
     match question {
         InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&ROOTS)),
-        InputRequest::CreateMessage(_) => {
-            InputResponse::CreateMessage(CreateMessageResult::new(Role::Assistant, SamplingContents::text("42"), "m"))
-        }
+        InputRequest::CreateMessage(_) => InputResponse::CreateMessage(CreateMessageResult::new(
+            Role::Assistant,
+            SamplingContents::text("42"),
+            "m",
+        )),
         _ => InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"name":"me"}"#))),
     }
 }
@@ -300,7 +324,9 @@ fn answer<const TX: usize>(
     let handle = request.handle;
     let name = request.name().and_then(|name| name.as_plain()).unwrap_or_default();
     let answered = match (request.method, name) {
-        (Method::ToolsList, _) => down.send(|tx| server.respond(handle, &ListToolsResult::new(&TOOLS), tx)),
+        (Method::ToolsList, _) => {
+            down.send(|tx| server.respond(handle, &ListToolsResult::new(&TOOLS), tx))
+        }
         (Method::ResourcesRead, _) => {
             let contents = [ResourceContents::blob("m://1", &BYTES)];
             down.send(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx))
@@ -310,7 +336,12 @@ fn answer<const TX: usize>(
             down.send(|tx| server.respond(handle, &GetPromptResult::new(&messages), tx))
         }
         (_, "echo") => {
-            let text = request.arguments().get("text").and_then(RawJson::as_string).map(Text::from_json).unwrap_or_default();
+            let text = request
+                .arguments()
+                .get("text")
+                .and_then(RawJson::as_string)
+                .map(Text::from_json)
+                .unwrap_or_default();
             down.send(|tx| server.respond(handle, &TextResult::from(text), tx))
         }
         (_, "image") => {
@@ -343,5 +374,7 @@ fn answer<const TX: usize>(
 const BYTES: [u8; 512] = [0xa5; 512];
 const TOOLS: [Tool<'static>; 2] = [Tool::new("echo", ANYTHING), Tool::new("image", ANYTHING)];
 const ANYTHING: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
-const FORM: ElicitParams<'static> =
-    ElicitParams::form("Who?", RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]));
+const FORM: ElicitParams<'static> = ElicitParams::form(
+    "Who?",
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]),
+);

@@ -18,8 +18,9 @@ pub fn challenges<'h>(head: &ResponseHead<'h>) -> impl Iterator<Item = Challenge
 }
 
 impl<'h> Challenge<'h> {
-    /// A parameter, without the quotes around it; what is escaped in it stays so. Its case does not matter. MCP knows `resource_metadata`, `scope`, `error` and
-    /// `error_description` (2025-06-18 and later, basic/authorization).
+    /// A parameter, without the quotes around it; what is escaped in it stays so. Its case does not
+    /// matter. MCP knows `resource_metadata`, `scope`, `error` and `error_description`
+    /// (2025-06-18 and later, basic/authorization).
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'h str> {
         self.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value)
@@ -54,7 +55,8 @@ impl<'h> Iterator for Challenges<'h> {
         if scheme.is_empty() {
             return None;
         }
-        // Its parameters reach to where the next scheme begins: a word, and behind it a space and something else than `=`.
+        // Its parameters reach to where the next scheme begins: a word, and behind it a space and
+        // something else than `=`.
         let (mut rest, mut end) = (behind, 0);
         while let Some((part, after)) = next_part(rest) {
             let is_first = rest.len() == behind.len();
@@ -74,7 +76,9 @@ fn begins_a_challenge(part: &str) -> bool {
     let part = part.trim();
     let word = part.bytes().take_while(|byte| is_token(*byte)).count();
     let behind = part.get(word..).unwrap_or_default();
-    word > 0 && (behind.is_empty() || behind.starts_with([' ', '\t']) && !behind.trim_start().starts_with('='))
+    word > 0
+        && (behind.is_empty()
+            || behind.starts_with([' ', '\t']) && !behind.trim_start().starts_with('='))
 }
 
 /// Up to the next comma that is not within quotes, and what stands behind it.
@@ -118,10 +122,14 @@ mod tests {
 
     use super::*;
 
-    fn read(fields: &[(&str, &str); 1]) -> Vec<(std::string::String, Vec<(std::string::String, std::string::String)>)> {
+    fn read(
+        fields: &[(&str, &str); 1],
+    ) -> Vec<(std::string::String, Vec<(std::string::String, std::string::String)>)> {
         let head = ResponseHead::new(401, fields);
         let own = |(name, value): (&str, &str)| (name.into(), value.into());
-        challenges(&head).map(|challenge| (challenge.scheme.into(), challenge.iter().map(own).collect())).collect()
+        challenges(&head)
+            .map(|challenge| (challenge.scheme.into(), challenge.iter().map(own).collect()))
+            .collect()
     }
 
     #[test]
@@ -134,13 +142,22 @@ mod tests {
             ),
             (
                 r#"Basic realm="a, \"b", Bearer error=insufficient_scope , scope = "z""#,
-                &[("Basic", &[("realm", r#"a, \"b"#)]), ("Bearer", &[("error", "insufficient_scope"), ("scope", "z")])],
+                &[
+                    ("Basic", &[("realm", r#"a, \"b"#)]),
+                    ("Bearer", &[("error", "insufficient_scope"), ("scope", "z")]),
+                ],
             ),
             ("Negotiate abc==, Bearer", &[("Negotiate", &[("abc", "=")]), ("Bearer", &[])]),
             (", ,Digest a=b,, c=\"\"", &[("Digest", &[("a", "b"), ("c", "")])]),
-            ("Digest a=b,c=d, X e=f", &[("Digest", &[("a", "b"), ("c", "d")]), ("X", &[("e", "f")])]),
+            (
+                "Digest a=b,c=d, X e=f",
+                &[("Digest", &[("a", "b"), ("c", "d")]), ("X", &[("e", "f")])],
+            ),
             // A backslash is one outside of quotes, and what is no token is no name.
-            (r"Basic a=x\, Bearer scope=y", &[("Basic", &[("a", r"x\")]), ("Bearer", &[("scope", "y")])]),
+            (
+                r"Basic a=x\, Bearer scope=y",
+                &[("Basic", &[("a", r"x\")]), ("Bearer", &[("scope", "y")])],
+            ),
             ("Bearer a b=c, =d, e=f", &[("Bearer", &[("e", "f")])]),
             ("\"", &[]),
             ("", &[]),
@@ -148,14 +165,22 @@ mod tests {
             let read = read(&[("WWW-Authenticate", value)]);
             let read: Vec<(&str, Vec<(&str, &str)>)> = read
                 .iter()
-                .map(|(scheme, all)| (scheme.as_str(), all.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()))
+                .map(|(scheme, all)| {
+                    (
+                        scheme.as_str(),
+                        all.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+                    )
+                })
                 .collect();
-            let expected: Vec<(&str, Vec<(&str, &str)>)> = expected.iter().map(|(scheme, all)| (*scheme, all.to_vec())).collect();
+            let expected: Vec<(&str, Vec<(&str, &str)>)> =
+                expected.iter().map(|(scheme, all)| (*scheme, all.to_vec())).collect();
             assert_eq!(read, expected, "{value}");
         }
         let fields = [("www-authenticate", "Basic"), ("WWW-Authenticate", "bearer Scope=\"a\"")];
         let head = ResponseHead::new(403, &fields);
-        let bearer = challenges(&head).find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer")).unwrap();
+        let bearer = challenges(&head)
+            .find(|challenge| challenge.scheme.eq_ignore_ascii_case("Bearer"))
+            .unwrap();
         assert_eq!(bearer.get("scope"), Some("a"));
         assert_eq!(bearer.get("error"), None);
     }

@@ -41,7 +41,8 @@ pub(super) enum Purpose {
 pub enum After {
     /// Nothing: it has done what it was for.
     Over,
-    /// A GET with the id of the last event, and not before this time has passed (2025-11-25, basic/transports).
+    /// A GET with the id of the last event, and not before this time has passed (2025-11-25,
+    /// basic/transports).
     Resume(Duration),
     /// The answer will not come: [`Failure::Lost`](super::Failure::Lost).
     Lost,
@@ -62,7 +63,8 @@ impl Exchange {
         }
     }
 
-    /// The stream on which a server of 2024-11-05 says everything, from the endpoint to the answers.
+    /// The stream on which a server of 2024-11-05 says everything, from the endpoint to the
+    /// answers.
     #[must_use]
     pub fn older() -> Self {
         Self::new(Purpose::Older)
@@ -108,14 +110,19 @@ impl Exchange {
         }
         let is_over = self.in_vain >= MAX_IN_VAIN && self.purpose != Purpose::Listen;
         let resumes = self.is_stream && !self.is_modern && !is_over;
-        let wait = retry.map_or(RETRY.saturating_mul(1 << self.in_vain.min(5)), |retry| retry.max(MIN_RETRY));
+        let wait = retry
+            .map_or(RETRY.saturating_mul(1 << self.in_vain.min(5)), |retry| retry.max(MIN_RETRY));
         let after = match self.purpose {
             Purpose::Delete => After::Over,
             Purpose::Older => After::Lost,
             Purpose::Listen if resumes => After::Resume(wait),
             Purpose::Listen => After::Over,
-            Purpose::Message | Purpose::Initialize if self.is_answered || self.id.is_empty() => After::Over,
-            Purpose::Message | Purpose::Initialize if resumes && last_event_id.is_some() => After::Resume(wait),
+            Purpose::Message | Purpose::Initialize if self.is_answered || self.id.is_empty() => {
+                After::Over
+            }
+            Purpose::Message | Purpose::Initialize if resumes && last_event_id.is_some() => {
+                After::Resume(wait)
+            }
             Purpose::Message | Purpose::Initialize => After::Lost,
         };
         if matches!(after, After::Resume(_)) {
@@ -130,5 +137,6 @@ const MAX_IN_VAIN: u8 = 8;
 /// The shortest time that is waited before a stream is resumed, also where the server asks for
 /// less.
 pub const MIN_RETRY: Duration = Duration::from_millis(100);
-/// How long to wait before a stream is resumed, where the server does not say; twice as long each time that it is in vain.
+/// How long to wait before a stream is resumed, where the server does not say; twice as long each
+/// time that it is in vain.
 const RETRY: Duration = Duration::from_secs(1);

@@ -5,13 +5,15 @@ use core::fmt;
 use crate::json::RawJson;
 use crate::printable::Printable;
 
-/// Why there is no answer to a request. Its [message](Self::answer) takes the answer's place: to the client it is an error of the code [`FAILED`], or the server's.
+/// Why there is no answer to a request. Its [message](Self::answer) takes the answer's place: to
+/// the client it is an error of the code [`FAILED`], or the server's.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Failure<'e> {
     /// Refused with this status.
     Status(u16),
-    /// Refused with 401 or 403, and with these words in `WWW-Authenticate`. They are in the data of the error.
+    /// Refused with 401 or 403, and with these words in `WWW-Authenticate`. They are in the data of
+    /// the error.
     Unauthorized {
         /// 401: nobody is authorized; 403: not for this.
         status: u16,
@@ -38,8 +40,12 @@ impl fmt::Display for Failure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "the server answered with the HTTP status {status}"),
-            Self::Unauthorized { status: 401, .. } => f.write_str("the server wants to be told who asks (HTTP status 401)"),
-            Self::Unauthorized { status, .. } => write!(f, "the server does not allow it (HTTP status {status})"),
+            Self::Unauthorized { status: 401, .. } => {
+                f.write_str("the server wants to be told who asks (HTTP status 401)")
+            }
+            Self::Unauthorized { status, .. } => {
+                write!(f, "the server does not allow it (HTTP status {status})")
+            }
             Self::Error(error) => Printable::new(error).fmt(f),
             Self::Lost => f.write_str("the connection ended before the answer came"),
             Self::Unusable(reason) => Printable::new(reason).fmt(f),
@@ -113,12 +119,18 @@ mod tests {
                 Failure::Unauthorized { status: 401, challenge: "Bearer scope=\"x\"" },
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server wants to be told who asks (HTTP status 401)","data":{"status":401,"wwwAuthenticate":"Bearer scope=\"x\""}}}"#,
             ),
-            (Failure::Error(error), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32020, "message":"no"}}"#),
+            (
+                Failure::Error(error),
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32020, "message":"no"}}"#,
+            ),
             (
                 Failure::Lost,
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the answer came"}}"#,
             ),
-            (Failure::Unusable("a \"b\"\n\\"), r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\"\\n\\"}}"#),
+            (
+                Failure::Unusable("a \"b\"\n\\"),
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\"\\n\\"}}"#,
+            ),
         ] {
             let answer = failure.answer("7").to_string();
             assert_eq!(answer, expected);

@@ -1,15 +1,21 @@
-//! The client of Streamable HTTP (2025-03-26 and later, basic/transports), and of HTTP+SSE (2024-11-05), without I/O.
+//! The client of Streamable HTTP (2025-03-26 and later, basic/transports), and of HTTP+SSE
+//! (2024-11-05), without I/O.
 //!
-//! The core's [`Client`](crate::Client) speaks the protocol; what is here says how its messages travel. Each message that the client writes is the body of a
-//! request of its own, and what comes back, one message or a stream of them, goes into the same client.
+//! The core's [`Client`](crate::Client) speaks the protocol; what is here says how its messages
+//! travel. Each message that the client writes is the body of a request of its own, and what comes
+//! back, one message or a stream of them, goes into the same client.
 //!
 //! ```
-//! use mcp_sansio::types::{CallToolParams, Implementation};
 //! use mcp_sansio::http::client::{Post, Reply, Session};
-//! use mcp_sansio::http::{ResponseHead, codec::{BodyLength, HeadWriter}};
+//! use mcp_sansio::http::{
+//!     ResponseHead,
+//!     codec::{BodyLength, HeadWriter},
+//! };
+//! use mcp_sansio::types::{CallToolParams, Implementation};
 //! use mcp_sansio::*;
 //!
-//! static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+//! static CONFIG: ClientConfig =
+//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
 //! let now = Instant::from_millis(0);
 //! let mut client: Client = Client::new(&CONFIG);
 //! client.assume(Some(Era::Modern));
@@ -18,7 +24,9 @@
 //!
 //! // A message: the body of a request, whose head repeats some of it.
 //! let mut body = TxBuffer::new([0; 512]);
-//! client.request(now, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut body).unwrap();
+//! client
+//!     .request(now, "tools/call", &CallToolParams::new("greet"), CallOptions::new(), &mut body)
+//!     .unwrap();
 //! let post = Post::read(body.pending()).unwrap();
 //! let mut exchange = session.begin(&post);
 //! let mut out = [0; 512];
@@ -31,7 +39,9 @@
 //! // The answer.
 //! let fields = [("content-type", "application/json")];
 //! assert_eq!(session.reply(&mut exchange, &ResponseHead::new(200, &fields)), Reply::Message);
-//! let frame = Frame::Complete(br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#);
+//! let frame = Frame::Complete(
+//!     br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[]}}"#,
+//! );
 //! session.received(&mut exchange, frame);
 //! assert!(exchange.is_answered());
 //! let event = client.next_event(now, &mut Messages::new(frame), &mut body).unwrap();

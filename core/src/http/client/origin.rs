@@ -7,7 +7,10 @@ use core::fmt;
 /// ```
 /// use mcp_sansio::http::client::Origin;
 /// let (origin, target) = Origin::parse("http://localhost:8000/mcp?x=y#z").unwrap();
-/// assert_eq!((origin.host, origin.port, origin.is_secure, target), ("localhost", 8000, false, "/mcp?x=y"));
+/// assert_eq!(
+///     (origin.host, origin.port, origin.is_secure, target),
+///     ("localhost", 8000, false, "/mcp?x=y")
+/// );
 /// assert_eq!(origin.authority, "localhost:8000"); // what `Host` says
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +33,8 @@ pub enum UrlError {
     Scheme,
     /// What stands in the place of host and port is none; names and passwords have no place there.
     Authority,
-    /// There are characters in it that no URL has: spaces, controls, or what is not ASCII and not percent-encoded.
+    /// There are characters in it that no URL has: spaces, controls, or what is not ASCII and not
+    /// percent-encoded.
     Characters,
     /// It leads to another origin than the one that named it.
     OtherOrigin,
@@ -54,9 +58,11 @@ impl<'u> Origin<'u> {
         } else {
             return Err(UrlError::Scheme);
         };
-        let (authority, target) = rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len())).unwrap_or_default();
+        let (authority, target) =
+            rest.split_at_checked(rest.find(['/', '?']).unwrap_or(rest.len())).unwrap_or_default();
         let target = if target.is_empty() { "/" } else { target };
-        let (host, port) = host_and_port(authority, if is_secure { 443 } else { 80 }).ok_or(UrlError::Authority)?;
+        let (host, port) = host_and_port(authority, if is_secure { 443 } else { 80 })
+            .ok_or(UrlError::Authority)?;
         // A query without a path: nobody writes it, and a request line cannot say it.
         if target.starts_with('?') {
             return Err(UrlError::Characters);
@@ -64,27 +70,42 @@ impl<'u> Origin<'u> {
         Ok((Self { is_secure, authority, host, port }, target))
     }
 
-    /// What a reference means that was found behind a URL of this origin with the target `base` (RFC 3986, 5.2, without dot segments): path and query.
+    /// What a reference means that was found behind a URL of this origin with the target `base`
+    /// (RFC 3986, 5.2, without dot segments): path and query.
     ///
     /// # Errors
-    /// It is no reference, or leads to another origin: a server must not send messages elsewhere (2024-11-05, basic/transports, says nothing about it).
+    /// It is no reference, or leads to another origin: a server must not send messages elsewhere
+    /// (2024-11-05, basic/transports, says nothing about it).
     pub fn resolve<'r>(&self, base: &'r str, reference: &'r str) -> Result<Resolved<'r>, UrlError> {
         let reference = reference.trim_matches([' ', '\t']);
         let reference = reference.split_once('#').map_or(reference, |(reference, _)| reference);
         if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains('\\') {
             return Err(UrlError::Characters);
         }
-        let scheme = reference.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+        let scheme = reference
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
+            .count();
         if reference.as_bytes().get(scheme) == Some(&b':') {
             let (other, target) = Origin::parse(reference)?;
-            return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
+            return if self.is_same(&other) {
+                Ok(Resolved { front: "", target })
+            } else {
+                Err(UrlError::OtherOrigin)
+            };
         }
         if let Some(rest) = reference.strip_prefix("//") {
-            let (authority, target) = rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
-            let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 }).ok_or(UrlError::Authority)?;
+            let (authority, target) =
+                rest.split_at_checked(rest.find('/').unwrap_or(rest.len())).unwrap_or_default();
+            let (host, port) = host_and_port(authority, if self.is_secure { 443 } else { 80 })
+                .ok_or(UrlError::Authority)?;
             let other = Origin { host, port, ..*self };
             let target = if target.is_empty() { "/" } else { target };
-            return if self.is_same(&other) { Ok(Resolved { front: "", target }) } else { Err(UrlError::OtherOrigin) };
+            return if self.is_same(&other) {
+                Ok(Resolved { front: "", target })
+            } else {
+                Err(UrlError::OtherOrigin)
+            };
         }
         if reference.starts_with('/') {
             return Ok(Resolved { front: "", target: reference });
@@ -101,7 +122,9 @@ impl<'u> Origin<'u> {
     }
 
     fn is_same(&self, other: &Origin<'_>) -> bool {
-        self.is_secure == other.is_secure && self.port == other.port && self.host.eq_ignore_ascii_case(other.host)
+        self.is_secure == other.is_secure
+            && self.port == other.port
+            && self.host.eq_ignore_ascii_case(other.host)
     }
 }
 
@@ -124,7 +147,8 @@ fn host_and_port(authority: &str, usual: u16) -> Option<(&str, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, behind) = rest.split_once(']')?;
-            let is_address = host.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
+            let is_address =
+                host.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.'));
             (Some(host).filter(|_| is_address)?, behind)
         }
         None => authority.split_at_checked(authority.find(':').unwrap_or(authority.len()))?,
@@ -170,7 +194,11 @@ mod tests {
             ("http://127.0.0.1/?q#f", "127.0.0.1", 80, "127.0.0.1", "/?q"),
         ] {
             let (origin, read) = Origin::parse(url).unwrap();
-            assert_eq!((origin.host, origin.port, origin.authority, read), (host, port, authority, target), "{url}");
+            assert_eq!(
+                (origin.host, origin.port, origin.authority, read),
+                (host, port, authority, target),
+                "{url}"
+            );
             assert_eq!(origin.is_secure, url.to_ascii_lowercase().starts_with("https"));
         }
         for (url, error) in [
@@ -198,7 +226,9 @@ mod tests {
     #[test]
     fn old_07_references_are_resolved_within_the_origin() {
         let (origin, base) = Origin::parse("http://localhost:8000/v1/sse?x=y").unwrap();
-        let resolve = |reference: &str| -> Result<String, UrlError> { origin.resolve(base, reference).map(|it| it.to_string()) };
+        let resolve = |reference: &str| -> Result<String, UrlError> {
+            origin.resolve(base, reference).map(|it| it.to_string())
+        };
         for (reference, target) in [
             ("/messages?id=1", "/messages?id=1"),
             ("messages/?id=1", "/v1/messages/?id=1"),
@@ -241,8 +271,16 @@ mod tests {
     fn a_reference_without_a_port_means_the_usual_one() {
         for (url, other) in [("http://a/sse", "//a:81/m"), ("https://a/sse", "//a:80/m")] {
             let (origin, base) = Origin::parse(url).unwrap();
-            assert_eq!(origin.resolve(base, "//a/m").map(|it| it.to_string()).as_deref(), Ok("/m"), "{url}");
-            assert_eq!(origin.resolve(base, "//a").map(|it| it.to_string()).as_deref(), Ok("/"), "{url}");
+            assert_eq!(
+                origin.resolve(base, "//a/m").map(|it| it.to_string()).as_deref(),
+                Ok("/m"),
+                "{url}"
+            );
+            assert_eq!(
+                origin.resolve(base, "//a").map(|it| it.to_string()).as_deref(),
+                Ok("/"),
+                "{url}"
+            );
             assert_eq!(origin.resolve(base, other), Err(UrlError::OtherOrigin), "{url}");
         }
     }

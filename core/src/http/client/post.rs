@@ -15,7 +15,8 @@ pub struct Post<'m> {
 }
 
 impl<'m> Post<'m> {
-    /// Looks at a message as the client has written it, with the line end behind it or without. `None` when it is none.
+    /// Looks at a message as the client has written it, with the line end behind it or without.
+    /// `None` when it is none.
     #[must_use]
     pub fn read(message: &'m [u8]) -> Option<Self> {
         let messages = Messages::new(Frame::Complete(message));
@@ -63,10 +64,14 @@ impl<'m> Post<'m> {
         &self.params
     }
 
-    /// The id of the request that it cancels, as it is written. 2026-07-28 cancels by ending the exchange, and only so (basic/transports/streamable-http).
+    /// The id of the request that it cancels, as it is written. 2026-07-28 cancels by ending the
+    /// exchange, and only so (basic/transports/streamable-http).
     #[must_use]
     pub fn cancels(&self) -> Option<&'m str> {
-        self.params.get("requestId").filter(|_| self.is("notifications/cancelled")).map(RawJson::as_str)
+        self.params
+            .get("requestId")
+            .filter(|_| self.is("notifications/cancelled"))
+            .map(RawJson::as_str)
     }
 
     /// Whether nothing else may be on its way until it is answered: it opens a session.

@@ -11,9 +11,11 @@ use crate::lifecycle::Revision;
 use crate::message::{Item, Kind, Messages};
 use crate::rx::Frame;
 
-/// What the responses have said: the id of the session, if there is one, and the revision that was agreed upon.
+/// What the responses have said: the id of the session, if there is one, and the revision that was
+/// agreed upon.
 ///
-/// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` does not show the id: it is a secret (2025-11-25, basic/transports).
+/// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` does not show the id: it is a secret
+/// (2025-11-25, basic/transports).
 pub struct Session {
     id: [u8; MAX_SESSION_ID],
     id_len: u16,
@@ -33,13 +35,16 @@ pub enum Reply {
     Events,
     /// It was taken, and there is nothing more to come; a body is to be read and forgotten.
     Accepted,
-    /// The session has been ended by the server: begin another, with `initialize` and without its id (2025-03-26 to 2025-11-25, basic/transports).
+    /// The session has been ended by the server: begin another, with `initialize` and without its
+    /// id (2025-03-26 to 2025-11-25, basic/transports).
     SessionEnded,
     /// There is no stream for what belongs to no request: the server does not offer one.
     NoStream,
-    /// 401 or 403: the fields `WWW-Authenticate` say what is wanted ([`challenges`](super::challenges)).
+    /// 401 or 403: the fields `WWW-Authenticate` say what is wanted
+    /// ([`challenges`](super::challenges)).
     Unauthorized(u16),
-    /// Refused with this status. The body may have a message that says why: see [`Session::refused`].
+    /// Refused with this status. The body may have a message that says why: see
+    /// [`Session::refused`].
     Refused(u16),
     /// It cannot be used, for this reason.
     Unusable(&'static str),
@@ -74,7 +79,8 @@ impl Session {
         if post.id().is_some() && !post.is("server/discover") {
             self.is_modern = post.version().is_some();
         }
-        let mut exchange = Exchange::new(if initializes { Purpose::Initialize } else { Purpose::Message });
+        let mut exchange =
+            Exchange::new(if initializes { Purpose::Initialize } else { Purpose::Message });
         // Ids of ours are numbers.
         let _ = exchange.id.push_str(post.id().unwrap_or_default());
         exchange.is_modern = post.version().is_some() || self.is_modern;
@@ -83,8 +89,9 @@ impl Session {
         exchange
     }
 
-    /// Begins the stream on which a server says what belongs to no request, a GET: only when `initialize` has been answered, and of servers that
-    /// [offer](Reply::NoStream) it. Some speak 2024-11-05 over Streamable HTTP, too.
+    /// Begins the stream on which a server says what belongs to no request, a GET: only when
+    /// `initialize` has been answered, and of servers that [offer](Reply::NoStream) it. Some
+    /// speak 2024-11-05 over Streamable HTTP, too.
     #[must_use]
     pub fn listen(&self) -> Option<Exchange> {
         self.revision?;
@@ -98,13 +105,15 @@ impl Session {
         Some(Exchange { in_session: true, ..Exchange::new(Purpose::Delete) })
     }
 
-    /// Tells the fields of the head of a POST, each with a name and a value. `Host`, the length, and `Authorization` are the caller's.
+    /// Tells the fields of the head of a POST, each with a name and a value. `Host`, the length,
+    /// and `Authorization` are the caller's.
     ///
-    /// `schema` is the input schema of the [tool](Post::tool) that is called, where it is known: it says which arguments are repeated (2026-07-28,
-    /// basic/transports/streamable-http).
+    /// `schema` is the input schema of the [tool](Post::tool) that is called, where it is known: it
+    /// says which arguments are repeated (2026-07-28, basic/transports/streamable-http).
     ///
     /// # Errors
-    /// An argument that is to be repeated is of a kind that no field can carry: the call does not fit the tool. Some fields have been told then.
+    /// An argument that is to be repeated is of a kind that no field can carry: the call does not
+    /// fit the tool. Some fields have been told then.
     pub fn post_fields(
         &self,
         post: &Post<'_>,
@@ -140,8 +149,13 @@ impl Session {
         Ok(())
     }
 
-    /// Tells the fields of the head of a GET: that of a stream, or, with the id of its last event, of what takes it up again.
-    pub fn get_fields(&self, last_event_id: Option<&str>, put: &mut dyn FnMut(&str, &dyn fmt::Display)) {
+    /// Tells the fields of the head of a GET: that of a stream, or, with the id of its last event,
+    /// of what takes it up again.
+    pub fn get_fields(
+        &self,
+        last_event_id: Option<&str>,
+        put: &mut dyn FnMut(&str, &dyn fmt::Display),
+    ) {
         put("accept", &"text/event-stream");
         self.session_fields(put);
         if let Some(id) = last_event_id {
@@ -155,7 +169,8 @@ impl Session {
     }
 
     fn session_fields(&self, put: &mut dyn FnMut(&str, &dyn fmt::Display)) {
-        if let Some(revision) = self.revision.filter(|revision| *revision >= Revision::V2025_06_18) {
+        if let Some(revision) = self.revision.filter(|revision| *revision >= Revision::V2025_06_18)
+        {
             put("mcp-protocol-version", &revision.as_str());
         }
         if let Some(id) = self.id() {
@@ -165,7 +180,10 @@ impl Session {
 
     /// What a response is.
     pub fn reply(&mut self, exchange: &mut Exchange, head: &ResponseHead<'_>) -> Reply {
-        let kind = head.fields.get("content-type").map(|kind| kind.split(';').next().unwrap_or_default().trim());
+        let kind = head
+            .fields
+            .get("content-type")
+            .map(|kind| kind.split(';').next().unwrap_or_default().trim());
         let is = |wanted: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
         exchange.is_stream = false;
         match (head.status, exchange.purpose) {
@@ -202,11 +220,14 @@ impl Session {
         }
     }
 
-    /// The session begins with the response that has its id (2025-03-26 to 2025-11-25, basic/transports).
+    /// The session begins with the response that has its id (2025-03-26 to 2025-11-25,
+    /// basic/transports).
     fn take_id(&mut self, head: &ResponseHead<'_>) -> Result<(), &'static str> {
         let id = match head.fields.only("mcp-session-id") {
             Only::Absent => return Ok(()),
-            Only::Value(id) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic()) => id.as_bytes(),
+            Only::Value(id) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                id.as_bytes()
+            }
             _ => return Err("the id of the session is none: visible ASCII characters, once"),
         };
         let Some(place) = self.id.get_mut(..id.len()) else {
@@ -217,7 +238,8 @@ impl Session {
         Ok(())
     }
 
-    /// What became of a response that was [refused](Reply::Refused) or not [authorized](Reply::Unauthorized): the message in its body, if it is an error of the
+    /// What became of a response that was [refused](Reply::Refused) or not
+    /// [authorized](Reply::Unauthorized): the message in its body, if it is an error of the
     /// protocol's. One that names another request, or none, is as good: there was only one to name.
     #[must_use]
     pub fn refused<'b>(&self, body: &'b [u8]) -> Option<RawJson<'b>> {
@@ -229,20 +251,30 @@ impl Session {
         }
     }
 
-    /// Whether a server that has refused to be initialized may be one of 2024-11-05: a GET to the same URL will tell. `error` is what the body had of it.
+    /// Whether a server that has refused to be initialized may be one of 2024-11-05: a GET to the
+    /// same URL will tell. `error` is what the body had of it.
     #[must_use]
-    pub fn may_be_older(&self, exchange: &Exchange, status: u16, error: Option<RawJson<'_>>) -> bool {
-        let is_modern_error =
-            error.and_then(|error| error.get("code")?.as_i64()).is_some_and(|code| MODERN_ERRORS.contains(&code));
+    pub fn may_be_older(
+        &self,
+        exchange: &Exchange,
+        status: u16,
+        error: Option<RawJson<'_>>,
+    ) -> bool {
+        let is_modern_error = error
+            .and_then(|error| error.get("code")?.as_i64())
+            .is_some_and(|code| MODERN_ERRORS.contains(&code));
         let tells = match exchange.offer {
             // 2025-03-26 and 2025-06-18 take any 4xx for a sign, 2025-11-25 takes these.
-            Some(offer) if offer < Revision::V2025_11_25 => (400..=499).contains(&status) && !matches!(status, 401 | 403),
+            Some(offer) if offer < Revision::V2025_11_25 => {
+                (400..=499).contains(&status) && !matches!(status, 401 | 403)
+            }
             _ => matches!(status, 400 | 404 | 405),
         };
         exchange.is_initialize() && tells && !is_modern_error
     }
 
-    /// Looks at a message of an exchange's before the client does: whether it is the answer, and what was agreed upon.
+    /// Looks at a message of an exchange's before the client does: whether it is the answer, and
+    /// what was agreed upon.
     pub fn received(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
         exchange.in_vain = 0;
         let mut messages = Messages::new(data);
@@ -254,7 +286,8 @@ impl Session {
                     if exchange.is_initialize()
                         && let Ok(result) = outcome
                     {
-                        let version: Option<JsonStr<'_>> = result.get("protocolVersion").and_then(RawJson::as_string);
+                        let version: Option<JsonStr<'_>> =
+                            result.get("protocolVersion").and_then(RawJson::as_string);
                         self.revision = version.and_then(Revision::from_json);
                     }
                     id
@@ -277,7 +310,10 @@ impl Default for Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("has_id", &(self.id_len > 0)).field("revision", &self.revision).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("has_id", &(self.id_len > 0))
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
     }
 }
 

@@ -34,7 +34,10 @@ impl Body {
     pub(super) const CHUNKED: Self = Self::Chunked(Chunk::Size);
 
     /// Takes what there is of it.
-    pub(super) fn step<S: Storage + ?Sized>(&mut self, window: &mut Window<S>) -> Result<Step, Fault> {
+    pub(super) fn step<S: Storage + ?Sized>(
+        &mut self,
+        window: &mut Window<S>,
+    ) -> Result<Step, Fault> {
         loop {
             match self {
                 Self::Length(0) => return Ok(Step::End),
@@ -68,7 +71,9 @@ impl Chunk {
         let (limit, too_long) = match self {
             Self::Size => (MAX_CHUNK_LINE, Fault::bad("the line that begins a chunk is too long")),
             Self::Data(_) => (2, BEHIND),
-            Self::Trailers(left) => (left, Fault::new(431, "the fields behind a chunked body are too long")),
+            Self::Trailers(left) => {
+                (left, Fault::new(431, "the fields behind a chunked body are too long"))
+            }
         };
         let Some(line) = window.line(limit, too_long)? else { return Ok(None) };
         let line = window.bytes(line);
@@ -81,8 +86,12 @@ impl Chunk {
             // As long as the limit: a line's end and nothing else.
             Self::Data(_) => Next::Chunk(Self::Size),
             Self::Trailers(_) if line.is_empty() => Next::End,
-            Self::Trailers(left) if is_field(line) => Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2))),
-            Self::Trailers(_) => return Err(Fault::bad("what stands behind a chunked body is no field")),
+            Self::Trailers(left) if is_field(line) => {
+                Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2)))
+            }
+            Self::Trailers(_) => {
+                return Err(Fault::bad("what stands behind a chunked body is no field"));
+            }
         }))
     }
 }
@@ -92,18 +101,24 @@ fn size(line: &[u8]) -> Result<u64, Fault> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at_checked(digits).unwrap_or_default();
     if digits.is_empty() || digits.len() > 16 {
-        return Err(Fault::bad("the size of a chunk is no hexadecimal number of at most 16 digits"));
+        return Err(Fault::bad(
+            "the size of a chunk is no hexadecimal number of at most 16 digits",
+        ));
     }
-    let is_extension = rest.is_empty() || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
+    let is_extension = rest.is_empty()
+        || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     if !is_extension {
         return Err(Fault::bad("what stands behind the size of a chunk is no extension"));
     }
-    Ok(digits.iter().fold(0, |size, digit| size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())))
+    Ok(digits.iter().fold(0, |size, digit| {
+        size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())
+    }))
 }
 
 fn is_field(line: &[u8]) -> bool {
     let name = line.iter().take_while(|byte| is_token(**byte)).count();
-    name > 0 && matches!(line.get(name..), Some([b':', value @ ..]) if value.iter().all(is_in_values))
+    name > 0
+        && matches!(line.get(name..), Some([b':', value @ ..]) if value.iter().all(is_in_values))
 }
 
 /// Of RFC 9110, 5.6.2.
@@ -112,7 +127,8 @@ pub(super) fn is_token(byte: u8) -> bool {
 }
 
 const BEHIND: Fault = Fault::bad("a chunk is longer or shorter than its size");
-/// The longest line that begins a chunk, in bytes: its size and extensions, and the end of the line.
+/// The longest line that begins a chunk, in bytes: its size and extensions, and the end of the
+/// line.
 pub const MAX_CHUNK_LINE: usize = 256;
 /// The most that may stand behind the last chunk, in bytes.
 pub const MAX_TRAILERS: usize = 4096;

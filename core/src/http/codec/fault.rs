@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// Why bytes are not taken as HTTP. Answer with its status and close the connection: where the next message would begin is not known.
+/// Why bytes are not taken as HTTP. Answer with its status and close the connection: where the next
+/// message would begin is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Fault {
     status: u16,

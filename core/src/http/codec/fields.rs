@@ -30,7 +30,10 @@ impl<'f> HeadFields<'f> {
 
 impl Fields for HeadFields<'_> {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        self.iter().filter(|(other, _)| other.eq_ignore_ascii_case(name)).nth(n).map(|(_, value)| value)
+        self.iter()
+            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+            .nth(n)
+            .map(|(_, value)| value)
     }
 }
 

@@ -33,7 +33,8 @@ impl Framing {
             if self.length.is_some() {
                 return Err(Fault::bad("more than one Content-Length"));
             }
-            self.length = Some(number(value).ok_or(Fault::bad("the Content-Length is no number of bytes"))?);
+            self.length =
+                Some(number(value).ok_or(Fault::bad("the Content-Length is no number of bytes"))?);
         } else if is("transfer-encoding") {
             if self.is_chunked {
                 return Err(Fault::bad("more than one Transfer-Encoding"));
@@ -43,7 +44,9 @@ impl Framing {
             }
             self.is_chunked = true;
         } else if is("host") {
-            let is_plain = value.iter().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b','));
+            let is_plain = value.iter().all(|byte| {
+                byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b',')
+            });
             if !is_plain {
                 return Err(Fault::bad("the Host is no name of a host"));
             }
@@ -81,7 +84,9 @@ pub(super) fn fault(error: httparse::Error) -> Fault {
     match error {
         httparse::Error::TooManyHeaders => Fault::new(431, "more header fields than are read"),
         httparse::Error::Version => Fault::new(505, "a version other than HTTP/1.1 and HTTP/1.0"),
-        httparse::Error::HeaderName => Fault::bad("a header field whose name is none, or that is folded"),
+        httparse::Error::HeaderName => {
+            Fault::bad("a header field whose name is none, or that is folded")
+        }
         httparse::Error::HeaderValue => Fault::bad("a header field whose value is none"),
         _ => Fault::bad("this is no HTTP"),
     }
@@ -98,5 +103,6 @@ fn number(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// The most fields that a head may have. Reading one takes 32 bytes of stack for each (16 on a 32-bit machine).
+/// The most fields that a head may have. Reading one takes 32 bytes of stack for each (16 on a
+/// 32-bit machine).
 pub const MAX_FIELDS: usize = 64;

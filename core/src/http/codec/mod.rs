@@ -1,8 +1,10 @@
-//! A small HTTP/1.1 (RFC 9112) without I/O: requests in and responses out for servers, the reverse for clients.
+//! A small HTTP/1.1 (RFC 9112) without I/O: requests in and responses out for servers, the reverse
+//! for clients.
 //!
-//! Reading is as with [`RxBuffer`](crate::RxBuffer): the transport reads into [`spare`](RequestReader::spare), and
-//! [`next_part`](RequestReader::next_part) lends a head, pieces of the body where they were read to, and an end. Any chunking gives the same parts. Writing is a
-//! [`HeadWriter`] and, where the length of a body is not known beforehand, chunks.
+//! Reading is as with [`RxBuffer`](crate::RxBuffer): the transport reads into
+//! [`spare`](RequestReader::spare), and [`next_part`](RequestReader::next_part) lends a head,
+//! pieces of the body where they were read to, and an end. Any chunking gives the same parts.
+//! Writing is a [`HeadWriter`] and, where the length of a body is not known beforehand, chunks.
 //!
 //! ```
 //! use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, RequestReader};
@@ -24,18 +26,21 @@
 //!
 //! # What is refused
 //!
-//! Whatever two parsers could read differently, for that is how requests are smuggled past one of them: a length and a transfer coding together, two lengths
-//! (also when they agree), a coding other than `chunked`, lengths that are not digits or too large, lines that end with a bare line feed, folded fields, white
-//! space before a colon, fields without a name, NUL, control characters in chunk extensions, a `Host` that is missing or there twice. A [`Fault`] says which
+//! Whatever two parsers could read differently, for that is how requests are smuggled past one of
+//! them: a length and a transfer coding together, two lengths (also when they agree), a coding
+//! other than `chunked`, lengths that are not digits or too large, lines that end with a bare line
+//! feed, folded fields, white space before a colon, fields without a name, NUL, control characters
+//! in chunk extensions, a `Host` that is missing or there twice. A [`Fault`] says which
 //! status answers it; the connection is to be closed then.
 //!
 //! # Limits
 //!
-//! A head must fit the buffer, and have at most [`MAX_FIELDS`] fields. A line that begins a chunk has at most [`MAX_CHUNK_LINE`] bytes, fields behind the last
-//! one at most [`MAX_TRAILERS`]. There are at most [`MAX_INTERIM`] responses of the kind 1xx before
-//! another, and at most [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies
-//! of requests are limited by [`max_body`](RequestReader::max_body), and what stands around their
-//! chunks by that and [`MAX_AROUND_CHUNKS`].
+//! A head must fit the buffer, and have at most [`MAX_FIELDS`] fields. A line that begins a chunk
+//! has at most [`MAX_CHUNK_LINE`] bytes, fields behind the last one at most [`MAX_TRAILERS`]. There
+//! are at most [`MAX_INTERIM`] responses of the kind 1xx before another, and at most
+//! [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies of requests are
+//! limited by [`max_body`](RequestReader::max_body), and what stands around their chunks by that
+//! and [`MAX_AROUND_CHUNKS`].
 
 mod body;
 mod fault;

@@ -11,8 +11,9 @@ use crate::storage::Storage;
 
 /// Reads the requests of a connection, one after the other.
 ///
-/// [`next_part`](Self::next_part) lends a head, pieces of the body, and [`Part::End`]; then nothing until [`next_request`](Self::next_request), so that what a
-/// client has sent ahead waits for its turn. Reading may go on meanwhile, as far as there is room.
+/// [`next_part`](Self::next_part) lends a head, pieces of the body, and [`Part::End`]; then nothing
+/// until [`next_request`](Self::next_request), so that what a client has sent ahead waits for its
+/// turn. Reading may go on meanwhile, as far as there is room.
 #[derive(Debug)]
 pub struct RequestReader<S: Storage + ?Sized> {
     state: State,
@@ -35,7 +36,8 @@ pub struct IncomingRequest<'f> {
     pub method: &'f str,
     /// What the request line names: mostly a path, perhaps with a query.
     pub target: &'f str,
-    /// Whether it is HTTP/1.0: it can be answered with a known length, or until the connection closes, but not in chunks.
+    /// Whether it is HTTP/1.0: it can be answered with a known length, or until the connection
+    /// closes, but not in chunks.
     pub is_http_1_0: bool,
     /// Whether the client waits for [`CONTINUE`](super::CONTINUE) before it sends the body.
     pub expects_continue: bool,
@@ -64,7 +66,15 @@ impl<S: Storage> RequestReader<S> {
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
-        Self { state: State::Head, keeps_alive: true, max_body: u64::MAX, read: 0, around: 0, is_head: false, window }
+        Self {
+            state: State::Head,
+            keeps_alive: true,
+            max_body: u64::MAX,
+            read: 0,
+            around: 0,
+            is_head: false,
+            window,
+        }
     }
 
     /// The longest body, in bytes; what is longer is refused with 413. Default: no limit.
@@ -84,7 +94,8 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         self.window.spare()
     }
 
-    /// Has storage that can grow be at least so large, as far as its limit allows: a long body takes fewer reads then.
+    /// Has storage that can grow be at least so large, as far as its limit allows: a long body
+    /// takes fewer reads then.
     pub fn reserve(&mut self, bytes: usize) {
         self.window.reserve(bytes);
     }
@@ -94,10 +105,12 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         self.window.commit(n);
     }
 
-    /// The next part, lent until the next call. `None`: read more, or, behind the end of a request, answer it.
+    /// The next part, lent until the next call. `None`: read more, or, behind the end of a request,
+    /// answer it.
     ///
     /// # Errors
-    /// What came is no HTTP, or more than is read: answer with the status of the fault and close the connection. It stays so.
+    /// What came is no HTTP, or more than is read: answer with the status of the fault and close
+    /// the connection. It stays so.
     pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, Fault> {
         match self.advance() {
             Ok(None) => Ok(None),
@@ -106,7 +119,11 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             Ok(Some(Found::Head(taken))) => {
                 self.is_head = is_head(self.window.bytes(taken));
                 let fault = match parse(self.window.bytes(taken)) {
-                    Ok((head, ..)) if head.content_length.is_some_and(|length| length > self.max_body) => TOO_LARGE,
+                    Ok((head, ..))
+                        if head.content_length.is_some_and(|length| length > self.max_body) =>
+                    {
+                        TOO_LARGE
+                    }
                     Ok((head, body, keeps_alive)) => {
                         (self.state, self.keeps_alive) = (State::Body(body), keeps_alive);
                         return Ok(Some(Part::Head(head)));
@@ -132,8 +149,9 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         self.is_head
     }
 
-    /// Goes on to the next request: this one has been answered, or will be in order. Only behind [`Part::End`], and where the connection
-    /// [lives on](Self::keeps_alive); `false` otherwise.
+    /// Goes on to the next request: this one has been answered, or will be in order. Only behind
+    /// [`Part::End`], and where the connection [lives on](Self::keeps_alive); `false`
+    /// otherwise.
     pub fn next_request(&mut self) -> bool {
         let goes_on = self.state == State::Done && self.keeps_alive;
         if goes_on {
@@ -148,7 +166,8 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         self.keeps_alive && !matches!(self.state, State::Faulty(_))
     }
 
-    /// Whether the end of the input is a good one here: between two requests. Otherwise a request has been cut off, which is none.
+    /// Whether the end of the input is a good one here: between two requests. Otherwise a request
+    /// has been cut off, which is none.
     #[must_use]
     pub fn is_between_requests(&self) -> bool {
         matches!(self.state, State::Head | State::Done) && self.window.is_empty()
@@ -159,17 +178,22 @@ impl<S: Storage + ?Sized> RequestReader<S> {
             State::Faulty(fault) => Err(*fault),
             State::Done => Ok(None),
             State::Head => {
-                let too_long = Fault::new(431, "the head of the request is longer than what is read");
-                let target_too_long = Fault::new(414, "the target of the request is longer than what is read");
+                let too_long =
+                    Fault::new(431, "the head of the request is longer than what is read");
+                let target_too_long =
+                    Fault::new(414, "the target of the request is longer than what is read");
                 Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
             }
             State::Body(body) => {
                 let before = self.window.len();
                 let step = body.step(&mut self.window)?;
-                let piece = if let Step::Piece(piece) = step { self.window.bytes(piece).len() } else { 0 };
+                let piece =
+                    if let Step::Piece(piece) = step { self.window.bytes(piece).len() } else { 0 };
                 self.read += piece as u64;
                 self.around += (before - self.window.len() - piece) as u64;
-                if self.read > self.max_body || self.around > self.max_body.saturating_add(MAX_AROUND_CHUNKS) {
+                if self.read > self.max_body
+                    || self.around > self.max_body.saturating_add(MAX_AROUND_CHUNKS)
+                {
                     return Err(TOO_LARGE);
                 }
                 match step {
@@ -197,7 +221,9 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
         Ok(_) => return Err(framing::fault(httparse::Error::Token)),
         Err(error) => return Err(framing::fault(error)),
     }
-    let (Some(method), Some(target), Some(version)) = (request.method, request.path, request.version) else {
+    let (Some(method), Some(target), Some(version)) =
+        (request.method, request.path, request.version)
+    else {
         return Err(framing::fault(httparse::Error::Token));
     };
     let framing = Framing::of(request.headers)?;
@@ -211,7 +237,9 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
         method,
         target,
         is_http_1_0: version == 0,
-        expects_continue: framing.expects_continue && version > 0 && body.is_some_and(|body| body != Body::Length(0)),
+        expects_continue: framing.expects_continue
+            && version > 0
+            && body.is_some_and(|body| body != Body::Length(0)),
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
         fields: HeadFields::behind_first_line(bytes),
     };

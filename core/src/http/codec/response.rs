@@ -9,7 +9,8 @@ use super::window::{Taken, Window};
 use crate::http::ResponseHead;
 use crate::storage::Storage;
 
-/// Reads the responses of a connection, each to a request that was announced with [`expect`](Self::expect).
+/// Reads the responses of a connection, each to a request that was announced with
+/// [`expect`](Self::expect).
 #[derive(Debug)]
 pub struct ResponseReader<S: Storage + ?Sized> {
     state: State,
@@ -52,18 +53,26 @@ impl<S: Storage> ResponseReader<S> {
     #[must_use]
     pub const fn with_limit(storage: S, limit: usize) -> Self {
         let window = Window::new(storage, limit);
-        Self { state: State::Idle, to_head_request: false, keeps_alive: true, has_begun: false, interim: 0, window }
+        Self {
+            state: State::Idle,
+            to_head_request: false,
+            keeps_alive: true,
+            has_begun: false,
+            interim: 0,
+            window,
+        }
     }
 }
 
 impl<S: Storage + ?Sized> ResponseReader<S> {
-    /// A request was sent, with this method: its response is to come. `false` while another one is being read, or where the connection does not
-    /// [live on](Self::is_reusable).
+    /// A request was sent, with this method: its response is to come. `false` while another one is
+    /// being read, or where the connection does not [live on](Self::is_reusable).
     pub fn expect(&mut self, method: &str) -> bool {
         if !self.is_reusable() {
             return false;
         }
-        (self.state, self.to_head_request, self.has_begun, self.interim) = (State::Head, method == "HEAD", false, 0);
+        (self.state, self.to_head_request, self.has_begun, self.interim) =
+            (State::Head, method == "HEAD", false, 0);
         true
     }
 
@@ -78,7 +87,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         self.window.commit(n);
     }
 
-    /// The next part, lent until the next call. `None`: read more, or, behind the end of a response, send the next request.
+    /// The next part, lent until the next call. `None`: read more, or, behind the end of a
+    /// response, send the next request.
     ///
     /// # Errors
     /// What came is no HTTP: the connection is to be closed. It stays so.
@@ -87,10 +97,13 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
             match self.advance() {
                 Ok(None) => return Ok(None),
                 Ok(Some(Found::End)) => return Ok(Some(Part::End)),
-                Ok(Some(Found::Piece(piece))) => return Ok(Some(Part::Body(self.window.bytes(piece)))),
+                Ok(Some(Found::Piece(piece))) => {
+                    return Ok(Some(Part::Body(self.window.bytes(piece))));
+                }
                 Ok(Some(Found::Head(taken))) => {
                     if self.take_head(taken)? {
-                        return parse(self.window.bytes(taken)).map(|parsed| Some(Part::Head(parsed.head)));
+                        return parse(self.window.bytes(taken))
+                            .map(|parsed| Some(Part::Head(parsed.head)));
                     }
                 }
                 Err(fault) => {
@@ -101,7 +114,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         }
     }
 
-    /// The connection has ended. `true` when that is the end of the response: [`Part::End`] is next.
+    /// The connection has ended. `true` when that is the end of the response: [`Part::End`] is
+    /// next.
     ///
     /// # Errors
     /// The response has been cut off, or there is none.
@@ -119,7 +133,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         Ok(self.state == State::Ending)
     }
 
-    /// Whether anything has come of the response that is expected. If nothing has when a connection that was used before ends, the request was not seen.
+    /// Whether anything has come of the response that is expected. If nothing has when a connection
+    /// that was used before ends, the request was not seen.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.has_begun
@@ -160,16 +175,23 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
 
     /// `false` when it is that of an interim response.
     fn take_head(&mut self, taken: Taken) -> Result<bool, Fault> {
-        let parsed = parse(self.window.bytes(taken)).map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
+        let parsed = parse(self.window.bytes(taken))
+            .map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
         let fault = match parsed {
             Ok((101, ..)) => Fault::bad("a switch of protocols that nobody asked for"),
-            Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => Fault::bad("more interim responses than are read"),
+            Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
+                Fault::bad("more interim responses than are read")
+            }
             Ok((100..=199, ..)) => {
                 self.interim += 1;
                 return Ok(false);
             }
             Ok((status, body, keeps_alive)) => {
-                let body = if self.to_head_request || matches!(status, 204 | 304) { Body::Length(0) } else { body };
+                let body = if self.to_head_request || matches!(status, 204 | 304) {
+                    Body::Length(0)
+                } else {
+                    body
+                };
                 self.keeps_alive &= keeps_alive && body != Body::UntilClose;
                 self.state = State::Body(body);
                 return Ok(true);
@@ -205,7 +227,11 @@ fn parse(bytes: &[u8]) -> Result<Parsed<'_>, Fault> {
         content_length: if let Some(Body::Length(length)) = body { Some(length) } else { None },
         fields: HeadFields::behind_first_line(bytes),
     };
-    Ok(Parsed { head, body: body.unwrap_or(Body::UntilClose), keeps_alive: framing.keeps_alive(version) })
+    Ok(Parsed {
+        head,
+        body: body.unwrap_or(Body::UntilClose),
+        keeps_alive: framing.keeps_alive(version),
+    })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -45,7 +45,9 @@ impl<S: Storage + ?Sized> Window<S> {
         } else if cap - self.end <= cap / 4 && self.start >= self.end - self.start {
             self.move_to_front();
         }
-        if self.end == self.storage.bytes().len() && !storage::grow(&mut self.storage, self.end + 1, self.limit) {
+        if self.end == self.storage.bytes().len()
+            && !storage::grow(&mut self.storage, self.end + 1, self.limit)
+        {
             self.move_to_front();
         }
         let end = self.end;
@@ -81,7 +83,8 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Whether no more can be held.
     fn is_full(&self) -> bool {
-        self.len() >= self.storage.bytes().len().max(if self.storage.can_grow() { self.limit } else { 0 })
+        self.len()
+            >= self.storage.bytes().len().max(if self.storage.can_grow() { self.limit } else { 0 })
     }
 
     pub(super) fn take(&mut self, n: usize) -> Taken {
@@ -96,7 +99,8 @@ impl<S: Storage + ?Sized> Window<S> {
         self.storage.bytes().get(taken.start..taken.end).unwrap_or_default()
     }
 
-    /// Takes a line with its end, which must be a carriage return and a line feed. `None`: read more.
+    /// Takes a line with its end, which must be a carriage return and a line feed. `None`: read
+    /// more.
     pub(super) fn line(&mut self, limit: usize, too_long: Fault) -> Result<Option<Taken>, Fault> {
         let Some(end) = self.line_end()? else {
             return if self.len() >= limit || self.is_full() { Err(too_long) } else { Ok(None) };
@@ -107,7 +111,11 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Takes all lines up to an empty one, and that. `too_long` is for a head that does not fit,
     /// `line_too_long` for its first line.
-    pub(super) fn head(&mut self, too_long: Fault, line_too_long: Fault) -> Result<Option<Taken>, Fault> {
+    pub(super) fn head(
+        &mut self,
+        too_long: Fault,
+        line_too_long: Fault,
+    ) -> Result<Option<Taken>, Fault> {
         loop {
             let Some(end) = self.line_end()? else {
                 return match self.is_full() {
@@ -189,7 +197,8 @@ mod tests {
             window.spare()[0] = *byte;
             window.commit(1);
         }
-        let head = window.head(TOO_LONG, TOO_LONG).ok().flatten().map(|head| window.bytes(head).len());
+        let head =
+            window.head(TOO_LONG, TOO_LONG).ok().flatten().map(|head| window.bytes(head).len());
         assert_eq!(head, Some(len + 4));
         window.searched
     }

@@ -11,7 +11,10 @@ use crate::json::Decimal;
 /// ```
 /// use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 /// let mut out = [0; 128];
-/// let n = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "localhost").finish(BodyLength::Known(2)).unwrap();
+/// let n = HeadWriter::request(&mut out, "POST", "/mcp")
+///     .field("host", "localhost")
+///     .finish(BodyLength::Known(2))
+///     .unwrap();
 /// assert_eq!(&out[..n], b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n");
 /// ```
 #[derive(Debug)]
@@ -40,7 +43,10 @@ impl<'o> HeadWriter<'o> {
     #[must_use]
     pub fn request(out: &'o mut [u8], method: &str, target: &str) -> Self {
         let mut writer = Self { out, len: 0, error: None };
-        if !method.bytes().all(is_token) || target.is_empty() || !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if !method.bytes().all(is_token)
+            || target.is_empty()
+            || !target.bytes().all(|byte| byte.is_ascii_graphic())
+        {
             writer.error = Some(SendError::Value);
         }
         [method, " ", target, " HTTP/1.1\r\n"].iter().for_each(|text| writer.put(text.as_bytes()));
@@ -71,7 +77,10 @@ impl<'o> HeadWriter<'o> {
     /// Adds a field whose value is these parts, one after the other.
     #[must_use]
     pub fn parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
-        if name.is_empty() || !name.bytes().all(is_token) || !parts.iter().all(|part| part.iter().all(is_in_values)) {
+        if name.is_empty()
+            || !name.bytes().all(is_token)
+            || !parts.iter().all(|part| part.iter().all(is_in_values))
+        {
             self.error = Some(SendError::Value);
         }
         self.put(name.as_bytes());
@@ -97,8 +106,8 @@ impl<'o> HeadWriter<'o> {
     /// Ends the head; says how long it is.
     ///
     /// # Errors
-    /// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when a name or a value cannot be in a head (line breaks, for instance). What is in the
-    /// buffer is nothing then.
+    /// [`SendError::TooLarge`] when it does not fit, [`SendError::Value`] when a name or a value
+    /// cannot be in a head (line breaks, for instance). What is in the buffer is nothing then.
     pub fn finish(mut self, body: BodyLength) -> Result<usize, SendError> {
         match body {
             BodyLength::Absent | BodyLength::UntilClose => {}

@@ -1,6 +1,8 @@
-//! What the head of a request repeats of its body: `Mcp-Name` and `Mcp-Param-*` (2026-07-28, basic/transports/streamable-http).
+//! What the head of a request repeats of its body: `Mcp-Name` and `Mcp-Param-*` (2026-07-28,
+//! basic/transports/streamable-http).
 //!
-//! A field carries a text as it is where every intermediary lets that pass, and else as `=?base64?...?=`:
+//! A field carries a text as it is where every intermediary lets that pass, and else as
+//! `=?base64?...?=`:
 //!
 //! ```
 //! use mcp_sansio::http::mirror::FieldValue;
@@ -10,10 +12,13 @@
 //! assert!(FieldValue::text(" padded ").matches(b"=?base64?IHBhZGRlZCA=?="));
 //! ```
 //!
-//! Which arguments of a tool are repeated its input schema says, with `x-mcp-header`: see [`params`].
+//! Which arguments of a tool are repeated its input schema says, with `x-mcp-header`: see
+//! [`params`].
 
 mod params;
 mod value;
 
-pub use params::{MAX_LEVELS, MAX_PARAM_NAME, MAX_PARAMS, Param, ParamName, Params, check_schema, params};
+pub use params::{
+    MAX_LEVELS, MAX_PARAM_NAME, MAX_PARAMS, Param, ParamName, Params, check_schema, params,
+};
 pub use value::{FieldValue, Unmirrorable};

@@ -1,4 +1,5 @@
-//! Which arguments of a tool its calls repeat in their heads: those that the input schema annotates with `x-mcp-header`.
+//! Which arguments of a tool its calls repeat in their heads: those that the input schema annotates
+//! with `x-mcp-header`.
 
 use crate::json::{JsonStr, Members, RawJson};
 use crate::message::hash_lower_case;
@@ -9,7 +10,9 @@ use crate::message::hash_lower_case;
 /// use mcp_sansio::RawJson;
 /// use mcp_sansio::http::mirror::{FieldValue, params};
 ///
-/// let schema = RawJson::from_static(r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#);
+/// let schema = RawJson::from_static(
+///     r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
+/// );
 /// let arguments = RawJson::from_static(r#"{"region":"us-west1"}"#);
 /// for param in params(schema, arguments) {
 ///     let name = param.name().unwrap();
@@ -52,7 +55,10 @@ pub struct Param<'s, 'a> {
 
 impl<'s, 'a> Params<'s, 'a> {
     fn enter(&mut self, schema: RawJson<'s>, arguments: Option<RawJson<'a>>) {
-        let Some(properties) = schema.get("properties").filter(|properties| properties.is_object()) else { return };
+        let Some(properties) = schema.get("properties").filter(|properties| properties.is_object())
+        else {
+            return;
+        };
         if let Some(level) = self.levels.get_mut(self.depth) {
             *level = Some(Level { properties: properties.members(), arguments });
             self.depth += 1;
@@ -81,13 +87,15 @@ impl<'s, 'a> Iterator for Params<'s, 'a> {
 }
 
 impl Param<'_, '_> {
-    /// The name of the field, `Mcp-Param-` included; `None` where the annotation is none that a field can be named by.
+    /// The name of the field, `Mcp-Param-` included; `None` where the annotation is none that a
+    /// field can be named by.
     #[must_use]
     pub fn name(&self) -> Option<ParamName> {
         ParamName::new(self.annotation.as_string()?)
     }
 
-    /// Where arguments of this type can be repeated: `type` is string, integer or boolean, and nothing else.
+    /// Where arguments of this type can be repeated: `type` is string, integer or boolean, and
+    /// nothing else.
     fn is_mirrorable(&self) -> bool {
         let kind = self.schema.get("type").and_then(RawJson::as_string);
         kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
@@ -106,7 +114,9 @@ impl ParamName {
         let mut bytes = [0; PREFIX.len() + MAX_PARAM_NAME];
         let (prefix, rest) = bytes.split_at_mut_checked(PREFIX.len())?;
         prefix.copy_from_slice(PREFIX.as_bytes());
-        let name = annotation.copy_to(rest).filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;
+        let name = annotation
+            .copy_to(rest)
+            .filter(|name| !name.is_empty() && name.bytes().all(is_tchar))?;
         let len = PREFIX.len() + name.len();
         Some(Self { bytes, len })
     }
@@ -114,11 +124,15 @@ impl ParamName {
     /// The name.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.bytes.get(..self.len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default()
+        self.bytes
+            .get(..self.len)
+            .and_then(|name| core::str::from_utf8(name).ok())
+            .unwrap_or_default()
     }
 }
 
-/// Whether the annotations of an input schema follow the rules: an HTTP client drops the tool where they do not.
+/// Whether the annotations of an input schema follow the rules: an HTTP client drops the tool where
+/// they do not.
 ///
 /// # Errors
 /// The first rule that is broken.
@@ -127,10 +141,14 @@ pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut names = [0; MAX_PARAMS];
     for param in params(schema, RawJson::EMPTY) {
         let Some(name) = param.name() else {
-            return Err("x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~");
+            return Err(
+                "x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~",
+            );
         };
         if !param.is_mirrorable() {
-            return Err("x-mcp-header is only for properties whose type is string, integer or boolean");
+            return Err(
+                "x-mcp-header is only for properties whose type is string, integer or boolean",
+            );
         }
         // By a hash, since a name takes 110 bytes.
         let hash = hash_lower_case(name.as_str());
@@ -198,11 +216,14 @@ mod tests {
     #[test]
     fn properties_are_found_with_their_arguments_however_deep_they_lie() {
         let inner = property("b", r#"{"type":"integer","x-mcp-header":"B"}"#);
-        let schema = format!(r#"{{"properties":{{"a":{inner},"c":{{"type":"string","x-mcp-header":"C"}}}}}}"#);
+        let schema = format!(
+            r#"{{"properties":{{"a":{inner},"c":{{"type":"string","x-mcp-header":"C"}}}}}}"#
+        );
         let schema = RawJson::parse(&schema).unwrap();
         let arguments = RawJson::from_static(r#"{"c":null,"a":{"b":1}}"#);
-        let found: Vec<_> =
-            params(schema, arguments).map(|p| format!("{} {}", p.name().unwrap().as_str(), p.value.unwrap())).collect();
+        let found: Vec<_> = params(schema, arguments)
+            .map(|p| format!("{} {}", p.name().unwrap().as_str(), p.value.unwrap()))
+            .collect();
         assert_eq!(found, ["Mcp-Param-B 1", "Mcp-Param-C null"]);
         assert!(params(schema, RawJson::EMPTY).all(|param| param.value.is_none()));
         assert_eq!(check_schema(schema), Ok(()));
@@ -213,19 +234,32 @@ mod tests {
         let string = |name: &str| format!(r#"{{"type":"string","x-mcp-header":{name}}}"#);
         assert_eq!(check(&property("a", &string("\"X-1\""))), Ok(()));
         assert_eq!(check(&property("x-mcp-header", "{\"type\":\"string\"}")), Ok(()));
-        for name in ["\"\"", "\"a b\"", "\"a:b\"", "\"\\u00e9\"", "\"a\\r\\nb\"", "1", "null", "[]", "{}"] {
+        for name in
+            ["\"\"", "\"a b\"", "\"a:b\"", "\"\\u00e9\"", "\"a\\r\\nb\"", "1", "null", "[]", "{}"]
+        {
             assert!(check(&property("a", &string(name))).is_err(), "{name}");
         }
         for kind in ["\"number\"", "\"object\"", "\"array\"", "\"null\"", "[\"string\"]", "1"] {
-            assert!(check(&property("a", &format!(r#"{{"type":{kind},"x-mcp-header":"X"}}"#))).is_err(), "{kind}");
+            assert!(
+                check(&property("a", &format!(r#"{{"type":{kind},"x-mcp-header":"X"}}"#))).is_err(),
+                "{kind}"
+            );
         }
-        let two = format!(r#"{{"properties":{{"a":{},"b":{}}}}}"#, string("\"One\""), string("\"oNE\""));
+        let two =
+            format!(r#"{{"properties":{{"a":{},"b":{}}}}}"#, string("\"One\""), string("\"oNE\""));
         assert!(check(&two).is_err());
         for keyword in ["items", "additionalProperties", "not", "if"] {
-            assert!(check(&property("a", &format!(r#"{{"{keyword}":{}}}"#, string("\"X\"")))).is_err(), "{keyword}");
+            assert!(
+                check(&property("a", &format!(r#"{{"{keyword}":{}}}"#, string("\"X\"")))).is_err(),
+                "{keyword}"
+            );
         }
         for keyword in ["allOf", "anyOf", "oneOf", "prefixItems"] {
-            assert!(check(&format!(r#"{{"{keyword}":[{}]}}"#, property("a", &string("\"X\"")))).is_err(), "{keyword}");
+            assert!(
+                check(&format!(r#"{{"{keyword}":[{}]}}"#, property("a", &string("\"X\""))))
+                    .is_err(),
+                "{keyword}"
+            );
         }
         assert!(check(&format!(r#"{{"$defs":{{"a":{}}}}}"#, string("\"X\""))).is_err());
         assert!(check(&property("a", &string(&format!("\"{}\"", "x".repeat(101))))).is_err());

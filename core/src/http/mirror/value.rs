@@ -19,7 +19,8 @@ enum Form<'v> {
     Boolean(bool),
 }
 
-/// An argument that no field can carry: neither string nor boolean nor an integer within ±(2^53 - 1).
+/// An argument that no field can carry: neither string nor boolean nor an integer within ±(2^53 -
+/// 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unmirrorable;
 
@@ -41,13 +42,16 @@ impl<'v> FieldValue<'v> {
         let form = match (value.as_string(), value.as_bool()) {
             (Some(text), _) => Form::Text(Text::from_json(text)),
             (_, Some(boolean)) => Form::Boolean(boolean),
-            _ => Form::Integer(value.as_i64().filter(|number| number.abs() <= MOST).ok_or(Unmirrorable)?),
+            _ => Form::Integer(
+                value.as_i64().filter(|number| number.abs() <= MOST).ok_or(Unmirrorable)?,
+            ),
         };
         Ok(Some(Self(form)))
     }
 
-    /// Whether a field, without the white space around it, carries this value: texts byte by byte, integers as numbers (`42.0` is 42).
-    /// What is marked as base64 is decoded strictly; what is not, and has other characters than a field may have, carries nothing.
+    /// Whether a field, without the white space around it, carries this value: texts byte by byte,
+    /// integers as numbers (`42.0` is 42). What is marked as base64 is decoded strictly; what
+    /// is not, and has other characters than a field may have, carries nothing.
     #[must_use]
     pub fn matches(&self, field: &[u8]) -> bool {
         let encoded = sentinel(field);
@@ -55,15 +59,22 @@ impl<'v> FieldValue<'v> {
             Form::Text(text) => {
                 let mut bytes = text.chars().flat_map(utf8);
                 let is_equal = match encoded {
-                    Some(encoded) => decode(encoded, |part| part.iter().all(|byte| bytes.next() == Some(*byte))),
-                    None => is_visible(field) && field.iter().all(|byte| bytes.next() == Some(*byte)),
+                    Some(encoded) => {
+                        decode(encoded, |part| part.iter().all(|byte| bytes.next() == Some(*byte)))
+                    }
+                    None => {
+                        is_visible(field) && field.iter().all(|byte| bytes.next() == Some(*byte))
+                    }
                 };
                 is_equal && bytes.next().is_none()
             }
             Form::Integer(number) => plain(field, encoded, |text| {
-                RawJson::parse(text).ok().filter(|json| json.is_number()).and_then(RawJson::as_i64) == Some(number)
+                RawJson::parse(text).ok().filter(|json| json.is_number()).and_then(RawJson::as_i64)
+                    == Some(number)
             }),
-            Form::Boolean(boolean) => plain(field, encoded, |text| text == if boolean { "true" } else { "false" }),
+            Form::Boolean(boolean) => {
+                plain(field, encoded, |text| text == if boolean { "true" } else { "false" })
+            }
         }
     }
 }
@@ -98,7 +109,8 @@ impl fmt::Display for FieldValue<'_> {
     }
 }
 
-/// Whether a field can carry the text as it is: visible ASCII and spaces within, and nothing that looks as if it were encoded.
+/// Whether a field can carry the text as it is: visible ASCII and spaces within, and nothing that
+/// looks as if it were encoded.
 fn is_safe(text: Text<'_>) -> bool {
     let (mut len, mut last) = (0, None);
     for c in text.chars() {
@@ -127,7 +139,9 @@ fn decode(encoded: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> bool {
     while let Some(part) = parts.next() {
         let mut bytes = [0; 3 * PART];
         match STANDARD.decode_slice(part, &mut bytes) {
-            Ok(len) if (len == bytes.len() || parts.peek().is_none()) && take(bytes.get(..len).unwrap_or_default()) => {}
+            Ok(len)
+                if (len == bytes.len() || parts.peek().is_none())
+                    && take(bytes.get(..len).unwrap_or_default()) => {}
             _ => return false,
         }
     }
@@ -198,7 +212,10 @@ mod tests {
             let text: std::string::String = "aé世\u{1f600}".chars().cycle().take(len).collect();
             let value = FieldValue::text(&*text);
             assert!(value.matches(value.to_string().as_bytes()), "{len}");
-            assert!(!FieldValue::text(&*(text.clone() + "x")).matches(value.to_string().as_bytes()), "{len}");
+            assert!(
+                !FieldValue::text(&*(text.clone() + "x")).matches(value.to_string().as_bytes()),
+                "{len}"
+            );
         }
     }
 
@@ -228,8 +245,16 @@ mod tests {
         let value = |json| FieldValue::argument(RawJson::from_static(json));
         let number = value("42").unwrap().unwrap();
         assert_eq!(number.to_string(), "42");
-        assert!(["42", "42.0", "4.2e1", "=?base64?NDI=?="].iter().all(|field| number.matches(field.as_bytes())));
-        assert!(["43", "042", "+42", "", "\"42\"", "true", "=?base64??="].iter().all(|field| !number.matches(field.as_bytes())));
+        assert!(
+            ["42", "42.0", "4.2e1", "=?base64?NDI=?="]
+                .iter()
+                .all(|field| number.matches(field.as_bytes()))
+        );
+        assert!(
+            ["43", "042", "+42", "", "\"42\"", "true", "=?base64??="]
+                .iter()
+                .all(|field| !number.matches(field.as_bytes()))
+        );
         assert_eq!(value("-7").unwrap().unwrap().to_string(), "-7");
         let yes = value("true").unwrap().unwrap();
         assert!(yes.matches(b"true") && !yes.matches(b"True") && !yes.matches(b"1"));

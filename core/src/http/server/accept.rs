@@ -21,13 +21,18 @@ pub(super) fn accepts(fields: &dyn Fields, wanted: &str) -> bool {
 
 /// Whether the body is JSON, as far as its `Content-Type` says anything.
 pub(super) fn is_json(content_type: &str) -> bool {
-    content_type.split(';').next().is_some_and(|kind| kind.trim_matches(BLANK).eq_ignore_ascii_case("application/json"))
+    content_type
+        .split(';')
+        .next()
+        .is_some_and(|kind| kind.trim_matches(BLANK).eq_ignore_ascii_case("application/json"))
 }
 
 fn is_zero(parameter: &str) -> bool {
     let parameter = parameter.trim_matches(BLANK);
     let weight = parameter.split_once('=').filter(|(name, _)| name.eq_ignore_ascii_case("q"));
-    weight.is_some_and(|(_, weight)| weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.')))
+    weight.is_some_and(|(_, weight)| {
+        weight.starts_with('0') && weight.bytes().all(|byte| matches!(byte, b'0' | b'.'))
+    })
 }
 
 const BLANK: [char; 2] = [' ', '\t'];
@@ -39,15 +44,32 @@ mod tests {
     #[test]
     fn ranges_cover_what_they_say() {
         let accepts = |list: &str, wanted| accepts(&[("Accept", list)], wanted);
-        for list in
-            ["application/json, text/event-stream", "*/*", "text/*;q=0.5 ,\tAPPLICATION/JSON; q=1", "text/html, */*;q=0.8"]
-        {
-            assert!(accepts(list, "application/json") && accepts(list, "text/event-stream"), "{list}");
+        for list in [
+            "application/json, text/event-stream",
+            "*/*",
+            "text/*;q=0.5 ,\tAPPLICATION/JSON; q=1",
+            "text/html, */*;q=0.8",
+        ] {
+            assert!(
+                accepts(list, "application/json") && accepts(list, "text/event-stream"),
+                "{list}"
+            );
         }
-        for list in ["", "application/json-rpc", "text/html", "application/json;q=0", "application/json ; Q=0.00", "*", "json"] {
+        for list in [
+            "",
+            "application/json-rpc",
+            "text/html",
+            "application/json;q=0",
+            "application/json ; Q=0.00",
+            "*",
+            "json",
+        ] {
             assert!(!accepts(list, "application/json"), "{list}");
         }
-        assert!(super::accepts(&[("Accept", "text/html"), ("accept", "application/json")], "application/json"));
+        assert!(super::accepts(
+            &[("Accept", "text/html"), ("accept", "application/json")],
+            "application/json"
+        ));
         assert!(!super::accepts(&[] as &[(&str, &str); 0], "application/json"));
     }
 

@@ -7,8 +7,9 @@ use crate::http::{Only, RequestHead};
 
 /// Which `Host` and `Origin` are accepted.
 ///
-/// A web page can make its visitors' browsers send requests to servers on their machine or in their network, and by giving its own name their address even read
-/// the answers. The fields say where such a request comes from. What is not sent by a browser has no `Origin`, and is let through.
+/// A web page can make its visitors' browsers send requests to servers on their machine or in their
+/// network, and by giving its own name their address even read the answers. The fields say where
+/// such a request comes from. What is not sent by a browser has no `Origin`, and is let through.
 ///
 /// ```
 /// use mcp_sansio::http::RequestHead;
@@ -16,7 +17,9 @@ use crate::http::{Only, RequestHead};
 ///
 /// let local = Access::LOOPBACK;
 /// assert!(local.check(&RequestHead::new("POST", "/mcp", &[("Host", "localhost:8080")])).is_ok());
-/// assert!(local.check(&RequestHead::new("POST", "/mcp", &[("Host", "evil.example.com")])).is_err());
+/// assert!(
+///     local.check(&RequestHead::new("POST", "/mcp", &[("Host", "evil.example.com")])).is_err()
+/// );
 ///
 /// let public = Access::hosts(&["mcp.example.com"]).origins(&["https://chat.example.com"]);
 /// let from_chat = [("Host", "mcp.example.com"), ("Origin", "https://chat.example.com")];
@@ -36,14 +39,16 @@ enum Hosts<'c> {
 }
 
 impl<'c> Access<'c> {
-    /// For servers on a loopback address: `localhost`, 127.0.0.0/8 and `[::1]`, with any port, as host and as origin.
+    /// For servers on a loopback address: `localhost`, 127.0.0.0/8 and `[::1]`, with any port, as
+    /// host and as origin.
     pub const LOOPBACK: Self = Self { hosts: Hosts::Loopback, origins: &[] };
 
-    /// Any host, and no browser but from the [`origins`](Self::origins) given: for servers that have no name of their own, or where something in front of them
-    /// checks it.
+    /// Any host, and no browser but from the [`origins`](Self::origins) given: for servers that
+    /// have no name of their own, or where something in front of them checks it.
     pub const ANY_HOST: Self = Self { hosts: Hosts::Any, origins: &[] };
 
-    /// These hosts, as host and as origin: `mcp.example.com` with any port, or `mcp.example.com:8080` with that one.
+    /// These hosts, as host and as origin: `mcp.example.com` with any port, or
+    /// `mcp.example.com:8080` with that one.
     #[must_use]
     pub const fn hosts(hosts: &'c [&'c str]) -> Self {
         Self { hosts: Hosts::These(hosts), origins: &[] }
@@ -85,14 +90,15 @@ impl<'c> Access<'c> {
         match self.hosts {
             Hosts::Any => true,
             Hosts::Loopback => is_loopback(without_port(host)),
-            Hosts::These(hosts) => {
-                hosts.iter().any(|known| known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(without_port(host)))
-            }
+            Hosts::These(hosts) => hosts.iter().any(|known| {
+                known.eq_ignore_ascii_case(host) || known.eq_ignore_ascii_case(without_port(host))
+            }),
         }
     }
 
     fn is_origin(&self, origin: &str) -> bool {
-        let is_host = !matches!(self.hosts, Hosts::Any) && authority(origin).is_some_and(|host| self.is_host(host));
+        let is_host = !matches!(self.hosts, Hosts::Any)
+            && authority(origin).is_some_and(|host| self.is_host(host));
         is_host || self.origins.iter().any(|known| known.eq_ignore_ascii_case(origin))
     }
 }
@@ -106,7 +112,10 @@ fn authority(url: &str) -> Option<&str> {
 
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && (!name.contains(':') || name.ends_with(']')) => {
+        Some((name, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit())
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
             name
         }
         _ => host,
@@ -125,13 +134,24 @@ mod tests {
     use super::*;
 
     fn passes(access: Access<'_>, host: &str, origin: Option<&str>) -> bool {
-        let fields = [("Host", host), (if origin.is_some() { "ORIGIN" } else { "x" }, origin.unwrap_or_default())];
+        let fields = [
+            ("Host", host),
+            (if origin.is_some() { "ORIGIN" } else { "x" }, origin.unwrap_or_default()),
+        ];
         access.check(&RequestHead::new("POST", "/mcp", &fields)).is_ok()
     }
 
     #[test]
     fn http_45_only_loopback_names_are_accepted_on_loopback() {
-        for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.0.0.1:65535", "127.9.9.9", "[::1]", "[::1]:8080"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "127.0.0.1",
+            "127.0.0.1:65535",
+            "127.9.9.9",
+            "[::1]",
+            "[::1]:8080",
+        ] {
             assert!(passes(Access::LOOPBACK, host, None), "{host}");
         }
         for host in [
@@ -153,7 +173,11 @@ mod tests {
         }
         let none: &[(&str, &str); 0] = &[];
         assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", none)).is_err());
-        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "http://localhost:1/mcp", none)).is_ok());
+        assert!(
+            Access::LOOPBACK
+                .check(&RequestHead::new("POST", "http://localhost:1/mcp", none))
+                .is_ok()
+        );
         let two = [("host", "localhost"), ("Host", "localhost")];
         assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
     }
@@ -161,7 +185,10 @@ mod tests {
     #[test]
     fn s7_the_authority_of_a_target_is_checked_and_is_the_host() {
         let status = |access: Access<'_>, target: &str, fields: &[(&str, &str)]| {
-            access.check(&RequestHead::new("POST", target, &fields)).err().map(|refused| refused.status())
+            access
+                .check(&RequestHead::new("POST", target, &fields))
+                .err()
+                .map(|refused| refused.status())
         };
         let local = [("Host", "localhost:80")];
         let foreign = [("Host", "evil.example.com")];
@@ -210,7 +237,8 @@ mod tests {
         for host in ["mcp.example.com", "MCP.example.com:443", "other.example.com:8080"] {
             assert!(passes(access, host, None), "{host}");
         }
-        for host in ["other.example.com", "other.example.com:80", "x.mcp.example.com", "localhost"] {
+        for host in ["other.example.com", "other.example.com:80", "x.mcp.example.com", "localhost"]
+        {
             assert!(!passes(access, host, None), "{host}");
         }
     }

@@ -14,29 +14,33 @@ use crate::tx::{Tx, TxBuffer};
 impl<S: Storage> TxBuffer<S> {
     /// A buffer for what answers one HTTP request: storage that may grow up to `limit` bytes.
     ///
-    /// Nothing is decided before the first frame is in it. A response becomes the body as it is, with the status that belongs to it; a notification or a request
-    /// begins a stream of events. [`reply`](Self::reply) says which it was. Where it says nothing and no request of the exchange is open, the answer is
-    /// [`Reply::ACCEPTED`].
+    /// Nothing is decided before the first frame is in it. A response becomes the body as it is,
+    /// with the status that belongs to it; a notification or a request begins a stream of
+    /// events. [`reply`](Self::reply) says which it was. Where it says nothing and no request of
+    /// the exchange is open, the answer is [`Reply::ACCEPTED`].
     #[must_use]
     pub const fn for_exchange(storage: S, limit: usize) -> Self {
         Self::with_limit(storage, limit).with_framing(Framing::Exchange(Exchange::NEW))
     }
 
-    /// The same where events have ids, so that they can be asked for again: the `stream` is a number that no other of the session has.
-    /// A stream of a POST [begins](Self::primed) with an empty event from 2025-11-25 on.
+    /// The same where events have ids, so that they can be asked for again: the `stream` is a
+    /// number that no other of the session has. A stream of a POST [begins](Self::primed) with
+    /// an empty event from 2025-11-25 on.
     #[must_use]
     pub const fn numbered(self, stream: u32) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), ..Exchange::NEW })
     }
 
-    /// The same where the first event is an empty one, whose id the client can resume from before anything has been said, and how long it is to wait before it
-    /// does (2025-11-25). Older clients take an empty event for a message.
+    /// The same where the first event is an empty one, whose id the client can resume from before
+    /// anything has been said, and how long it is to wait before it does (2025-11-25). Older
+    /// clients take an empty event for a message.
     #[must_use]
     pub const fn primed(self, stream: u32, retry: Duration) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
     }
 
-    /// The same for a stream that is one of events whatever is in it: the whole of what a server of 2024-11-05 says.
+    /// The same for a stream that is one of events whatever is in it: the whole of what a server of
+    /// 2024-11-05 says.
     #[must_use]
     pub const fn events_only(self) -> Self {
         self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
@@ -48,7 +52,8 @@ impl<S: Storage> TxBuffer<S> {
 }
 
 impl<S: Storage + ?Sized> TxBuffer<S> {
-    /// What the first frame has decided; `None` before there is one, and for a buffer that is none of an exchange.
+    /// What the first frame has decided; `None` before there is one, and for a buffer that is none
+    /// of an exchange.
     #[must_use]
     pub fn reply(&self) -> Option<Reply> {
         match self.framing() {
@@ -57,7 +62,8 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
-    /// Whether an answer was [abandoned](crate::Server::abandon) in the middle of a body: only the end of the connection says so.
+    /// Whether an answer was [abandoned](crate::Server::abandon) in the middle of a body: only the
+    /// end of the connection says so.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
@@ -65,18 +71,25 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
 }
 
 impl<S: Storage> TxBuffer<S> {
-    /// Begins the stream of a [primed](Self::primed) exchange before there is anything to say: with the empty event, so that the connection can be let go and the client
-    /// comes back for what follows. `false` for other exchanges, and where something has been said.
+    /// Begins the stream of a [primed](Self::primed) exchange before there is anything to say: with
+    /// the empty event, so that the connection can be let go and the client comes back for what
+    /// follows. `false` for other exchanges, and where something has been said.
     ///
     /// # Errors
     /// [`SendError::TooLarge`] when the event does not fit.
     pub fn prime(&mut self) -> Result<bool, SendError> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
         let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
-        let head = EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
+        let head =
+            EventHead { stream: exchange.stream, number: exchange.next, prime: exchange.prime };
         let tx: &mut Tx<'_> = self;
         tx.whole_frame_around(Around::Body, &mut |writer| head.write_prime(writer))?;
-        tx.set_framing(Framing::Exchange(Exchange { mode: Mode::Events, next: exchange.next + 1, prime: None, ..exchange }));
+        tx.set_framing(Framing::Exchange(Exchange {
+            mode: Mode::Events,
+            next: exchange.next + 1,
+            prime: None,
+            ..exchange
+        }));
         Ok(true)
     }
 }
@@ -125,9 +138,11 @@ impl Exchange {
             Mode::Json { is_whole: false, .. } => Ok(Around::Body),
             // A body is one message.
             Mode::Json { .. } | Mode::Cut => Err(SendError::NotAllowed),
-            Mode::Undecided | Mode::Several | Mode::Events => {
-                Ok(Around::Event(EventHead { stream: self.stream, number: self.next, prime: self.prime }))
-            }
+            Mode::Undecided | Mode::Several | Mode::Events => Ok(Around::Event(EventHead {
+                stream: self.stream,
+                number: self.next,
+                prime: self.prime,
+            })),
         }
     }
 
@@ -138,7 +153,8 @@ impl Exchange {
             Mode::Undecided | Mode::Several | Mode::Events => {
                 self.mode = Mode::Events;
                 if is_whole {
-                    self.next = self.next.wrapping_add(if self.prime.take().is_some() { 2 } else { 1 });
+                    self.next =
+                        self.next.wrapping_add(if self.prime.take().is_some() { 2 } else { 1 });
                 }
             }
             Mode::Cut => {}
@@ -197,7 +213,8 @@ fn write_id(writer: &mut Writer<'_>, id: EventId) -> Result<(), WriteError> {
     writer.put(b"\n")
 }
 
-/// The id of an event, unique in its session: it says which stream the event belongs to (2025-11-25, basic/transports).
+/// The id of an event, unique in its session: it says which stream the event belongs to
+/// (2025-11-25, basic/transports).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventId {
     /// The stream.
@@ -213,7 +230,8 @@ impl FromStr for EventId {
     fn from_str(text: &str) -> Result<Self, NotAnEventId> {
         let part = |text: &str| {
             // `+1` and `01` are read as numbers, too.
-            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'));
+            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit())
+                && (text.len() == 1 || !text.starts_with('0'));
             text.parse().ok().filter(|_| is_plain).ok_or(NotAnEventId)
         };
         let (stream, number) = text.split_once('-').ok_or(NotAnEventId)?;

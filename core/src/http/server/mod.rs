@@ -1,7 +1,10 @@
-//! The server of Streamable HTTP and of HTTP+SSE: its rules over a head and a body, wherever they were parsed.
+//! The server of Streamable HTTP and of HTTP+SSE: its rules over a head and a body, wherever they
+//! were parsed.
 //!
-//! [`Endpoint::route`] says where a request goes; the same [`Server`](crate::Server) as everywhere takes its messages in, and writes into a buffer
-//! [for this exchange](crate::TxBuffer::for_exchange). The first frame in it decides what the answer is: [`TxBuffer::reply`](crate::TxBuffer::reply).
+//! [`Endpoint::route`] says where a request goes; the same [`Server`](crate::Server) as everywhere
+//! takes its messages in, and writes into a buffer
+//! [for this exchange](crate::TxBuffer::for_exchange). The first frame in it decides what the
+//! answer is: [`TxBuffer::reply`](crate::TxBuffer::reply).
 //!
 //! ```
 //! use core::num::NonZeroU32;
@@ -9,10 +12,15 @@
 //! use mcp_sansio::http::RequestHead;
 //! use mcp_sansio::http::server::{Endpoint, Reply, Route};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
-//! use mcp_sansio::{Catalog, Frame, Instant, Messages, RawJson, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+//! use mcp_sansio::{
+//!     Catalog, Frame, Instant, Messages, RawJson, Server, ServerCapability, ServerConfig,
+//!     ServerEvent, TxBuffer,
+//! };
 //!
-//! static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerCapability::TOOLS);
-//! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))]);
+//! static CONFIG: ServerConfig =
+//!     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerCapability::TOOLS);
+//! static CATALOG: Catalog =
+//!     Catalog::new().tools(&[Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))]);
 //!
 //! # fn main() -> Result<(), mcp_sansio::SendError> {
 //! // What any HTTP library, or `codec`, has read.
@@ -29,7 +37,7 @@
 //!
 //! let mut messages = Messages::over_http(Frame::Complete(body), &head, NonZeroU32::MIN);
 //! let Route::Alone = Endpoint::new(CONFIG.revisions).route(&head, &messages) else { panic!() };
-//! let mut server: Server<1, 1> = Server::with_capacity(&CONFIG);     // ends with the request
+//! let mut server: Server<1, 1> = Server::with_capacity(&CONFIG); // ends with the request
 //! let mut tx = TxBuffer::for_exchange([0; 512], 0);
 //! while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx)? {
 //!     let ServerEvent::Request(request) = event else { continue };
@@ -37,8 +45,11 @@
 //!         let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx)?;
 //!     }
 //! }
-//! let reply = tx.reply().unwrap_or(Reply::ACCEPTED);                 // status and fields; the body is in `tx`
-//! assert_eq!((reply.status, reply.fields().next()), (200, Some(("content-type", "application/json"))));
+//! let reply = tx.reply().unwrap_or(Reply::ACCEPTED); // status and fields; the body is in `tx`
+//! assert_eq!(
+//!     (reply.status, reply.fields().next()),
+//!     (200, Some(("content-type", "application/json")))
+//! );
 //! assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":"));
 //! # Ok(())
 //! # }

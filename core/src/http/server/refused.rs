@@ -6,7 +6,8 @@ use crate::message::Id;
 use crate::rpc::{ErrorCode, RpcError, write_error};
 use crate::tx::{FrameKey, Tx};
 
-/// A request that is refused by its head, or by what is in no session: the status, and a JSON-RPC error as its body.
+/// A request that is refused by its head, or by what is in no session: the status, and a JSON-RPC
+/// error as its body.
 #[derive(Clone, Debug)]
 pub struct Refused<'f> {
     status: u16,
@@ -16,7 +17,8 @@ pub struct Refused<'f> {
 }
 
 impl<'f> Refused<'f> {
-    /// With a status and an error of your own. The error of a request should have its id: [`Endpoint::route`](super::Endpoint::route) sees to that by itself.
+    /// With a status and an error of your own. The error of a request should have its id:
+    /// [`Endpoint::route`](super::Endpoint::route) sees to that by itself.
     #[must_use]
     pub const fn new(status: u16, code: ErrorCode, message: &'static str) -> Self {
         Self { status, code, message, id: None }
@@ -25,7 +27,11 @@ impl<'f> Refused<'f> {
     /// 404: the session has ended, or there was none. The client opens another one.
     #[must_use]
     pub const fn no_such_session() -> Self {
-        Self::new(404, ErrorCode::Application(-32001), "Session not found: open one with initialize")
+        Self::new(
+            404,
+            ErrorCode::Application(-32001),
+            "Session not found: open one with initialize",
+        )
     }
 
     /// 413: the body is longer than what is taken.
@@ -70,7 +76,11 @@ impl<'f> Refused<'f> {
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the exchange has been answered.
     pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         // Only here is an id left out where there is none.
-        let revision = if matches!(self.code, ErrorCode::Application(_)) { Revision::LATEST_LEGACY } else { Revision::LATEST };
+        let revision = if matches!(self.code, ErrorCode::Application(_)) {
+            Revision::LATEST_LEGACY
+        } else {
+            Revision::LATEST
+        };
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
             writer.set_status(self.status);
             write_error(writer, self.id.map(Id::as_str), &RpcError::new(self.code, self.message))

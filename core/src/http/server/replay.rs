@@ -1,10 +1,11 @@
-//! What a session has sent, for as long as there is room: a client that lost its connection asks for what it has not seen (2025-03-26 to 2025-11-25,
-//! basic/transports).
+//! What a session has sent, for as long as there is room: a client that lost its connection asks
+//! for what it has not seen (2025-03-26 to 2025-11-25, basic/transports).
 
 use super::exchange::EventId;
 use crate::storage::{self, Storage};
 
-/// A ring of events. It is fed with what leaves the buffers of a session, and never holds more than its storage; the oldest go first.
+/// A ring of events. It is fed with what leaves the buffers of a session, and never holds more than
+/// its storage; the oldest go first.
 ///
 /// ```
 /// use mcp_sansio::http::server::{Recording, Replay};
@@ -22,7 +23,8 @@ use crate::storage::{self, Storage};
 /// ```
 #[derive(Debug)]
 pub struct Replay<S: Storage> {
-    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie as far behind `base` modulo the length of the storage.
+    /// Of all bytes ever put in: the oldest that is still there, and the end. They lie as far
+    /// behind `base` modulo the length of the storage.
     oldest: u64,
     end: u64,
     base: u64,
@@ -30,7 +32,8 @@ pub struct Replay<S: Storage> {
     storage: S,
 }
 
-/// How far the recording of a stream has come. One for each stream, from its first byte to its last.
+/// How far the recording of a stream has come. One for each stream, from its first byte to its
+/// last.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording {
     event: EventId,
@@ -65,7 +68,8 @@ struct PartHead {
 }
 
 impl<S: Storage> Replay<S> {
-    /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each further part of one.
+    /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each
+    /// further part of one.
     #[must_use]
     pub const fn new(storage: S) -> Self {
         Self::with_limit(storage, 0)
@@ -82,9 +86,19 @@ impl<S: Storage> Replay<S> {
         while !bytes.is_empty() {
             // Bytes beyond this part are searched when their part is recorded.
             let end = end_of_event(bytes.get(..LONGEST_PART).unwrap_or(bytes), recording.ends_line);
-            let (part, rest) = bytes.split_at_checked(end.unwrap_or(bytes.len()).min(LONGEST_PART)).unwrap_or((bytes, &[]));
+            let (part, rest) = bytes
+                .split_at_checked(end.unwrap_or(bytes.len()).min(LONGEST_PART))
+                .unwrap_or((bytes, &[]));
             let is_last = end == Some(part.len());
-            self.push(PartHead { event: recording.event, len: part.len(), is_first: !recording.has_begun, is_last }, part);
+            self.push(
+                PartHead {
+                    event: recording.event,
+                    len: part.len(),
+                    is_first: !recording.has_begun,
+                    is_last,
+                },
+                part,
+            );
             recording.ends_line = !is_last && part.last() == Some(&b'\n');
             recording.has_begun = !is_last;
             if is_last {
@@ -97,7 +111,12 @@ impl<S: Storage> Replay<S> {
     /// What comes after this event, in its stream.
     #[must_use]
     pub const fn after(&self, event: EventId) -> Cursor {
-        Cursor { stream: event.stream, from: event.number.saturating_add(1), at: self.oldest, is_inside: false }
+        Cursor {
+            stream: event.stream,
+            from: event.number.saturating_add(1),
+            at: self.oldest,
+            is_inside: false,
+        }
     }
 
     /// All that is still there of a stream, and what comes.
@@ -112,7 +131,8 @@ impl<S: Storage> Replay<S> {
         matches!(self.next(&mut self.of_stream(stream)), Ok(Some(_)))
     }
 
-    /// The next part, in two pieces where it lies around the end of the storage. `None` at the end of what has been recorded so far.
+    /// The next part, in two pieces where it lies around the end of the storage. `None` at the end
+    /// of what has been recorded so far.
     ///
     /// # Errors
     /// Where an event has been overwritten while it was replayed.
@@ -157,7 +177,9 @@ impl<S: Storage> Replay<S> {
         // Nothing lies around the end before anything has been thrown out.
         if used <= self.storage.bytes().len() {
             let whole = used.saturating_add(needed);
-            if whole > self.storage.bytes().len() && !storage::grow(&mut self.storage, whole, self.limit) {
+            if whole > self.storage.bytes().len()
+                && !storage::grow(&mut self.storage, whole, self.limit)
+            {
                 storage::grow(&mut self.storage, self.limit, self.limit);
             }
         }
@@ -166,8 +188,11 @@ impl<S: Storage> Replay<S> {
 
     fn put(&mut self, bytes: &[u8]) {
         let at = self.place(self.end);
-        let (behind, around) =
-            self.storage.bytes_mut().split_at_mut_checked(at).map_or((&mut [][..], &mut [][..]), |(a, b)| (b, a));
+        let (behind, around) = self
+            .storage
+            .bytes_mut()
+            .split_at_mut_checked(at)
+            .map_or((&mut [][..], &mut [][..]), |(a, b)| (b, a));
         for (to, from) in behind.iter_mut().chain(around).zip(bytes) {
             *to = *from;
         }
@@ -214,7 +239,11 @@ impl PartHead {
     fn to_bytes(self) -> [u8; HEAD] {
         let marks = u32::from(self.is_first) << 31 | u32::from(self.is_last) << 30;
         let mut bytes = [0; HEAD];
-        for (to, word) in bytes.chunks_exact_mut(4).zip([self.event.stream, self.event.number, self.len as u32 | marks]) {
+        for (to, word) in bytes.chunks_exact_mut(4).zip([
+            self.event.stream,
+            self.event.number,
+            self.len as u32 | marks,
+        ]) {
             to.copy_from_slice(&word.to_le_bytes());
         }
         bytes
@@ -227,7 +256,12 @@ impl PartHead {
         }
         let [stream, number, marked] = words;
         let len = (marked & 0x3fff_ffff) as usize;
-        Self { event: EventId { stream, number }, len, is_first: marked >> 31 != 0, is_last: marked >> 30 & 1 != 0 }
+        Self {
+            event: EventId { stream, number },
+            len,
+            is_first: marked >> 31 != 0,
+            is_last: marked >> 30 & 1 != 0,
+        }
     }
 }
 
@@ -262,7 +296,11 @@ mod tests {
     }
 
     fn events(stream: u32, numbers: core::ops::Range<u32>) -> String {
-        numbers.map(|number| format!("id: {stream}-{number}\ndata: {}\n\n", "x".repeat(number as usize * 3))).collect()
+        numbers
+            .map(|number| {
+                format!("id: {stream}-{number}\ndata: {}\n\n", "x".repeat(number as usize * 3))
+            })
+            .collect()
     }
 
     #[test]
@@ -278,7 +316,11 @@ mod tests {
             }
             for number in 0..9 {
                 let event = EventId { stream: 3, number };
-                assert_eq!(read(&replay, &mut replay.after(event)), events(3, number + 1..9), "{chunk} {number}");
+                assert_eq!(
+                    read(&replay, &mut replay.after(event)),
+                    events(3, number + 1..9),
+                    "{chunk} {number}"
+                );
             }
             assert_eq!(read(&replay, &mut replay.of_stream(4)), of_four);
             assert!(replay.has_stream(4) && !replay.has_stream(5));
@@ -321,7 +363,11 @@ mod tests {
             for chunk in events(1, 0..40).as_bytes().chunks(700) {
                 growing.record(&mut one, chunk);
                 large.record(&mut other, chunk);
-                assert_eq!(read(&growing, &mut growing.of_stream(1)), read(&large, &mut large.of_stream(1)), "{limit}");
+                assert_eq!(
+                    read(&growing, &mut growing.of_stream(1)),
+                    read(&large, &mut large.of_stream(1)),
+                    "{limit}"
+                );
             }
         }
         let mut small = Replay::with_limit(Vec::new(), 1 << 20);

@@ -1,6 +1,7 @@
 //! The head of what answers a request.
 
-/// What the first frame of an exchange has decided: see [`TxBuffer::reply`](crate::TxBuffer::reply).
+/// What the first frame of an exchange has decided: see
+/// [`TxBuffer::reply`](crate::TxBuffer::reply).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// The status.
@@ -32,15 +33,18 @@ impl Reply {
     /// What has been taken in and needs no answer: notifications and responses.
     pub const ACCEPTED: Self = Self::empty(202);
 
-    /// The fields that belong to it, their names in lower case. Those that say how long the body is are for whoever writes it.
+    /// The fields that belong to it, their names in lower case. Those that say how long the body is
+    /// are for whoever writes it.
     pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let fields: &[_] = match self.body {
             Body::Empty => &[],
             Body::Json => &[("content-type", "application/json")],
             // Nothing on the way may keep events back, or keep them at all.
-            Body::Events => {
-                &[("content-type", "text/event-stream"), ("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
-            }
+            Body::Events => &[
+                ("content-type", "text/event-stream"),
+                ("cache-control", "no-cache, no-transform"),
+                ("x-accel-buffering", "no"),
+            ],
         };
         fields.iter().copied()
     }

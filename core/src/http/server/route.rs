@@ -21,20 +21,25 @@ pub struct Endpoint<'c> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Route<'f> {
-    /// A POST that stands alone: for a [`Server`](crate::Server) of its own, `Server<1, S>`, which ends with it. Modern ones are, and what is wrong in a way that needs no
-    /// session to say so.
+    /// A POST that stands alone: for a [`Server`](crate::Server) of its own, `Server<1, S>`, which
+    /// ends with it. Modern ones are, and what is wrong in a way that needs no session to say
+    /// so.
     Alone,
-    /// The same for a legacy client without a session: [`assume_legacy`](crate::Server::assume_legacy) first.
+    /// The same for a legacy client without a session:
+    /// [`assume_legacy`](crate::Server::assume_legacy) first.
     AloneAs(Revision),
-    /// An `initialize`: for a server in a new session, whose [id](super::SessionId) goes out with the answer if that is no error.
+    /// An `initialize`: for a server in a new session, whose [id](super::SessionId) goes out with
+    /// the answer if that is no error.
     NewSession,
     /// A POST to the session of this id; where there is none: [`Refused::no_such_session`].
     Session(&'f str),
-    /// A GET: events that belong to no request, or those of a stream after the one that the client has seen last.
+    /// A GET: events that belong to no request, or those of a stream after the one that the client
+    /// has seen last.
     Stream {
         /// The session.
         session: &'f str,
-        /// The last event that the client has seen. [`None`] for the session's own stream from now on, and where the id is none of ours.
+        /// The last event that the client has seen. [`None`] for the session's own stream from now
+        /// on, and where the id is none of ours.
         after: Option<EventId>,
     },
     /// A DELETE: the client has no more use for this session. 204, or 404 where there is none.
@@ -60,7 +65,8 @@ pub enum Verb {
 }
 
 impl<'c> Endpoint<'c> {
-    /// An endpoint that serves these revisions (those of the [`ServerConfig`](crate::ServerConfig)) to clients on the same machine, legacy ones in sessions.
+    /// An endpoint that serves these revisions (those of the [`ServerConfig`](crate::ServerConfig))
+    /// to clients on the same machine, legacy ones in sessions.
     #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
         Self { revisions, access: Access::LOOPBACK, has_sessions: true }
@@ -72,7 +78,8 @@ impl<'c> Endpoint<'c> {
         Self { access, ..self }
     }
 
-    /// Serves legacy clients without sessions: nothing is kept of them, so they cannot be asked or told anything but in answer to a request.
+    /// Serves legacy clients without sessions: nothing is kept of them, so they cannot be asked or
+    /// told anything but in answer to a request.
     #[must_use]
     pub const fn without_sessions(self) -> Self {
         Self { has_sessions: false, ..self }
@@ -87,11 +94,13 @@ impl<'c> Endpoint<'c> {
     /// What the head alone shows, so that a body need not be read in vain.
     ///
     /// # Errors
-    /// 403 for a foreign host or origin, 405 for a method that is not served (with [`allow`](Self::allow)), 406 when the client does not take what it would be answered
+    /// 403 for a foreign host or origin, 405 for a method that is not served (with
+    /// [`allow`](Self::allow)), 406 when the client does not take what it would be answered
     /// with, 415 when the body is no JSON.
     pub fn admit(&self, head: &RequestHead<'_>) -> Result<Verb, Refused<'static>> {
         self.access.check(head)?;
-        let not_allowed = Err(Refused::new(405, ErrorCode::InvalidRequest, "This method is not served here"));
+        let not_allowed =
+            Err(Refused::new(405, ErrorCode::InvalidRequest, "This method is not served here"));
         let verb = match head.method {
             "POST" => Verb::Post,
             "GET" if self.serves_sessions() => Verb::Get,
@@ -99,10 +108,19 @@ impl<'c> Endpoint<'c> {
             "OPTIONS" => Verb::Options,
             _ => return not_allowed,
         };
-        // Whoever has neither a session nor a legacy version speaks 2026-07-28, which has no other method.
+        // Whoever has neither a session nor a legacy version speaks 2026-07-28, which has no other
+        // method.
         if matches!(verb, Verb::Get | Verb::Delete) && head.fields.nth(SESSION, 0).is_none() {
-            let is_legacy = head.fields.get(VERSION).and_then(Revision::parse).is_some_and(|revision| !revision.is_modern());
-            return if is_legacy { Err(Refused::bad("Mcp-Session-Id is missing")) } else { not_allowed };
+            let is_legacy = head
+                .fields
+                .get(VERSION)
+                .and_then(Revision::parse)
+                .is_some_and(|revision| !revision.is_modern());
+            return if is_legacy {
+                Err(Refused::bad("Mcp-Session-Id is missing"))
+            } else {
+                not_allowed
+            };
         }
         let takes = |kind| accepts(head.fields, kind);
         let takes_all = match verb {
@@ -123,12 +141,17 @@ impl<'c> Endpoint<'c> {
             _ => false,
         };
         if verb == Verb::Post && !is_json {
-            return Err(Refused::new(415, ErrorCode::InvalidRequest, "Content-Type must be application/json"));
+            return Err(Refused::new(
+                415,
+                ErrorCode::InvalidRequest,
+                "Content-Type must be application/json",
+            ));
         }
         Ok(verb)
     }
 
-    /// Where a request goes. What has no body has no messages: [`Frame::Complete(&[])`](crate::Frame::Complete).
+    /// Where a request goes. What has no body has no messages:
+    /// [`Frame::Complete(&[])`](crate::Frame::Complete).
     #[must_use]
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
         match self.admit(head) {
@@ -138,9 +161,10 @@ impl<'c> Endpoint<'c> {
             Ok(verb) => match (self.session(head), verb) {
                 (Err(refused), _) => Route::Refused(refused),
                 (Ok(session), Verb::Delete) => Route::End(session),
-                (Ok(session), _) => {
-                    Route::Stream { session, after: head.fields.get("last-event-id").and_then(|id| id.parse().ok()) }
-                }
+                (Ok(session), _) => Route::Stream {
+                    session,
+                    after: head.fields.get("last-event-id").and_then(|id| id.parse().ok()),
+                },
             },
         }
     }
@@ -152,8 +176,12 @@ impl<'c> Endpoint<'c> {
                 return Route::Refused(Refused::bad("A response belongs into a session"));
             }
             // Who says its version in the message is modern, whatever else it sends.
-            Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => return Route::Alone,
-            Some((Item::Message(Kind::Request { id, method }), _)) => (Some(id), method == Method::Initialize),
+            Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
+                return Route::Alone;
+            }
+            Some((Item::Message(Kind::Request { id, method }), _)) => {
+                (Some(id), method == Method::Initialize)
+            }
             Some((Item::Message(_) | Item::Batch, _)) => (None, false),
             // A server says best what is wrong with it.
             Some((Item::Fault { .. }, _)) | None => return Route::Alone,
@@ -168,7 +196,9 @@ impl<'c> Endpoint<'c> {
             Ok(Some(version)) if version.is_modern() => Route::Alone,
             Err(_) if !self.is_in_session(head) => Route::Alone,
             Err(refused) => Route::Refused(refused.with_id(id)),
-            Ok(version) if !self.has_sessions => Route::AloneAs(version.unwrap_or(Revision::V2025_03_26)),
+            Ok(version) if !self.has_sessions => {
+                Route::AloneAs(version.unwrap_or(Revision::V2025_03_26))
+            }
             Ok(_) => match self.session(head) {
                 Ok(session) => Route::Session(session),
                 Err(refused) => Route::Refused(refused.with_id(id)),
@@ -184,7 +214,9 @@ impl<'c> Endpoint<'c> {
             _ => None,
         };
         let version = version.filter(|version| self.revisions.contains(*version));
-        version.map(Some).ok_or(Refused::bad("MCP-Protocol-Version names no version that is spoken here"))
+        version
+            .map(Some)
+            .ok_or(Refused::bad("MCP-Protocol-Version names no version that is spoken here"))
     }
 
     /// The session that a legacy request belongs to.
@@ -204,7 +236,11 @@ impl<'c> Endpoint<'c> {
     }
 
     fn serves_sessions(&self) -> bool {
-        self.has_sessions && self.revisions.newest_legacy().is_some_and(|revision| revision > Revision::V2024_11_05)
+        self.has_sessions
+            && self
+                .revisions
+                .newest_legacy()
+                .is_some_and(|revision| revision > Revision::V2024_11_05)
     }
 }
 

@@ -2,15 +2,17 @@
 
 use core::fmt;
 
-/// What a client is given for its session, and sends with each request of it: 32 hexadecimal digits.
+/// What a client is given for its session, and sends with each request of it: 32 hexadecimal
+/// digits.
 ///
-/// It is a secret, but no proof of who sends it: where users are authenticated, a session belongs to the one that opened it.
+/// It is a secret, but no proof of who sends it: where users are authenticated, a session belongs
+/// to the one that opened it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// Of 16 bytes that nobody can guess: from the operating system's source of randomness, or a hardware's. Not from a counter, a clock or an ordinary
-    /// generator.
+    /// Of 16 bytes that nobody can guess: from the operating system's source of randomness, or a
+    /// hardware's. Not from a counter, a clock or an ordinary generator.
     #[must_use]
     pub fn from_random(random: [u8; 16]) -> Self {
         let mut text = [0; 32];
@@ -31,7 +33,11 @@ impl SessionId {
     /// Whether `text` is this id. Takes as long whatever differs.
     #[must_use]
     pub fn is(&self, text: &str) -> bool {
-        let differing = self.0.iter().zip(text.as_bytes()).fold(0, |differing, (one, other)| differing | (one ^ other));
+        let differing = self
+            .0
+            .iter()
+            .zip(text.as_bytes())
+            .fold(0, |differing, (one, other)| differing | (one ^ other));
         text.len() == self.0.len() && differing == 0
     }
 }
@@ -51,7 +57,8 @@ mod tests {
 
     #[test]
     fn an_id_is_its_random_bytes_and_knows_itself() {
-        let id = SessionId::from_random([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
+        let id =
+            SessionId::from_random([0, 1, 0x9a, 0xff, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(id.as_str(), "00019aff0405060708090a0b0c0d0e0f");
         assert!(id.is(id.as_str()));
         assert_eq!(std::format!("{id:?}"), "SessionId(0001...)");

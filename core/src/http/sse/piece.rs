@@ -10,9 +10,11 @@
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece<'p> {
-    /// Nothing that a client looks at: keeps connections open that proxies would close (2026-07-28, basic/transports/streamable-http).
+    /// Nothing that a client looks at: keeps connections open that proxies would close (2026-07-28,
+    /// basic/transports/streamable-http).
     Comment,
-    /// An id to resume from before there is any message, and how many milliseconds to wait before that (2025-11-25, basic/transports).
+    /// An id to resume from before there is any message, and how many milliseconds to wait before
+    /// that (2025-11-25, basic/transports).
     Priming {
         /// One line, without NUL.
         id: &'p str,
@@ -21,12 +23,14 @@ pub enum Piece<'p> {
     },
     /// How many milliseconds to wait before connecting again (2025-11-25, basic/transports).
     Retry(u32),
-    /// Where messages are to be posted to: a URI, absolute or relative; the first event of a stream of 2024-11-05.
+    /// Where messages are to be posted to: a URI, absolute or relative; the first event of a stream
+    /// of 2024-11-05.
     Endpoint(&'p str),
 }
 
 impl Piece<'_> {
-    /// Writes it, all or nothing: `None` when it does not fit, or would break the stream since it holds a line break or NUL.
+    /// Writes it, all or nothing: `None` when it does not fit, or would break the stream since it
+    /// holds a line break or NUL.
     #[must_use]
     pub fn write(&self, out: &mut [u8]) -> Option<usize> {
         let text = match self {
@@ -95,7 +99,10 @@ mod tests {
             (Piece::Comment, b":\n\n"),
             (Piece::Retry(1500), b"retry: 1500\n\n"),
             (Piece::Priming { id: "a", retry: None }, b"id: a\ndata: \n\n"),
-            (Piece::Priming { id: "a", retry: Some(u32::MAX) }, b"id: a\nretry: 4294967295\ndata: \n\n"),
+            (
+                Piece::Priming { id: "a", retry: Some(u32::MAX) },
+                b"id: a\nretry: 4294967295\ndata: \n\n",
+            ),
             (Piece::Endpoint("/messages?id=1"), b"event: endpoint\ndata: /messages?id=1\n\n"),
         ];
         for (piece, expected) in cases {

@@ -5,7 +5,8 @@ use core::time::Duration;
 use crate::rx::Frame;
 use crate::storage::{self, Storage};
 
-/// Collects an event stream and lends its events: the [`RxBuffer`](crate::RxBuffer) of HTTP. Any chunking gives the same events.
+/// Collects an event stream and lends its events: the [`RxBuffer`](crate::RxBuffer) of HTTP. Any
+/// chunking gives the same events.
 ///
 /// ```
 /// use mcp_sansio::Frame;
@@ -19,8 +20,10 @@ use crate::storage::{self, Storage};
 /// assert_eq!(events.last_event_id(), Some("7"));
 /// ```
 ///
-/// Data of one line, as all MCP servers write it, is lent where it was read to; lines of several are moved together. Data longer than the buffer (and, for
-/// storage that grows, than the limit) is [`Frame::Oversized`]: its first and its last bytes. What has no empty line behind it is no event.
+/// Data of one line, as all MCP servers write it, is lent where it was read to; lines of several
+/// are moved together. Data longer than the buffer (and, for storage that grows, than the limit) is
+/// [`Frame::Oversized`]: its first and its last bytes. What has no empty line behind it is no
+/// event.
 ///
 /// The buffer has 32 bytes at least; a shorter one may be full for ever.
 #[derive(Debug)]
@@ -105,7 +108,8 @@ impl<S: Storage> EventReader<S> {
 }
 
 impl<S: Storage + ?Sized> EventReader<S> {
-    /// Where the transport reads to. Empty only while an event waits for [`next_event`](Self::next_event) in a full buffer.
+    /// Where the transport reads to. Empty only while an event waits for
+    /// [`next_event`](Self::next_event) in a full buffer.
     pub fn spare(&mut self) -> &mut [u8] {
         let cap = self.storage.bytes().len();
         if cap.saturating_sub(self.end) <= cap / 2 {
@@ -145,7 +149,8 @@ impl<S: Storage + ?Sized> EventReader<S> {
                 Cut::Unwanted => {}
                 Cut::Data => self.append(line, line_end, false),
                 Cut::Nothing => {
-                    let has_mark = at_start && self.bytes(line, line_end).starts_with(b"\xef\xbb\xbf");
+                    let has_mark =
+                        at_start && self.bytes(line, line_end).starts_with(b"\xef\xbb\xbf");
                     let line = if has_mark { line + 3 } else { line };
                     if line < line_end {
                         self.take_line(line, line_end);
@@ -157,7 +162,8 @@ impl<S: Storage + ?Sized> EventReader<S> {
         }
     }
 
-    /// The id of the last event that had one: what a stream is resumed from (2025-11-25, basic/transports). An id longer than [`MAX_EVENT_ID`] is none.
+    /// The id of the last event that had one: what a stream is resumed from (2025-11-25,
+    /// basic/transports). An id longer than [`MAX_EVENT_ID`] is none.
     #[must_use]
     pub fn last_event_id(&self) -> Option<&str> {
         self.id.as_str()
@@ -169,11 +175,13 @@ impl<S: Storage + ?Sized> EventReader<S> {
         self.retry.map(|ms| Duration::from_millis(ms.into()))
     }
 
-    /// Begins another stream, or the same one again: what is not complete is forgotten, the id and the time to wait are not.
+    /// Begins another stream, or the same one again: what is not complete is forgotten, the id and
+    /// the time to wait are not.
     pub fn restart(&mut self) {
         (self.data, self.data_end, self.line, self.scanned, self.end) = (0, 0, 0, 0, 0);
         (self.has_data, self.prefix, self.cut) = (false, None, Cut::Nothing);
-        (self.after_return, self.at_start, self.kind, self.next_id) = (false, true, EventKind::Message, None);
+        (self.after_return, self.at_start, self.kind, self.next_id) =
+            (false, true, EventKind::Message, None);
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -254,7 +262,8 @@ impl<S: Storage + ?Sized> EventReader<S> {
         Event { kind, data }
     }
 
-    /// Moves what is held to the front, grows, or forgets something: one of them makes room unless there is something to be read first.
+    /// Moves what is held to the front, grows, or forgets something: one of them makes room unless
+    /// there is something to be read first.
     fn make_room(&mut self) {
         let waiting = self.scanned < self.end;
         let floor = self.prefix.unwrap_or(0);
@@ -290,14 +299,19 @@ impl<S: Storage + ?Sized> EventReader<S> {
 
     /// The event does not fit.
     fn forget(&mut self) {
-        if core::mem::take(&mut self.at_start) && self.bytes(self.line, self.end).starts_with(b"\xef\xbb\xbf") {
+        if core::mem::take(&mut self.at_start)
+            && self.bytes(self.line, self.end).starts_with(b"\xef\xbb\xbf")
+        {
             self.line += 3;
         }
         let (line, end) = (self.line, self.end);
         let cap = self.storage.bytes().len();
         match (self.cut, self.bytes(line, end)) {
             // Too little of it to say whether it matters.
-            (Cut::Nothing, start) if [&b"data:"[..], b"event:", b"id:"].iter().any(|field| field.starts_with(start)) => {}
+            (Cut::Nothing, start)
+                if [&b"data:"[..], b"event:", b"id:"]
+                    .iter()
+                    .any(|field| field.starts_with(start)) => {}
             (Cut::Nothing, start) if start.starts_with(b"data:") => {
                 self.cut = Cut::Data;
                 self.take_line(line, end);
@@ -382,7 +396,8 @@ fn number(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// Where the first line feed or carriage return is. Blocks are tested as a whole, which the compiler turns into vector code.
+/// Where the first line feed or carriage return is. Blocks are tested as a whole, which the
+/// compiler turns into vector code.
 fn line_end(bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;
     while let Some((block, after)) = rest.split_first_chunk::<64>() {
@@ -395,5 +410,6 @@ fn line_end(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).map(|at| skipped + at)
 }
 
-/// The longest id of an event that is kept, in bytes. A stream whose ids are longer cannot be resumed.
+/// The longest id of an event that is kept, in bytes. A stream whose ids are longer cannot be
+/// resumed.
 pub const MAX_EVENT_ID: usize = 128;

@@ -57,7 +57,15 @@ impl<B: Board> App<B> {
     pub const fn new(board: B) -> Self {
         let mut bytes = [0; NAME_BYTES];
         bytes.split_at_mut(5).0.copy_from_slice(b"board");
-        Self { board, jobs: [None; IN_FLIGHT], outputs: 0, name: Name { bytes, len: 5 }, refused: 0, faults: 0, reset: None }
+        Self {
+            board,
+            jobs: [None; IN_FLIGHT],
+            outputs: 0,
+            name: Name { bytes, len: 5 },
+            refused: 0,
+            faults: 0,
+            reset: None,
+        }
     }
 
     /// The board.
@@ -65,7 +73,8 @@ impl<B: Board> App<B> {
         &mut self.board
     }
 
-    /// Something happened; what is to be sent about it at once. Jobs are kept, and [`work`](Self::work) does them.
+    /// Something happened; what is to be sent about it at once. Jobs are kept, and
+    /// [`work`](Self::work) does them.
     pub fn event<'f>(&mut self, event: ServerEvent<'f>, now: Instant) -> Option<Reply<'f>> {
         match event {
             ServerEvent::Request(request) => match self.find(&request, now) {
@@ -116,7 +125,9 @@ impl<B: Board> App<B> {
             }
             return Some(match stepped {
                 None => continue,
-                Some(Stepped::Progress { done, total }) => Reply::new(job.request, Body::Progress { now, done, total }),
+                Some(Stepped::Progress { done, total }) => {
+                    Reply::new(job.request, Body::Progress { now, done, total })
+                }
                 Some(Stepped::Finished(reply)) => reply,
             });
         }
@@ -167,18 +178,31 @@ impl<B: Board> App<B> {
     }
 
     /// Handles a request, which is about this entry of the [catalog](CATALOG).
-    pub fn begin<'f>(&mut self, target: Target<'f>, request: &Request<'f>, now: Instant) -> Begun<'f> {
+    pub fn begin<'f>(
+        &mut self,
+        target: Target<'f>,
+        request: &Request<'f>,
+        now: Instant,
+    ) -> Begun<'f> {
         let uri = request.uri();
         let body = match (target, uri) {
             (Target::Tool(tool), _) => return self.call(tool, request, now),
             (Target::Resource(resource), Some(uri)) => self.read(resource.uri, uri),
-            (Target::Template(_), Some(uri)) => match target.variable("number", uri).and_then(decimal) {
-                Some(number) => Body::Contents(uri, Data::Pin { number, high: self.board.pin(number) }),
-                None => Body::Error(RpcError::resource_not_found(uri)),
-            },
-            (Target::Prompt(_), _) => {
-                Body::Explain(request.arguments().get("part").and_then(RawJson::as_string).map_or(Text::default(), Text::from))
+            (Target::Template(_), Some(uri)) => {
+                match target.variable("number", uri).and_then(decimal) {
+                    Some(number) => {
+                        Body::Contents(uri, Data::Pin { number, high: self.board.pin(number) })
+                    }
+                    None => Body::Error(RpcError::resource_not_found(uri)),
+                }
             }
+            (Target::Prompt(_), _) => Body::Explain(
+                request
+                    .arguments()
+                    .get("part")
+                    .and_then(RawJson::as_string)
+                    .map_or(Text::default(), Text::from),
+            ),
             (Target::CompletePrompt(_), _) => Body::Complete(&PARTS, typed(request)),
             (Target::CompleteTemplate(_), _) => Body::Complete(&PIN_NUMBERS, typed(request)),
             _ => Body::Catalog(*request),
@@ -207,7 +231,11 @@ impl<B: Board> App<B> {
 
 /// What the person has typed so far.
 fn typed<'f>(request: &Request<'f>) -> JsonStr<'f> {
-    let value = request.params.get("argument").and_then(|argument| argument.get("value")).and_then(RawJson::as_string);
+    let value = request
+        .params
+        .get("argument")
+        .and_then(|argument| argument.get("value"))
+        .and_then(RawJson::as_string);
     value.unwrap_or(EMPTY)
 }
 

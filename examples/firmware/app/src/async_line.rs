@@ -1,11 +1,14 @@
-//! The application on a [`Link`](mcp_sansio_adapters::embedded_io_async::Link) with async handlers: each slow call is a future.
+//! The application on a [`Link`](mcp_sansio_adapters::embedded_io_async::Link) with async handlers:
+//! each slow call is a future.
 
 use core::cell::RefCell;
 use core::future::poll_fn;
 use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio::{Answered, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx};
+use mcp_sansio::{
+    Answered, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
+};
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock, Context, Handler};
 
 use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
@@ -87,7 +90,12 @@ impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
 }
 
 impl Answer<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
-    fn send(&mut self, server: &mut AppServer<'_>, _: RequestHandle, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    fn send(
+        &mut self,
+        server: &mut AppServer<'_>,
+        _: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         Reply::send(self, server, tx).map(|()| Answered::Sent)
     }
 }

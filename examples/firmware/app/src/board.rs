@@ -36,7 +36,8 @@ pub enum Quantity {
 
 impl Quantity {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Temperature, Self::AccelerationX, Self::AccelerationY, Self::AccelerationZ];
+    pub const ALL: [Self; 4] =
+        [Self::Temperature, Self::AccelerationX, Self::AccelerationY, Self::AccelerationZ];
 
     /// As clients call it.
     #[must_use]

@@ -29,7 +29,12 @@ struct SweepArguments {
 
 impl<B: Board> App<B> {
     /// What becomes of a call.
-    pub(crate) fn call<'f>(&mut self, tool: &Tool<'f>, request: &Request<'f>, now: Instant) -> Begun<'f> {
+    pub(crate) fn call<'f>(
+        &mut self,
+        tool: &Tool<'f>,
+        request: &Request<'f>,
+        now: Instant,
+    ) -> Begun<'f> {
         let arguments = request.arguments();
         let answer = |body| Begun::Reply(Reply::new(request.handle, body));
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
@@ -41,19 +46,28 @@ impl<B: Board> App<B> {
         match name {
             "measure" => answer(self.measure(string("quantity"))),
             "read_pin" => answer(match arguments.to() {
-                Ok(ReadPin { number }) => Body::Data(Data::Pin { number, high: self.board.pin(number) }),
+                Ok(ReadPin { number }) => {
+                    Body::Data(Data::Pin { number, high: self.board.pin(number) })
+                }
                 Err(_) => bad,
             }),
             "sweep" => match arguments.to() {
-                Ok(SweepArguments { steps, period }) => Begun::Job(Sweep::new(request.handle, steps, period.unwrap_or(100), now)),
+                Ok(SweepArguments { steps, period }) => {
+                    Begun::Job(Sweep::new(request.handle, steps, period.unwrap_or(100), now))
+                }
                 Err(_) => answer(bad),
             },
             "rename" => {
-                let copied = string("name").and_then(|name| name.copy_to(&mut self.name.bytes).map(str::len));
-                let Some(len) = copied else { return answer(Body::Failure("The name is longer than 24 bytes")) };
+                let copied = string("name")
+                    .and_then(|name| name.copy_to(&mut self.name.bytes).map(str::len));
+                let Some(len) = copied else {
+                    return answer(Body::Failure("The name is longer than 24 bytes"));
+                };
                 self.name.len = len;
                 Begun::Reply(
-                    Reply::new(request.handle, Body::Text("The board has a new name".into())).changes(NAME).log("renamed"),
+                    Reply::new(request.handle, Body::Text("The board has a new name".into()))
+                        .changes(NAME)
+                        .log("renamed"),
                 )
             }
             "echo" => answer(Body::Text(string("text").map_or(Text::default(), Text::from))),
@@ -70,11 +84,16 @@ impl<B: Board> App<B> {
             _ => match (outputs::of(name), arguments.to()) {
                 (Some(output), Ok(Switch { on })) => {
                     let was = self.set_output(output, on);
-                    let reply = Reply::new(request.handle, Body::Data(Data::Output { output, on, was }));
+                    let reply =
+                        Reply::new(request.handle, Body::Data(Data::Output { output, on, was }));
                     Begun::Reply(if was == on {
                         reply
                     } else {
-                        reply.changes(OUTPUT_STATES).log(if on { "switched on" } else { "switched off" })
+                        reply.changes(OUTPUT_STATES).log(if on {
+                            "switched on"
+                        } else {
+                            "switched off"
+                        })
                     })
                 }
                 _ => answer(bad),
@@ -83,9 +102,15 @@ impl<B: Board> App<B> {
     }
 
     fn measure<'f>(&mut self, quantity: Option<JsonStr<'f>>) -> Body<'f> {
-        let quantity = Quantity::ALL.into_iter().find(|known| quantity.is_some_and(|quantity| quantity == known.name()));
+        let quantity = Quantity::ALL
+            .into_iter()
+            .find(|known| quantity.is_some_and(|quantity| quantity == known.name()));
         match quantity.and_then(|quantity| Some((quantity, self.board.measure(quantity)?))) {
-            Some((quantity, value)) => Body::Data(Data::Measured { quantity: quantity.name(), value, unit: quantity.unit() }),
+            Some((quantity, value)) => Body::Data(Data::Measured {
+                quantity: quantity.name(),
+                value,
+                unit: quantity.unit(),
+            }),
             None => Body::Failure("The sensor does not answer"),
         }
     }

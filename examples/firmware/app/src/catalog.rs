@@ -1,6 +1,8 @@
 //! What is offered, in flash.
 
-use mcp_sansio::types::{Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations};
+use mcp_sansio::types::{
+    Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
+};
 use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
 
 use crate::file;
@@ -20,7 +22,8 @@ pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .peer_may_restart(true);
 
 /// What it has.
-pub static CATALOG: Catalog<'static> = Catalog::new().tools(&TOOLS).resources(&RESOURCES).templates(&TEMPLATES).prompts(&PROMPTS);
+pub static CATALOG: Catalog<'static> =
+    Catalog::new().tools(&TOOLS).resources(&RESOURCES).templates(&TEMPLATES).prompts(&PROMPTS);
 
 pub(crate) const NAME: &str = "board://name";
 pub(crate) const OUTPUT_STATES: &str = "board://outputs";
@@ -31,15 +34,20 @@ pub(crate) const FILE: &str = "board://file";
 pub(crate) static PARTS: [&str; 5] = ["clock", "outputs", "pins", "sensors", "serial line"];
 /// Variables of the template.
 pub(crate) static PIN_NUMBERS: [&str; 31] = [
-    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16", "17", "18", "19", "20", "21",
-    "22", "23", "24", "25", "26", "27", "28", "29", "30",
+    "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
+    "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30",
 ];
 
 static RESOURCES: [Resource<'static>; 4] = [
-    Resource::new(NAME, "name").title("Name").description("What the board is called").mime_type("text/plain"),
+    Resource::new(NAME, "name")
+        .title("Name")
+        .description("What the board is called")
+        .mime_type("text/plain"),
     Resource::new(OUTPUT_STATES, "outputs")
         .title("Outputs")
-        .description("Which outputs are on, one bit each. Subscribe to be told when one is switched.")
+        .description(
+            "Which outputs are on, one bit each. Subscribe to be told when one is switched.",
+        )
         .mime_type("application/json"),
     Resource::new(REGISTERS, "registers")
         .title("Registers")
@@ -52,17 +60,22 @@ static RESOURCES: [Resource<'static>; 4] = [
         .size(file::LEN as u64),
 ];
 
-static TEMPLATES: [ResourceTemplate<'static>; 1] = [ResourceTemplate::new("board://pins/{number}", "pin")
-    .title("Pin")
-    .description("Whether a pin, 0 to 30, is high")
-    .mime_type("application/json")];
+static TEMPLATES: [ResourceTemplate<'static>; 1] =
+    [ResourceTemplate::new("board://pins/{number}", "pin")
+        .title("Pin")
+        .description("Whether a pin, 0 to 30, is high")
+        .mime_type("application/json")];
 
 static PROMPTS: [Prompt<'static>; 1] = [Prompt::new("explain")
     .title("Explain")
     .description("Asks for an explanation of a part of the board")
-    .arguments(&[PromptArgument::new("part").title("Part").description("Which part").required(true)])];
+    .arguments(&[PromptArgument::new("part")
+        .title("Part")
+        .description("Which part")
+        .required(true)])];
 
-const NOTHING: RawJson<'static> = RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#);
+const NOTHING: RawJson<'static> =
+    RawJson::from_static(r#"{"type":"object","additionalProperties":false}"#);
 const READS: ToolAnnotations = ToolAnnotations::new().read_only_hint(true).open_world_hint(false);
 
 static TOOLS: [Tool<'static>; 40] = [

@@ -3,7 +3,8 @@
 /// As long as a quarter of the chip's flash.
 pub(crate) const LEN: usize = 65_536;
 
-/// Bytes without any order, so that one that is missing shows: a linear congruential generator's, of which the upper bits are taken.
+/// Bytes without any order, so that one that is missing shows: a linear congruential generator's,
+/// of which the upper bits are taken.
 pub(crate) static BYTES: [u8; LEN] = {
     let mut bytes = [0; LEN];
     let mut state: u32 = 1;

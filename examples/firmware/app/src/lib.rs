@@ -1,8 +1,10 @@
-//! What the firmware does, without any board: its configuration, its catalog, its answers, its jobs. No I/O, no clock, no allocator.
+//! What the firmware does, without any board: its configuration, its catalog, its answers, its
+//! jobs. No I/O, no clock, no allocator.
 //!
-//! A board brings [`Board`], a port and a loop. The loop hands events to [`App::event`] and asks [`App::work`] for what is due; either may give a [`Reply`], and
-//! that is sent with [`Reply::send`], again and again until it is through, like any call of the server. An async loop has each job in a future of its own instead:
-//! [`App::begin`] and [`App::step`].
+//! A board brings [`Board`], a port and a loop. The loop hands events to [`App::event`] and asks
+//! [`App::work`] for what is due; either may give a [`Reply`], and that is sent with
+//! [`Reply::send`], again and again until it is through, like any call of the server. An async loop
+//! has each job in a future of its own instead: [`App::begin`] and [`App::step`].
 #![no_std]
 #![forbid(unsafe_code)]
 

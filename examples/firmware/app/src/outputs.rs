@@ -1,4 +1,5 @@
-//! One tool for each output: what a board with many things to switch offers, described for a model that has never seen it.
+//! One tool for each output: what a board with many things to switch offers, described for a model
+//! that has never seen it.
 
 use mcp_sansio::RawJson;
 
@@ -21,7 +22,12 @@ macro_rules! output {
                 ") on or off. The output keeps its state until it is switched again."
             ))
             .output_schema(RESULT)
-            .annotations(ToolAnnotations::new().destructive_hint(false).idempotent_hint(true).open_world_hint(false))
+            .annotations(
+                ToolAnnotations::new()
+                    .destructive_hint(false)
+                    .idempotent_hint(true)
+                    .open_world_hint(false),
+            )
     };
 }
 pub(crate) use output;

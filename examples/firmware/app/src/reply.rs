@@ -1,12 +1,12 @@
 //! What is to be sent about a request: decided once, sent as often as it takes.
 
 use mcp_sansio::types::{
-    CompleteResult, Completion, ContentBlock, GetPromptResult, LoggingLevel, PromptMessage, ReadResourceResult, ResourceContents,
-    ResourceData, Role, Text, TextResult,
+    CompleteResult, Completion, ContentBlock, GetPromptResult, LoggingLevel, PromptMessage,
+    ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request, RequestHandle, Revision, RpcError,
-    SendError, Tx, to_slice,
+    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
+    RequestHandle, Revision, RpcError, SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -15,7 +15,8 @@ use crate::board::MAX_REGISTERS;
 use crate::catalog::{CATALOG, FILE};
 use crate::{AppServer, file};
 
-/// A log message, a change that subscribers are told of, and an answer: whichever of them there are, in this order.
+/// A log message, a change that subscribers are told of, and an answer: whichever of them there
+/// are, in this order.
 #[derive(Debug)]
 pub struct Reply<'f> {
     request: RequestHandle,
@@ -96,7 +97,11 @@ impl<'f> Reply<'f> {
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. Others mean a bug here.
     pub fn send(&mut self, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if let Some(text) = self.log {
-            match server.log(self.request, &LogMessage::new(LoggingLevel::Info, text).logger("board"), tx) {
+            match server.log(
+                self.request,
+                &LogMessage::new(LoggingLevel::Info, text).logger("board"),
+                tx,
+            ) {
                 Err(error) if error.is_full() => return Err(error),
                 _ => self.log = None,
             }
@@ -110,18 +115,33 @@ impl<'f> Reply<'f> {
 }
 
 impl Body<'_> {
-    fn send(&self, request: RequestHandle, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<Answered, SendError> {
+    fn send(
+        &self,
+        request: RequestHandle,
+        server: &mut AppServer<'_>,
+        tx: &mut Tx<'_>,
+    ) -> Result<Answered, SendError> {
         let mut text = [0; DATA_BYTES];
         let contents = match self {
-            Self::Catalog(asked) => return CATALOG.answer(server, asked, tx).map(|_| Answered::Sent),
+            Self::Catalog(asked) => {
+                return CATALOG.answer(server, asked, tx).map(|_| Answered::Sent);
+            }
             Self::Error(error) => return server.respond_error(request, error, tx),
             Self::BadArguments(fault) => return server.refuse_arguments(request, fault, tx),
             Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
             Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
-            Self::Data(data) => return server.respond_structured(request, to_slice(data, Revision::LATEST, &mut text)?, tx),
+            Self::Data(data) => {
+                return server.respond_structured(
+                    request,
+                    to_slice(data, Revision::LATEST, &mut text)?,
+                    tx,
+                );
+            }
             Self::Explain(part) => {
                 let messages = [
-                    PromptMessage::user("Explain this part of the board to somebody who has never seen one:"),
+                    PromptMessage::user(
+                        "Explain this part of the board to somebody who has never seen one:",
+                    ),
                     PromptMessage::new(Role::User, ContentBlock::from(*part)),
                 ];
                 return server.respond(request, &GetPromptResult::new(&messages), tx);
@@ -131,19 +151,28 @@ impl Body<'_> {
                 let progress = Progress::of(u32::from(*done)).total(u32::from(*total));
                 return server.progress(*now, request, &progress, tx);
             }
-            Self::Contents(uri, data) => json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?),
-            Self::Registers(uri, registers) => json_at(*uri, to_slice(registers, Revision::LATEST, &mut text)?),
-            Self::Name(uri, name) => {
-                ResourceContents::new(Text::from_json(*uri), ResourceData::Text(Text::new(name.as_str()))).mime_type("text/plain")
+            Self::Contents(uri, data) => {
+                json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?)
             }
-            Self::File => ResourceContents::blob(FILE, &file::BYTES).mime_type("application/octet-stream"),
+            Self::Registers(uri, registers) => {
+                json_at(*uri, to_slice(registers, Revision::LATEST, &mut text)?)
+            }
+            Self::Name(uri, name) => ResourceContents::new(
+                Text::from_json(*uri),
+                ResourceData::Text(Text::new(name.as_str())),
+            )
+            .mime_type("text/plain"),
+            Self::File => {
+                ResourceContents::blob(FILE, &file::BYTES).mime_type("application/octet-stream")
+            }
         };
         server.respond(request, &ReadResourceResult::new(&[contents]), tx)
     }
 }
 
 fn json_at<'x>(uri: JsonStr<'x>, json: RawJson<'x>) -> ResourceContents<'x> {
-    ResourceContents::new(Text::from_json(uri), ResourceData::Text(Text::new(json.as_str()))).mime_type("application/json")
+    ResourceContents::new(Text::from_json(uri), ResourceData::Text(Text::new(json.as_str())))
+        .mime_type("application/json")
 }
 
 fn complete(
@@ -159,7 +188,11 @@ fn complete(
         *value = Text::new(text);
         found += 1;
     }
-    server.respond(request, &CompleteResult::new(Completion::new(values.get(..found).unwrap_or_default())), tx)
+    server.respond(
+        request,
+        &CompleteResult::new(Completion::new(values.get(..found).unwrap_or_default())),
+        tx,
+    )
 }
 
 fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
@@ -169,7 +202,10 @@ fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
 
 impl Name {
     pub(crate) fn as_str(&self) -> &str {
-        self.bytes.get(..self.len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default()
+        self.bytes
+            .get(..self.len)
+            .and_then(|name| core::str::from_utf8(name).ok())
+            .unwrap_or_default()
     }
 }
 

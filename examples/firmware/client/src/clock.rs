@@ -1,4 +1,5 @@
-//! The clock: SysTick, a thousand times a second. It stops after 49 days, which is enough for a visit.
+//! The clock: SysTick, a thousand times a second. It stops after 49 days, which is enough for a
+//! visit.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,5 @@
-//! A microcontroller as client: it finds out what the server on its first serial line speaks, asks what it offers, calls what it knows, and reports on the second line.
+//! A microcontroller as client: it finds out what the server on its first serial line speaks, asks
+//! what it offers, calls what it knows, and reports on the second line.
 #![no_std]
 #![no_main]
 
@@ -24,10 +25,12 @@ use report::Report;
 use tour::Visitor;
 use uart::Uart;
 
-static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("firmware-client", "1.0.0").title("A microcontroller"), ClientCapability::NONE)
-        // A server on a busy computer may take its time to start.
-        .probe_timeout(Duration::from_secs(30));
+static CONFIG: ClientConfig<'static> = ClientConfig::new(
+    Implementation::new("firmware-client", "1.0.0").title("A microcontroller"),
+    ClientCapability::NONE,
+)
+// A server on a busy computer may take its time to start.
+.probe_timeout(Duration::from_secs(30));
 
 /// The longest answer that is accepted, in bytes, and what requests are written through.
 const RX_BYTES: usize = 16 * 1024;

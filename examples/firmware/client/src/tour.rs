@@ -66,7 +66,8 @@ const ADD: u32 = 1;
 const ECHO: u32 = 2;
 const STRUCTURED: u32 = 4;
 const SLOW: u32 = 8;
-const KNOWN: [(&str, u32); 4] = [("add", ADD), ("echo", ECHO), ("structured", STRUCTURED), ("slow", SLOW)];
+const KNOWN: [(&str, u32); 4] =
+    [("add", ADD), ("echo", ECHO), ("structured", STRUCTURED), ("slow", SLOW)];
 
 #[derive(Serialize)]
 struct Add {
@@ -105,7 +106,8 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         Ok(opened) => {
             let info = opened.server_info();
             let name = info.and_then(|info| info.get("name")).map_or("?", RawJson::as_str);
-            let _ = writeln!(report, "opened: {}, {}", opened.revision.as_str(), Printable::new(name));
+            let _ =
+                writeln!(report, "opened: {}, {}", opened.revision.as_str(), Printable::new(name));
             true
         }
         Err(error) => {
@@ -139,8 +141,11 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
     }
     if known & STRUCTURED != 0 {
         let has_data = call(house, "structured", &City { city: "Wien" }, |result| {
-            let _ =
-                writeln!(report, "structured: {}", Printable::new(result.structured_content.map_or("nothing", RawJson::as_str)));
+            let _ = writeln!(
+                report,
+                "structured: {}",
+                Printable::new(result.structured_content.map_or("nothing", RawJson::as_str))
+            );
             result.structured_content.is_some()
         })?;
         if !has_data {
@@ -156,7 +161,10 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
         return Err(Failure::Unexpected("the server has no tool that is known here"));
     }
     let Visitor { progress, logs, noise } = house.handler();
-    let _ = writeln!(report, "beside answers: {progress} progress, {logs} log messages, {noise} that was none");
+    let _ = writeln!(
+        report,
+        "beside answers: {progress} progress, {logs} log messages, {noise} that was none"
+    );
     Ok(calls)
 }
 
@@ -175,7 +183,11 @@ fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
         }
         None
     })?;
-    if failed.is_some() { Err(Failure::Unexpected("the tools cannot be listed")) } else { Ok((known, tools)) }
+    if failed.is_some() {
+        Err(Failure::Unexpected("the tools cannot be listed"))
+    } else {
+        Ok((known, tools))
+    }
 }
 
 fn call<A: Serialize, R>(
@@ -204,10 +216,15 @@ fn slow(house: &mut House, report: &mut Report) -> Result<(), Failure> {
     }
     let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
     let before = house.handler().progress;
-    let is_done =
-        house.call("tools/call", &params, CallOptions::new().progress(), |outcome| matches!(outcome, Outcome::Result(_)))?;
+    let is_done = house.call("tools/call", &params, CallOptions::new().progress(), |outcome| {
+        matches!(outcome, Outcome::Result(_))
+    })?;
     let progress = house.handler().progress - before;
-    let _ = writeln!(report, "slow: {}, progress {progress} times", if is_done { "done" } else { "failed" });
+    let _ = writeln!(
+        report,
+        "slow: {}, progress {progress} times",
+        if is_done { "done" } else { "failed" }
+    );
     if is_done && progress > 0 { Ok(()) } else { Err(Failure::Unexpected("slow is wrong")) }
 }
 

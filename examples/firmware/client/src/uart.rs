@@ -1,4 +1,5 @@
-//! The first serial line, to the server: an interrupt fills a ring while the program works and writes.
+//! The first serial line, to the server: an interrupt fills a ring while the program works and
+//! writes.
 
 use core::convert::Infallible;
 

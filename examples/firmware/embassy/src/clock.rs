@@ -29,7 +29,8 @@ impl Clock for Embassy {
 pub trait Alarm: Send + Sync + 'static {
     /// Microseconds since the start. Called with interrupts off.
     fn now(&self) -> u64;
-    /// Has [`Ticks::interrupt`] called at that time or before, or a little later; at once when it has passed.
+    /// Has [`Ticks::interrupt`] called at that time or before, or a little later; at once when it
+    /// has passed.
     fn set(&self, at: u64);
 }
 

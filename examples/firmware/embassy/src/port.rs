@@ -46,7 +46,13 @@ pub struct LineError;
 impl<C: Chip> Port<C> {
     /// With these registers, which are switched on already.
     pub const fn new(chip: C) -> Self {
-        Self { chip, ring: Pipe::new(), has_lost: AtomicBool::new(false), reader: AtomicWaker::new(), writer: AtomicWaker::new() }
+        Self {
+            chip,
+            ring: Pipe::new(),
+            has_lost: AtomicBool::new(false),
+            reader: AtomicWaker::new(),
+            writer: AtomicWaker::new(),
+        }
     }
 
     /// Both halves.
@@ -55,8 +61,8 @@ impl<C: Chip> Port<C> {
         (Receiver(self), Sender(self))
     }
 
-    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow control the sender waits, without bytes are lost, and that is an
-    /// error.
+    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow
+    /// control the sender waits, without bytes are lost, and that is an error.
     pub fn interrupt(&self) {
         self.chip.interrupt_on_room(false);
         self.writer.wake();

@@ -11,16 +11,25 @@ use static_cell::StaticCell;
 use crate::Embassy;
 
 /// The server with its application, on a board. For a `static`.
-pub type Firmware<B> = Link<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
+pub type Firmware<B> =
+    Link<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
 /// Builds it where it stays. A function of its own: what building takes of the stack is given back.
 #[inline(never)]
 pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'static Firmware<B> {
-    place.init_with(|| Link::new(&CONFIG, AsyncApp::new(board, Embassy)).catalog(&CATALOG).line_timeout(Duration::from_secs(2)))
+    place.init_with(|| {
+        Link::new(&CONFIG, AsyncApp::new(board, Embassy))
+            .catalog(&CATALOG)
+            .line_timeout(Duration::from_secs(2))
+    })
 }
 
 /// Serves the port for ever.
-pub async fn serve<B: Board>(firmware: &Firmware<B>, mut reader: impl Read, mut writer: impl Write) {
+pub async fn serve<B: Board>(
+    firmware: &Firmware<B>,
+    mut reader: impl Read,
+    mut writer: impl Write,
+) {
     let serving = async {
         loop {
             // A serial line has no end, and a port that fails is tried again.

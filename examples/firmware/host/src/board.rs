@@ -1,4 +1,5 @@
-//! A board that is made up: its pins are its outputs, it lies flat in every direction, and it has no thermometer, like the emulated micro:bit.
+//! A board that is made up: its pins are its outputs, it lies flat in every direction, and it has
+//! no thermometer, like the emulated micro:bit.
 
 use firmware_app::{Board, MAX_REGISTERS, Quantity};
 

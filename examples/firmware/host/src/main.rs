@@ -1,6 +1,8 @@
-//! The firmware as a program for this computer: the same application and the same loop, on standard input and output, and a board that is made up.
+//! The firmware as a program for this computer: the same application and the same loop, on standard
+//! input and output, and a board that is made up.
 //!
-//! What it answers is what the micro:bit answers, byte for byte (but for the clock, the registers and the stack): the tests compare them.
+//! What it answers is what the micro:bit answers, byte for byte (but for the clock, the registers
+//! and the stack): the tests compare them.
 
 mod board;
 mod port;
@@ -19,7 +21,8 @@ const RX_BYTES: usize = 2048;
 const TX_BYTES: usize = 512;
 
 fn main() -> Result<(), Error<std::io::Error>> {
-    let mut link: Link<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> = Link::new(Stdio::open(), &CONFIG, now);
+    let mut link: Link<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
+        Link::new(Stdio::open(), &CONFIG, now);
     let mut app = App::new(MadeUp::default());
     loop {
         match link.poll(&mut app)? {

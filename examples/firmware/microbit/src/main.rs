@@ -1,4 +1,5 @@
-//! An MCP server on a BBC micro:bit, on the serial line of its USB interface. Under QEMU, with the line on standard input and output, any client can start it.
+//! An MCP server on a BBC micro:bit, on the serial line of its USB interface. Under QEMU, with the
+//! line on standard input and output, any client can start it.
 #![no_std]
 #![no_main]
 
@@ -31,7 +32,8 @@ type Line = Link<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
 #[entry]
 fn main() -> ! {
-    // Not on the stack, and not in the image: a server refers to its configuration, so one that is built by the compiler is part of it byte for byte.
+    // Not on the stack, and not in the image: a server refers to its configuration, so one that is
+    // built by the compiler is part of it byte for byte.
     static mut LINK: MaybeUninit<Line> = MaybeUninit::uninit();
     static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
 
@@ -52,11 +54,16 @@ fn main() -> ! {
     }
 }
 
-/// In a function of its own: what is built is on the stack first, where it would keep its place for as long as the function runs.
+/// In a function of its own: what is built is on the stack first, where it would keep its place for
+/// as long as the function runs.
 #[inline(never)]
-fn open<'a>(link: &'a mut MaybeUninit<Line>, app: &'a mut MaybeUninit<App<Microbit>>) -> (&'a mut Line, &'a mut App<Microbit>) {
+fn open<'a>(
+    link: &'a mut MaybeUninit<Line>,
+    app: &'a mut MaybeUninit<App<Microbit>>,
+) -> (&'a mut Line, &'a mut App<Microbit>) {
     clock::start();
-    let link = link.write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
+    let link = link
+        .write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
     let app = app.write(App::new(Microbit::open()));
     // SAFETY: nothing here counts on being left alone by these interrupts.
     unsafe {

@@ -10,7 +10,8 @@ impl Register {
     /// The register at this offset of the peripheral at this address.
     ///
     /// # Safety
-    /// It is one, and no access to it goes behind the back of the memory that Rust knows of (as one that starts a transfer by the chip itself would).
+    /// It is one, and no access to it goes behind the back of the memory that Rust knows of (as one
+    /// that starts a transfer by the chip itself would).
     pub(crate) const unsafe fn at(peripheral: usize, offset: usize) -> Self {
         Self(peripheral + offset)
     }

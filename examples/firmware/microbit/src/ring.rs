@@ -1,5 +1,6 @@
-//! What the receiver's interrupt leaves for the main loop: one puts in, one takes out, and neither waits. (The queue of heapless divides by a length that it
-//! does not know before run time, which on this processor is a call, and a panic for zero.)
+//! What the receiver's interrupt leaves for the main loop: one puts in, one takes out, and neither
+//! waits. (The queue of heapless divides by a length that it does not know before run time, which
+//! on this processor is a call, and a panic for zero.)
 
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
@@ -14,7 +15,11 @@ pub(crate) struct Ring {
 
 impl Ring {
     pub(crate) const fn new() -> Self {
-        Self { bytes: [const { AtomicU8::new(0) }; LEN], put: AtomicUsize::new(0), taken: AtomicUsize::new(0) }
+        Self {
+            bytes: [const { AtomicU8::new(0) }; LEN],
+            put: AtomicUsize::new(0),
+            taken: AtomicUsize::new(0),
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -40,11 +45,13 @@ impl Ring {
 
     pub(crate) fn take(&self) -> Option<u8> {
         let taken = self.taken.load(Ordering::Relaxed);
-        let byte = self.bytes.get(taken % LEN).filter(|_| !self.is_empty())?.load(Ordering::Relaxed);
+        let byte =
+            self.bytes.get(taken % LEN).filter(|_| !self.is_empty())?.load(Ordering::Relaxed);
         self.taken.store(taken.wrapping_add(1), Ordering::Release);
         Some(byte)
     }
 }
 
-/// A power of two: counters wrap around. Room for what clients send while a long answer keeps the line busy.
+/// A power of two: counters wrap around. Room for what clients send while a long answer keeps the
+/// line busy.
 const LEN: usize = 2048;

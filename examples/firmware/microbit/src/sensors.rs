@@ -78,7 +78,8 @@ pub(crate) struct Accelerometer(bool);
 impl Accelerometer {
     pub(crate) fn open() -> Self {
         wires::open(0x1D);
-        let started = wires::read(WHO_AM_I) == Some(0x5A) && wires::write(CONTROL, ACTIVE_8_BIT).is_some();
+        let started =
+            wires::read(WHO_AM_I) == Some(0x5A) && wires::write(CONTROL, ACTIVE_8_BIT).is_some();
         // What it measured before it was told how is of no use.
         Self(started && wires::read(X).is_some())
     }

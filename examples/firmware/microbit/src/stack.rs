@@ -10,7 +10,8 @@ pub(crate) fn measure() -> (u32, u32) {
     }
     let (low, high) = (&raw const _stack_end, &raw const _stack_start);
     let mut at = low;
-    // SAFETY: from the end of the variables to the end of the memory. What is used of it is above; the rest nobody has written since it was painted.
+    // SAFETY: from the end of the variables to the end of the memory. What is used of it is above;
+    // the rest nobody has written since it was painted.
     while at < high && unsafe { ptr::read_volatile(at) } == cortex_m_rt::STACK_PAINT_VALUE {
         at = at.wrapping_add(1);
     }

@@ -16,7 +16,8 @@ registers! { 0x4000_2000:
 /// The port, switched on. There is one.
 pub(crate) struct Uart(());
 
-/// The receiver lost bytes, or took noise for some. The bits are those of the register ERRORSRC: overrun, parity, framing, break.
+/// The receiver lost bytes, or took noise for some. The bits are those of the register ERRORSRC:
+/// overrun, parity, framing, break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LineError(u32);
 
@@ -38,8 +39,8 @@ impl Uart {
         RING.is_empty() && FAULT.load(Ordering::Relaxed) == 0
     }
 
-    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow control the sender waits, without bytes are lost, and that
-    /// is an error.
+    /// What the receiver has goes into the ring. What does not fit stays where it is: with flow
+    /// control the sender waits, without bytes are lost, and that is an error.
     pub(crate) fn interrupt() {
         while RX_READY.read() != 0 {
             if RING.is_full() {
@@ -87,7 +88,8 @@ impl Read for Uart {
                 *place = byte;
                 read += 1;
             }
-            let errors = if read == 0 && RING.is_empty() { FAULT.load(Ordering::Relaxed) } else { 0 };
+            let errors =
+                if read == 0 && RING.is_empty() { FAULT.load(Ordering::Relaxed) } else { 0 };
             if errors != 0 {
                 FAULT.store(0, Ordering::Relaxed);
             }
@@ -114,7 +116,11 @@ impl Write for Uart {
 
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0 & 1 != 0 { "bytes came faster than they were read" } else { "noise on the line" })
+        f.write_str(if self.0 & 1 != 0 {
+            "bytes came faster than they were read"
+        } else {
+            "noise on the line"
+        })
     }
 }
 

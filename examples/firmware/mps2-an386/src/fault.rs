@@ -1,4 +1,5 @@
-//! What the firmware says when it cannot go on. A line that is no message, so that whoever listens skips it.
+//! What the firmware says when it cannot go on. A line that is no message, so that whoever listens
+//! skips it.
 
 use core::panic::PanicInfo;
 
@@ -6,7 +7,8 @@ use cortex_m_rt::{ExceptionFrame, exception};
 
 use crate::uart::PORT;
 
-/// One piece, and unlike any other function, so that the linked image shows whether a panic can be reached.
+/// One piece, and unlike any other function, so that the linked image shows whether a panic can be
+/// reached.
 #[panic_handler]
 #[inline(never)]
 fn panic(_: &PanicInfo<'_>) -> ! {

@@ -14,7 +14,8 @@ impl<T: Copy> Register<T> {
     /// The register at this address.
     ///
     /// # Safety
-    /// It is one, and no access to it goes behind the back of the memory that Rust knows of (as one that starts a transfer by the chip itself would).
+    /// It is one, and no access to it goes behind the back of the memory that Rust knows of (as one
+    /// that starts a transfer by the chip itself would).
     #[must_use]
     pub const unsafe fn at(address: usize) -> Self {
         Self(ptr::without_provenance_mut(address))
@@ -34,7 +35,8 @@ impl<T: Copy> Register<T> {
     }
 }
 
-/// Names for registers of one peripheral: `registers! { u32, 0x4000_4000: DATA = 0x0, STATE = 0x4 }`. They must be such as [`Register::at`] wants them.
+/// Names for registers of one peripheral: `registers! { u32, 0x4000_4000: DATA = 0x0, STATE = 0x4
+/// }`. They must be such as [`Register::at`] wants them.
 #[macro_export]
 macro_rules! registers {
     ($type:ty, $peripheral:literal: $($name:ident = $offset:literal),+ $(,)?) => {

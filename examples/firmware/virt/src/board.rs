@@ -1,4 +1,5 @@
-//! The board, as the application wants one: it has a clock with a calendar, and nothing else to look at or to switch.
+//! The board, as the application wants one: it has a clock with a calendar, and nothing else to
+//! look at or to switch.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

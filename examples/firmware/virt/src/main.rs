@@ -1,4 +1,5 @@
-//! The firmware under embassy, on a RISC-V: the same application as on the micro:bit, with each slow call in a future of its own.
+//! The firmware under embassy, on a RISC-V: the same application as on the micro:bit, with each
+//! slow call in a future of its own.
 #![no_std]
 #![no_main]
 

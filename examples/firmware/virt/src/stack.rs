@@ -15,7 +15,8 @@ pub(crate) fn paint() {
     unsafe { asm!("mv {here}, sp", here = out(reg) here, options(nomem, nostack, preserves_flags)) }
     let mut at = (&raw const __ebss).cast_mut();
     while at.cast_const() < here {
-        // SAFETY: between the variables and the stack as deep as it is now; nobody calls anything here.
+        // SAFETY: between the variables and the stack as deep as it is now; nobody calls anything
+        // here.
         unsafe { ptr::write_volatile(at, PAINT) }
         at = at.wrapping_add(1);
     }

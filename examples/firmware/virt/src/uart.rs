@@ -18,7 +18,8 @@ pub(crate) struct Uart16550 {
 /// The port. There is one.
 pub(crate) static PORT: Port<Uart16550> = Port::new(Uart16550 { interrupts: AtomicU8::new(0) });
 
-/// Switches it on, but not its queues: they would be emptied, and whoever has started the board may have begun to speak.
+/// Switches it on, but not its queues: they would be emptied, and whoever has started the board may
+/// have begun to speak.
 pub(crate) fn open() {
     LINE.write(0b11);
     PRIORITY.write(1);

@@ -44,7 +44,8 @@ impl Relay {
                     self.in_flight.entry(pending.key.clone()).or_insert(pending);
                     return Verdict::Pass;
                 }
-                // The session is alive, whatever the device is. 2026-07-28 has neither sessions nor pings.
+                // The session is alive, whatever the device is. 2026-07-28 has neither sessions nor
+                // pings.
                 if method == "ping" && params.meta().and_then(|meta| meta.get(MODERN)).is_none() {
                     self.tell(&lines::empty(&pending.id));
                 } else {
@@ -84,8 +85,11 @@ impl Relay {
     /// The answer to a question of the device's: of this life, or of one that is over.
     fn client_answer(&mut self, message: &Message<'_>, id: Option<RawJson<'_>>) -> Verdict {
         let Some(id) = id else { return Verdict::Pass };
-        let Some(asked) = self.asked.remove(&Id::of(id)).filter(|asked| asked.life == self.life) else {
-            self.event(format!("an answer of the client to {id}, which the device does not wait for"));
+        let Some(asked) = self.asked.remove(&Id::of(id)).filter(|asked| asked.life == self.life)
+        else {
+            self.event(format!(
+                "an answer of the client to {id}, which the device does not wait for"
+            ));
             return Verdict::Keep;
         };
         if asked.of_device == asked.id {

@@ -35,22 +35,33 @@ impl Relay {
         let text = match frame {
             Frame::Complete(line) => String::from_utf8_lossy(line).into_owned(),
             Frame::Oversized { prefix, tail } => {
-                format!("{} … {} (too long)", String::from_utf8_lossy(prefix), String::from_utf8_lossy(tail))
+                format!(
+                    "{} … {} (too long)",
+                    String::from_utf8_lossy(prefix),
+                    String::from_utf8_lossy(tail)
+                )
             }
         };
         let mut messages = Messages::new(frame);
-        let is_message = std::iter::from_fn(|| messages.next_message()).any(|message| message.is_ok());
+        let is_message =
+            std::iter::from_fn(|| messages.next_message()).any(|message| message.is_ok());
         self.out.entries.push(if is_message { Entry::Received(text) } else { Entry::Noise(text) });
     }
 
-    /// A boot loader may leave its last words, or a glitch of the line, in front of the first message.
+    /// A boot loader may leave its last words, or a glitch of the line, in front of the first
+    /// message.
     fn behind_noise<'f>(&mut self, frame: Frame<'f>) -> Frame<'f> {
         let Frame::Complete(line) = frame else { return frame };
         let first = Messages::new(frame).next_message();
-        if !matches!(first, Some(Err(Malformed { violation: Violation::NotJson | Violation::NotUtf8, .. }))) {
+        if !matches!(
+            first,
+            Some(Err(Malformed { violation: Violation::NotJson | Violation::NotUtf8, .. }))
+        ) {
             return frame;
         }
-        let Some(at) = line.windows(BEGINNING.len()).position(|part| part == BEGINNING).filter(|at| *at > 0) else {
+        let Some(at) =
+            line.windows(BEGINNING.len()).position(|part| part == BEGINNING).filter(|at| *at > 0)
+        else {
             return frame;
         };
         let (noise, rest) = line.split_at(at);
@@ -68,15 +79,23 @@ impl Relay {
             MessageKind::Notification { method, params } if method == "notifications/cancelled" => {
                 let Some(id) = params.get("requestId") else { return Verdict::Pass };
                 let key = Id::of(id);
-                let known = self.asked.iter().find(|(_, asked)| asked.life == self.life && of_device(asked) == Some(key.clone()));
-                let Some(known) = known.map(|(known, _)| known.clone()) else { return Verdict::Pass };
+                let known = self.asked.iter().find(|(_, asked)| {
+                    asked.life == self.life && of_device(asked) == Some(key.clone())
+                });
+                let Some(known) = known.map(|(known, _)| known.clone()) else {
+                    return Verdict::Pass;
+                };
                 match self.asked.remove(&known) {
-                    Some(asked) if asked.id != asked.of_device => Verdict::Instead(lines::replaced(message.text, id, &asked.id)),
+                    Some(asked) if asked.id != asked.of_device => {
+                        Verdict::Instead(lines::replaced(message.text, id, &asked.id))
+                    }
                     _ => Verdict::Pass,
                 }
             }
             MessageKind::Notification { .. } => Verdict::Pass,
-            MessageKind::Response { id: None, .. } if matches!(self.phase, Phase::Up) => Verdict::Pass,
+            MessageKind::Response { id: None, .. } if matches!(self.phase, Phase::Up) => {
+                Verdict::Pass
+            }
             MessageKind::Response { id: None, .. } => Verdict::Keep,
             MessageKind::Response { id: Some(id), outcome } => {
                 let key = Id::of(id);
@@ -87,7 +106,9 @@ impl Relay {
                 match self.in_flight.remove(&key) {
                     Some(pending) => self.learn(now, pending, outcome),
                     None => {
-                        self.event(format!("an answer of the device to {id}, which nobody waits for"));
+                        self.event(format!(
+                            "an answer of the device to {id}, which nobody waits for"
+                        ));
                         Verdict::Keep
                     }
                 }
@@ -95,7 +116,8 @@ impl Relay {
         }
     }
 
-    /// A request of the device's gets another id if the client still has one with this id from a device that is gone.
+    /// A request of the device's gets another id if the client still has one with this id from a
+    /// device that is gone.
     fn device_question(&mut self, message: &Message<'_>, id: RawJson<'_>) -> Verdict {
         let (life, of_device) = (self.life, id.as_str().to_owned());
         let key = Id::of(id);
@@ -121,14 +143,19 @@ impl Relay {
             return true;
         }
         let earlier = self.asked.iter().filter(|(_, asked)| asked.life < self.life);
-        let Some(key) = earlier.min_by_key(|(_, asked)| asked.life).map(|(key, _)| key.clone()) else { return false };
+        let Some(key) = earlier.min_by_key(|(_, asked)| asked.life).map(|(key, _)| key.clone())
+        else {
+            return false;
+        };
         self.asked.remove(&key).is_some()
     }
 
     /// The client answers too little. The device is told so, as long as it reads.
     fn refuse_question(&mut self, id: &str) -> Verdict {
         if !std::mem::replace(&mut self.refuses_questions, true) {
-            self.event(format!("the device asks more than {MAX_ASKED} questions at once: the others are refused"));
+            self.event(format!(
+                "the device asks more than {MAX_ASKED} questions at once: the others are refused"
+            ));
         }
         if self.out.to_device.len() < MAX_UNREAD {
             self.send(&lines::error(id, INTERNAL_ERROR, "Too many requests in flight"));
@@ -180,7 +207,12 @@ impl Relay {
     }
 
     /// What an answer says about the session.
-    fn learn(&mut self, now: Instant, mut pending: Pending, outcome: Result<RawJson<'_>, PeerError<'_>>) -> Verdict {
+    fn learn(
+        &mut self,
+        now: Instant,
+        mut pending: Pending,
+        outcome: Result<RawJson<'_>, PeerError<'_>>,
+    ) -> Verdict {
         let result = match outcome {
             Ok(result) => result,
             Err(_) if pending.again => return Verdict::Pass,
@@ -188,15 +220,22 @@ impl Relay {
                 pending.again = true;
                 let is_initialize = matches!(pending.kind, Kind::Initialize { .. });
                 if is_initialize && error.code() == INVALID_REQUEST {
-                    // Another client was here before, and a serial line has no end that the device could have seen.
-                    self.event("the device refuses initialize: it is asked to end the session that it has".to_owned());
+                    // Another client was here before, and a serial line has no end that the device
+                    // could have seen.
+                    self.event(
+                        "the device refuses initialize: it is asked to end the session that it has"
+                            .to_owned(),
+                    );
                     let line = self.own_request(Own::Anew(pending), "shutdown", None);
                     self.send(&line);
                     return Verdict::Keep;
                 }
                 if !is_initialize && self.session.is_open() && misses_initialize(&error) {
                     self.event("the device does not know its session any more".to_owned());
-                    self.end_life(now, &format!("{} was reset while this was being worked on.", self.place));
+                    self.end_life(
+                        now,
+                        &format!("{} was reset while this was being worked on.", self.place),
+                    );
                     self.held.push(Held { pending, deadline: now + self.timing.wait });
                     self.open_session_again(now);
                     return Verdict::Keep;
@@ -219,7 +258,10 @@ impl Relay {
         if let Some(id) = malformed.id.filter(|_| malformed.silent)
             && let Some(pending) = self.in_flight.remove(&Id::of(id))
         {
-            self.refuse(&pending.id, &format!("The device's answer cannot be passed on: {}", malformed.violation));
+            self.refuse(
+                &pending.id,
+                &format!("The device's answer cannot be passed on: {}", malformed.violation),
+            );
         }
         Verdict::Keep
     }
@@ -231,7 +273,9 @@ fn of_device(asked: &Asked) -> Option<Id> {
 
 /// No code says so, but all servers do in words: "Send initialize first", "Server not initialized".
 fn misses_initialize(error: &PeerError<'_>) -> bool {
-    error.message().is_some_and(|message| message.to_string().to_ascii_lowercase().contains("initializ"))
+    error
+        .message()
+        .is_some_and(|message| message.to_string().to_ascii_lowercase().contains("initializ"))
 }
 
 /// How a message begins that a server writes in the usual way.

@@ -13,7 +13,10 @@ pub(super) fn notification(method: &str, params: Option<&str>) -> String {
 }
 
 pub(super) fn cancelled(id: &str, reason: &str) -> String {
-    notification("notifications/cancelled", Some(&format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#)))
+    notification(
+        "notifications/cancelled",
+        Some(&format!(r#"{{"requestId":{id},"reason":"{reason}"}}"#)),
+    )
 }
 
 pub(super) fn empty(id: &str) -> String {
@@ -21,8 +24,8 @@ pub(super) fn empty(id: &str) -> String {
 }
 
 pub(super) fn error(id: &str, code: i32, message: &str) -> String {
-    let message =
-        OwnedJson::new(message, Revision::LATEST).map_or_else(|_| "\"\"".to_owned(), |text| text.as_raw().as_str().to_owned());
+    let message = OwnedJson::new(message, Revision::LATEST)
+        .map_or_else(|_| "\"\"".to_owned(), |text| text.as_raw().as_str().to_owned());
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#)
 }
 

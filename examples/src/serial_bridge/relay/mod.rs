@@ -1,7 +1,10 @@
-//! What passes between a client and a device that comes and goes: a state machine, without a line and without a clock.
+//! What passes between a client and a device that comes and goes: a state machine, without a line
+//! and without a clock.
 //!
-//! Ids stay as they are, with one exception. After a reset the device counts its own requests from the beginning again, while the client may still be busy
-//! with an old one: a new request whose id the client knows from before gets another one on the way to the client, and its answer the old one on the way back.
+//! Ids stay as they are, with one exception. After a reset the device counts its own requests from
+//! the beginning again, while the client may still be busy with an old one: a new request whose id
+//! the client knows from before gets another one on the way to the client, and its answer the old
+//! one on the way back.
 
 mod client;
 mod device;
@@ -31,8 +34,8 @@ pub(crate) struct Relay {
     held: Vec<Held>,
     /// What was answered with an error when the device went away: it may not know.
     given_up: Vec<String>,
-    /// Requests of devices that the client has not answered, under the id that the client knows. Of
-    /// earlier lives, too. At most [`MAX_ASKED`].
+    /// Requests of devices that the client has not answered, under the id that the client knows.
+    /// Of earlier lives, too. At most [`MAX_ASKED`].
     asked: BTreeMap<Id, Asked>,
     /// The last question of the device was refused.
     refuses_questions: bool,
@@ -59,7 +62,8 @@ enum Phase {
         since: Option<Instant>,
         why: String,
     },
-    /// There is a line, and at its end perhaps something that boots: `line` is said again and again until it is answered.
+    /// There is a line, and at its end perhaps something that boots: `line` is said again and again
+    /// until it is answered.
     Opening {
         line: String,
         again: Instant,
@@ -102,7 +106,8 @@ impl Relay {
         self.event(format!("{} is open", self.place));
         // Whatever half line the device may hold ends here.
         self.out.to_device.extend_from_slice(b"\n");
-        // A ping is answered by every server, at any time, if only with an error: then it has booted.
+        // A ping is answered by every server, at any time, if only with an error: then it has
+        // booted.
         let line = self.own_request(Own::Probe, "ping", None);
         self.open_with(now, line, since);
     }
@@ -139,7 +144,8 @@ impl Relay {
             let line = line.clone();
             self.send(&line);
         }
-        let (late, held) = std::mem::take(&mut self.held).into_iter().partition(|held| held.deadline <= now);
+        let (late, held) =
+            std::mem::take(&mut self.held).into_iter().partition(|held| held.deadline <= now);
         self.held = held;
         for Held { pending, .. } in late {
             self.refuse(&pending.id, &self.absence());
@@ -160,7 +166,8 @@ impl Relay {
             self.send(&lines::cancelled(&pending.id, "The client has ended"));
         }
         if self.session.is_open() {
-            // A serial line has no end that the device could see. Most servers do not know this request, and say so.
+            // A serial line has no end that the device could see. Most servers do not know this
+            // request, and say so.
             let line = self.own_request(Own::Ignored, "shutdown", None);
             self.send(&line);
         }
@@ -193,8 +200,12 @@ impl Relay {
                 self.given_up.push(pending.id);
             }
         }
-        let asked: Vec<_> =
-            self.asked.values().filter(|asked| asked.life + 1 == self.life).map(|asked| asked.id.clone()).collect();
+        let asked: Vec<_> = self
+            .asked
+            .values()
+            .filter(|asked| asked.life + 1 == self.life)
+            .map(|asked| asked.id.clone())
+            .collect();
         for id in asked {
             self.tell(&lines::cancelled(&id, "The device that asked is gone"));
         }
@@ -217,7 +228,9 @@ impl Relay {
     /// Why requests are not served now.
     fn absence(&self) -> String {
         match &self.phase {
-            Phase::Away { why, .. } => format!("The device cannot be reached: {why}. The bridge goes on trying: try again"),
+            Phase::Away { why, .. } => {
+                format!("The device cannot be reached: {why}. The bridge goes on trying: try again")
+            }
             _ => format!(
                 "{} is open, but nothing there answers. Is an MCP server running on the device, and at this speed? What else it says is in the log",
                 self.place
@@ -274,8 +287,10 @@ const MAX_IN_FLIGHT: usize = 1024;
 /// Bytes that may wait for a device that does not read before its own questions are dropped instead
 /// of refused.
 const MAX_UNREAD: usize = 256 << 10;
-/// After how much silence a device that may boot is spoken to again: at first, and at last, since the line may be slow.
+/// After how much silence a device that may boot is spoken to again: at first, and at last, since
+/// the line may be slow.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
-/// An error of nobody's making but the bridge's; 2026-07-28 leaves implementations none of the codes around it.
+/// An error of nobody's making but the bridge's; 2026-07-28 leaves implementations none of the
+/// codes around it.
 const INTERNAL_ERROR: i32 = -32603;

@@ -77,7 +77,12 @@ impl Id {
 }
 
 impl Pending {
-    pub(super) fn new(id: RawJson<'_>, text: RawJson<'_>, method: JsonStr<'_>, params: &Params<'_>) -> Self {
+    pub(super) fn new(
+        id: RawJson<'_>,
+        text: RawJson<'_>,
+        method: JsonStr<'_>,
+        params: &Params<'_>,
+    ) -> Self {
         let whole = || params.raw().as_str().to_owned();
         // Some writers escape the slash.
         let kind = match (method.to_string().as_str(), params.get("uri")) {
@@ -86,10 +91,18 @@ impl Pending {
             ("subscriptions/listen", _) => Kind::Listen,
             ("logging/setLevel", _) => Kind::SetLevel { params: whole() },
             ("resources/subscribe", Some(uri)) => Kind::Subscribe { uri: uri.as_str().to_owned() },
-            ("resources/unsubscribe", Some(uri)) => Kind::Unsubscribe { uri: uri.as_str().to_owned() },
+            ("resources/unsubscribe", Some(uri)) => {
+                Kind::Unsubscribe { uri: uri.as_str().to_owned() }
+            }
             _ => Kind::Other,
         };
-        Self { key: Id::of(id), id: id.as_str().to_owned(), text: text.as_str().to_owned(), kind, again: false }
+        Self {
+            key: Id::of(id),
+            id: id.as_str().to_owned(),
+            text: text.as_str().to_owned(),
+            kind,
+            again: false,
+        }
     }
 
     /// Whether it opens a conversation, so that nothing has been done and there is reason to wait.

@@ -1,4 +1,5 @@
-//! What a legacy client and its device have agreed on, to be agreed on again with a device that has forgotten it.
+//! What a legacy client and its device have agreed on, to be agreed on again with a device that has
+//! forgotten it.
 
 use mcp_sansio::RawJson;
 
@@ -25,12 +26,22 @@ struct Open {
 impl Session {
     pub(super) fn open(&mut self, params: String, result: RawJson<'_>) {
         let lists = ["tools", "prompts", "resources"].into_iter().filter(|list| {
-            let declared = result.get("capabilities").and_then(|all| all.get(list)).and_then(|one| one.get("listChanged"));
+            let declared = result
+                .get("capabilities")
+                .and_then(|all| all.get(list))
+                .and_then(|one| one.get("listChanged"));
             declared.and_then(RawJson::as_bool) == Some(true)
         });
         let lists = lists.collect();
         let version = version(result);
-        self.0 = Some(Open { params, version, lists, ready: false, level: None, subscriptions: Vec::new() });
+        self.0 = Some(Open {
+            params,
+            version,
+            lists,
+            ready: false,
+            level: None,
+            subscriptions: Vec::new(),
+        });
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -85,17 +96,27 @@ impl Session {
     pub(super) fn requests(&self) -> Vec<(&'static str, String)> {
         let Some(open) = &self.0 else { return Vec::new() };
         let level = open.level.iter().map(|params| ("logging/setLevel", params.clone()));
-        let subscriptions = open.subscriptions.iter().map(|uri| ("resources/subscribe", format!(r#"{{"uri":{uri}}}"#)));
+        let subscriptions = open
+            .subscriptions
+            .iter()
+            .map(|uri| ("resources/subscribe", format!(r#"{{"uri":{uri}}}"#)));
         level.chain(subscriptions).collect()
     }
 
     /// What may have changed while the device was away: maybe it has other firmware now.
     pub(super) fn changes(&self) -> Vec<String> {
         let Some(open) = self.0.as_ref().filter(|open| open.ready) else { return Vec::new() };
-        let lists = open.lists.iter().map(|list| lines::notification(&format!("notifications/{list}/list_changed"), None));
+        let lists = open
+            .lists
+            .iter()
+            .map(|list| lines::notification(&format!("notifications/{list}/list_changed"), None));
         let resources = open.subscriptions.iter();
-        let resources =
-            resources.map(|uri| lines::notification("notifications/resources/updated", Some(&format!(r#"{{"uri":{uri}}}"#))));
+        let resources = resources.map(|uri| {
+            lines::notification(
+                "notifications/resources/updated",
+                Some(&format!(r#"{{"uri":{uri}}}"#)),
+            )
+        });
         lists.chain(resources).collect()
     }
 }
@@ -104,5 +125,9 @@ impl Session {
 const MAX_SUBSCRIPTIONS: usize = 1024;
 
 fn version(result: RawJson<'_>) -> String {
-    result.get("protocolVersion").and_then(RawJson::as_string).map(|version| version.to_string()).unwrap_or_default()
+    result
+        .get("protocolVersion")
+        .and_then(RawJson::as_string)
+        .map(|version| version.to_string())
+        .unwrap_or_default()
 }

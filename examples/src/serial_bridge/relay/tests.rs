@@ -14,7 +14,11 @@ struct Bridge {
 impl Bridge {
     fn new() -> Self {
         let now = Instant::now();
-        let timing = Timing { wait: Duration::from_secs(20), patience: Duration::from_secs(3), linger: Duration::ZERO };
+        let timing = Timing {
+            wait: Duration::from_secs(20),
+            patience: Duration::from_secs(3),
+            linger: Duration::ZERO,
+        };
         Self { relay: Relay::new("/dev/ttyX".to_owned(), timing, now), now }
     }
 
@@ -67,7 +71,11 @@ impl Bridge {
 
     fn noise(&self) -> Vec<&str> {
         let entries = self.relay.out.entries.iter();
-        entries.filter_map(|entry| if let Entry::Noise(text) = entry { Some(text.as_str()) } else { None }).collect()
+        entries
+            .filter_map(
+                |entry| if let Entry::Noise(text) = entry { Some(text.as_str()) } else { None },
+            )
+            .collect()
     }
 }
 
@@ -122,7 +130,10 @@ fn a_device_that_boots_is_spoken_to_until_it_answers() {
     bridge.device("ROM boot v3");
     assert_eq!(bridge.noise(), ["ROM boot v3"]);
     bridge.device(&empty_answer(&first[0]));
-    assert_eq!(bridge.out(), (none(), vec![r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#.to_owned()]));
+    assert_eq!(
+        bridge.out(),
+        (none(), vec![r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#.to_owned()])
+    );
 }
 
 #[test]
@@ -142,14 +153,18 @@ fn what_was_in_flight_ends_with_an_error_and_is_cancelled_when_the_device_is_bac
     let mut bridge = Bridge::open();
     bridge.client(r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"x"}}"#);
     bridge.client(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
-    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    bridge
+        .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
     bridge.out();
     bridge.relay.link_down(bridge.now, "it has hung up");
     let (told, _) = bridge.out();
     assert!(told.len() == 1 && told[0].starts_with(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32603,"message":"/dev/ttyX went away while this was being worked on (it has hung up). It may"#), "{told:?}");
     bridge.up();
     let (told, sent) = bridge.out();
-    assert!(told.is_empty() && sent.len() == 1 && sent[0].contains(r#""requestId":"a""#), "{sent:?}");
+    assert!(
+        told.is_empty() && sent.len() == 1 && sent[0].contains(r#""requestId":"a""#),
+        "{sent:?}"
+    );
     // The late answer of a device that had not been reset.
     bridge.device(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#);
     assert_eq!(bridge.out().0, none());
@@ -164,7 +179,8 @@ fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
     bridge.client(
         r#"{"jsonrpc":"2.0","id":2,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#,
     );
-    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
+    bridge
+        .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#);
     assert_eq!(bridge.out().0, none());
     bridge.pass(2);
     bridge.client(CALL);
@@ -177,7 +193,8 @@ fn while_the_device_is_away_requests_wait_for_a_moment_and_pings_do_not() {
     // One that opens a conversation waits longer, and what is cancelled does not wait.
     bridge.client(INITIALIZE);
     bridge.pass(4);
-    bridge.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#);
+    bridge
+        .client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}"#);
     bridge.up();
     assert_eq!(bridge.out(), (none(), none()));
 }
@@ -187,10 +204,19 @@ fn a_device_that_was_reset_gets_its_session_back() {
     let mut bridge = Bridge::initialized();
     for (request, is_taken) in [
         (r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"info"}}"#, true),
-        (r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:\/1"}}"#, true),
+        (
+            r#"{"jsonrpc":"2.0","id":6,"method":"resources/subscribe","params":{"uri":"a:\/1"}}"#,
+            true,
+        ),
         (r#"{"jsonrpc":"2.0","id":7,"method":"resources/subscribe","params":{"uri":"a:2"}}"#, true),
-        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"a:2"}}"#, true),
-        (r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:3"}}"#, false),
+        (
+            r#"{"jsonrpc":"2.0","id":8,"method":"resources/unsubscribe","params":{"uri":"a:2"}}"#,
+            true,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:3"}}"#,
+            false,
+        ),
     ] {
         bridge.client(request);
         if is_taken {
@@ -216,8 +242,14 @@ fn a_device_that_was_reset_gets_its_session_back() {
         ]
     );
     assert_eq!(sent[0], r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
-    assert!(sent[1].ends_with(r#""method":"logging/setLevel","params":{"level":"info"}}"#), "{sent:?}");
-    assert!(sent[2].ends_with(r#""method":"resources/subscribe","params":{"uri":"a:\/1"}}"#), "{sent:?}");
+    assert!(
+        sent[1].ends_with(r#""method":"logging/setLevel","params":{"level":"info"}}"#),
+        "{sent:?}"
+    );
+    assert!(
+        sent[2].ends_with(r#""method":"resources/subscribe","params":{"uri":"a:\/1"}}"#),
+        "{sent:?}"
+    );
     assert_eq!(sent[3..], [CALL]);
     // The answers to what the bridge said are its own.
     bridge.device(&empty_answer(&sent[1]));
@@ -234,12 +266,16 @@ fn a_reset_that_the_line_does_not_show_is_noticed_and_the_request_is_sent_again(
     bridge.out();
     bridge.device(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first, or put _meta"}}"#);
     let (told, sent) = bridge.out();
-    assert!(told.len() == 1 && told[0].contains(r#""id":3,"error""#) && told[0].contains("was reset"), "{told:?}");
+    assert!(
+        told.len() == 1 && told[0].contains(r#""id":3,"error""#) && told[0].contains("was reset"),
+        "{told:?}"
+    );
     bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
     let (_, sent) = bridge.out();
     assert_eq!(sent, [r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, CALL]);
     // Once, and not for ever.
-    let refused = r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first"}}"#;
+    let refused =
+        r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"Send initialize first"}}"#;
     bridge.relay.in_flight.values_mut().for_each(|pending| assert!(pending.again, "{pending:?}"));
     bridge.device(refused);
     assert_eq!(bridge.out().0, [refused]);
@@ -265,7 +301,10 @@ fn a_session_that_another_client_left_behind_is_ended_first() {
     bridge.out();
     bridge.relay.close();
     let (_, sent) = bridge.out();
-    assert!(sent[0].contains("notifications/cancelled") && sent[1].contains("\"method\":\"shutdown\""), "{sent:?}");
+    assert!(
+        sent[0].contains("notifications/cancelled") && sent[1].contains("\"method\":\"shutdown\""),
+        "{sent:?}"
+    );
 }
 
 #[test]
@@ -276,13 +315,19 @@ fn a_question_of_the_device_is_not_answered_with_the_answer_to_an_older_one() {
     assert_eq!(bridge.out().0, [question]);
     bridge.relay.link_down(bridge.now, "gone");
     let (told, _) = bridge.out();
-    assert!(told[0].contains("notifications/cancelled") && told[0].contains(r#""requestId":1,"#), "{told:?}");
+    assert!(
+        told[0].contains("notifications/cancelled") && told[0].contains(r#""requestId":1,"#),
+        "{told:?}"
+    );
     bridge.up();
     let (_, sent) = bridge.out();
     bridge.device(&answer(&sent[0], r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#));
     bridge.out();
     bridge.device(question);
-    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":"1~1","method":"elicitation/create","params":{}}"#]);
+    assert_eq!(
+        bridge.out().0,
+        [r#"{"jsonrpc":"2.0","id":"1~1","method":"elicitation/create","params":{}}"#]
+    );
     // The person answers the old form all the same, and then the new one.
     bridge.client(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#);
     assert_eq!(bridge.out().1, none());
@@ -299,11 +344,19 @@ fn a_question_that_the_device_takes_back_is_taken_back_under_the_name_it_had() {
     bridge.out();
     bridge.up();
     let (_, sent) = bridge.out();
-    bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32600,"message":"already"}}}}"#, id_of(&sent[0])));
+    bridge.device(&format!(
+        r#"{{"jsonrpc":"2.0","id":{},"error":{{"code":-32600,"message":"already"}}}}"#,
+        id_of(&sent[0])
+    ));
     bridge.device(question);
     bridge.out();
-    bridge.device(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#);
-    assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q~1"}}"#]);
+    bridge.device(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#,
+    );
+    assert_eq!(
+        bridge.out().0,
+        [r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q~1"}}"#]
+    );
 }
 
 fn id_of(request: &str) -> String {
@@ -317,17 +370,29 @@ fn noise_stays_on_the_line_and_messages_behind_it_do_not() {
     bridge.client(r#"{"jsonrpc":"2.0","id":5,"method":"x"}"#);
     bridge.client(r#"{"jsonrpc":"2.0","id":6,"method":"x"}"#);
     bridge.out();
-    for noise in ["", "I (312) boot: ok", "{\"level\":\"info\"}", "[1,2]", "{\"jsonrpc\":\"2.0\",\"id\":4,\"resul"] {
+    for noise in [
+        "",
+        "I (312) boot: ok",
+        "{\"level\":\"info\"}",
+        "[1,2]",
+        "{\"jsonrpc\":\"2.0\",\"id\":4,\"resul",
+    ] {
         bridge.device(noise);
     }
     bridge.relay.device_line(bridge.now, Frame::Complete(b"\xff\xfe"));
     assert_eq!(bridge.out().0, none());
-    bridge.relay.device_line(bridge.now, Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"));
+    bridge.relay.device_line(
+        bridge.now,
+        Frame::Complete(b"\0\xffrst:0x1 {\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}"),
+    );
     assert_eq!(bridge.noise(), ["\0\u{fffd}rst:0x1 "]);
     assert_eq!(bridge.out().0, [r#"{"jsonrpc":"2.0","id":4,"result":{}}"#]);
     // Nobody waits in vain for an answer that was broken on its way.
     bridge.device(r#"{"id":5,"result":{}}"#);
-    bridge.relay.device_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" });
+    bridge.relay.device_line(
+        bridge.now,
+        Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":6,"result":{"#, tail: b"}}" },
+    );
     let (told, _) = bridge.out();
     assert!(told[0].contains(r#""id":5,"error""#) && told[1].contains("longer than"), "{told:?}");
 }
@@ -337,12 +402,20 @@ fn what_the_client_garbles_is_answered_here() {
     let mut bridge = Bridge::open();
     bridge.client("hello");
     bridge.client(r#"{"id":7,"method":"x"}"#);
-    bridge
-        .relay
-        .client_line(bridge.now, Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":8,"method":"x","params":"#, tail: b"}" });
+    bridge.relay.client_line(
+        bridge.now,
+        Frame::Oversized {
+            prefix: br#"{"jsonrpc":"2.0","id":8,"method":"x","params":"#,
+            tail: b"}",
+        },
+    );
     let (told, sent) = bridge.out();
     assert!(sent.is_empty() && told[0].contains(r#""id":null,"error":{"code":-32700"#), "{told:?}");
-    assert!(told[1].contains(r#""id":7,"error":{"code":-32600"#) && told[2].contains(r#""id":8,"error""#), "{told:?}");
+    assert!(
+        told[1].contains(r#""id":7,"error":{"code":-32600"#)
+            && told[2].contains(r#""id":8,"error""#),
+        "{told:?}"
+    );
 }
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#;
@@ -356,14 +429,18 @@ fn t2_a_device_that_asks_without_end_is_remembered_up_to_a_limit() {
         bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#));
     }
     assert_eq!(bridge.relay.asked.len(), MAX_ASKED);
-    let events = bridge.relay.out.entries.iter().filter(|entry| matches!(entry, Entry::Event(_))).count();
+    let events =
+        bridge.relay.out.entries.iter().filter(|entry| matches!(entry, Entry::Event(_))).count();
     assert_eq!(events, 1, "the log has one line about it, not one for each question");
     let (client, device) = bridge.out();
     assert_eq!((client.len(), device.len()), (MAX_ASKED, 2000 - MAX_ASKED));
     for (line, id) in device.iter().zip(MAX_ASKED..) {
         let answer = RawJson::parse(line).expect("JSON");
         assert_eq!(answer.get("id").and_then(RawJson::as_i64), i64::try_from(id).ok());
-        assert_eq!(answer.get("error").and_then(|error| error.get("code")).and_then(RawJson::as_i64), Some(-32603));
+        assert_eq!(
+            answer.get("error").and_then(|error| error.get("code")).and_then(RawJson::as_i64),
+            Some(-32603)
+        );
     }
     // There is room again as soon as the client has answered.
     bridge.client(r#"{"jsonrpc":"2.0","id":7,"result":{"roots":[]}}"#);
@@ -388,14 +465,19 @@ fn t2_questions_of_earlier_lives_make_room() {
     let mut bridge = Bridge::initialized();
     for life in 0..3 {
         for at in 0..MAX_ASKED {
-            bridge.device(&format!(r#"{{"jsonrpc":"2.0","id":"{life}-{at}","method":"roots/list"}}"#));
+            bridge.device(&format!(
+                r#"{{"jsonrpc":"2.0","id":"{life}-{at}","method":"roots/list"}}"#
+            ));
         }
         let asked = bridge.out().0.iter().filter(|line| line.contains("roots/list")).count();
         assert_eq!(asked, MAX_ASKED, "in life {life}");
         bridge.relay.link_down(bridge.now, "unplugged");
         bridge.up();
         let (_, device) = bridge.out();
-        bridge.device(&answer(device.last().expect("initialize"), r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#));
+        bridge.device(&answer(
+            device.last().expect("initialize"),
+            r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#,
+        ));
         bridge.out();
     }
     assert_eq!(bridge.relay.asked.len(), MAX_ASKED);

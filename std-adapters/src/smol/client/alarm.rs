@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use async_io::Timer;
 
-/// Fires when something is due. Set to an earlier time at once, to a later one when it fires: deadlines mostly move away.
+/// Fires when something is due. Set to an earlier time at once, to a later one when it fires:
+/// deadlines mostly move away.
 pub(super) struct Alarm {
     timer: Timer,
     at: Option<Instant>,

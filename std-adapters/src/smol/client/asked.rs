@@ -32,7 +32,8 @@ impl Asked {
     }
 
     pub(super) fn request<const N: usize>(&mut self, request: &ServerRequest<'_>, link: &Link<N>) {
-        let revision = link.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
+        let revision =
+            link.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
         match Question::of(request, revision) {
             Ok(question) => {
                 self.open.push((request.handle, (link.answerer)(question)));
@@ -76,7 +77,9 @@ impl Asked {
         while let Some((handle, answer)) = self.answered.front() {
             let sent = match answer {
                 Ok(json) => state.client.respond_raw(*handle, json.as_raw(), &mut state.tx),
-                Err(refusal) => state.client.respond_error(*handle, &refusal.as_error(), &mut state.tx),
+                Err(refusal) => {
+                    state.client.respond_error(*handle, &refusal.as_error(), &mut state.tx)
+                }
             };
             match sent {
                 Err(error) if error.is_full() => return,

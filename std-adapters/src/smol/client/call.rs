@@ -34,12 +34,22 @@ impl<F, const N: usize, R> Send<N, R> for F where
 
 /// The same of a request, which is told how long it may take.
 pub(super) trait SendWithin<const N: usize>:
-    FnMut(&mut mcp_sansio::Client<'static, N>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
+    FnMut(
+    &mut mcp_sansio::Client<'static, N>,
+    Instant,
+    Duration,
+    &mut Tx<'_>,
+) -> Result<Call, SendError>
 {
 }
 
 impl<F, const N: usize> SendWithin<N> for F where
-    F: FnMut(&mut mcp_sansio::Client<'static, N>, Instant, Duration, &mut Tx<'_>) -> Result<Call, SendError>
+    F: FnMut(
+        &mut mcp_sansio::Client<'static, N>,
+        Instant,
+        Duration,
+        &mut Tx<'_>,
+    ) -> Result<Call, SendError>
 {
 }
 
@@ -67,13 +77,20 @@ impl<const N: usize> InFlight<N> {
         deadline: Deadline,
         mut send: impl SendWithin<N>,
     ) -> Result<Self, CallError> {
-        let send = |client: &mut mcp_sansio::Client<'static, N>, now, tx: &mut Tx<'_>| send(client, now, deadline.left(), tx);
-        let number = take_turn(&owner.link, deadline, send, |state, call| state.mail.open(Some(call))).await?;
+        let send = |client: &mut mcp_sansio::Client<'static, N>, now, tx: &mut Tx<'_>| {
+            send(client, now, deadline.left(), tx)
+        };
+        let number =
+            take_turn(&owner.link, deadline, send, |state, call| state.mail.open(Some(call)))
+                .await?;
         Ok(Self { owner: Arc::clone(owner), number })
     }
 
     /// What stands for a call, where there is none.
-    pub(super) fn without_call(owner: &Arc<Owner<N>>, prepare: impl FnOnce(&mut State<N>, usize)) -> Self {
+    pub(super) fn without_call(
+        owner: &Arc<Owner<N>>,
+        prepare: impl FnOnce(&mut State<N>, usize),
+    ) -> Self {
         let number = owner.link.with(|state| {
             let number = state.mail.open(None);
             prepare(state, number);
@@ -83,7 +100,10 @@ impl<const N: usize> InFlight<N> {
     }
 
     pub(super) fn poll_letter(&self, cx: &Context<'_>) -> Poll<Letter> {
-        self.owner.link.with(|state| state.mail.take(self.number, cx.waker())).map_or(Poll::Pending, Poll::Ready)
+        self.owner
+            .link
+            .with(|state| state.mail.take(self.number, cx.waker()))
+            .map_or(Poll::Pending, Poll::Ready)
     }
 
     pub(super) async fn letter(&self) -> Letter {
@@ -102,7 +122,8 @@ impl<const N: usize> Drop for InFlight<N> {
     }
 }
 
-/// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same lock.
+/// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same
+/// lock.
 pub(super) async fn take_turn<const N: usize, R, S>(
     link: &Link<N>,
     deadline: Deadline,
@@ -117,7 +138,8 @@ pub(super) async fn take_turn<const N: usize, R, S>(
 struct Turn<'l, const N: usize> {
     link: &'l Link<N>,
     number: Option<u64>,
-    /// Whether there was no room when it was tried. It is worth another attempt when all has been sent: each formats the request again.
+    /// Whether there was no room when it was tried. It is worth another attempt when all has been
+    /// sent: each formats the request again.
     was_full: bool,
     deadline: Deadline,
     /// Most need none, since their turn is at once.
@@ -149,7 +171,11 @@ impl<const N: usize> Turn<'_, N> {
         self.link.with(|state| {
             let opened = state.opened()?;
             let has_room = !self.was_full || state.tx.pending().is_empty();
-            if has_room && opened.is_ready() && state.turns.is_next(self.number) && !state.is_cut_off {
+            if has_room
+                && opened.is_ready()
+                && state.turns.is_next(self.number)
+                && !state.is_cut_off
+            {
                 self.was_full = false;
                 let result = send(&mut state.client, now, &mut state.tx);
                 match result {

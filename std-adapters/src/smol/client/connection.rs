@@ -21,7 +21,8 @@ use super::link::{Link, Phase, State};
 use super::opened::Opened;
 use super::outgoing::Outgoing;
 
-/// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends with the connection; dropped, it is the end.
+/// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends
+/// with the connection; dropped, it is the end.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<T, const N: usize = IN_FLIGHT> {
     stream: T,
@@ -47,7 +48,8 @@ pub enum End {
     Closed,
     /// By the server.
     ServerClosed,
-    /// The server did not answer a ping ([`ClientConfig::ping_interval`](mcp_sansio::ClientConfig::ping_interval)), or reads nothing
+    /// The server did not answer a ping
+    /// ([`ClientConfig::ping_interval`](mcp_sansio::ClientConfig::ping_interval)), or reads nothing
     /// ([`Connector::stall_timeout`](super::Connector::stall_timeout)).
     Unresponsive,
     /// There is no way to speak with this server.
@@ -55,7 +57,12 @@ pub enum End {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
-    pub(super) fn new(stream: T, link: Arc<Link<N>>, limits: Limits, on_event: Option<OnEvent>) -> Self {
+    pub(super) fn new(
+        stream: T,
+        link: Arc<Link<N>>,
+        limits: Limits,
+        on_event: Option<OnEvent>,
+    ) -> Self {
         Self {
             stream,
             link,
@@ -79,7 +86,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let mut work = pin!(work);
         let result = poll_fn(|cx| {
             let result = work.as_mut().poll(cx);
-            if result.is_pending() && connection.as_mut().is_some_and(|connection| connection.as_mut().poll(cx).is_ready()) {
+            if result.is_pending()
+                && connection
+                    .as_mut()
+                    .is_some_and(|connection| connection.as_mut().poll(cx).is_ready())
+            {
                 connection = None;
                 // What has ended with it.
                 return work.as_mut().poll(cx);
@@ -147,10 +158,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let now = link.now();
         let mut moved = false;
         loop {
-            let (is_due, event) = link.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
-                Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
-                Ok(None) | Err(_) => (false, None),
-            });
+            let (is_due, event) =
+                link.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
+                    Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
+                    Ok(None) | Err(_) => (false, None),
+                });
             if let Some(event) = event {
                 see(&event, link, asked, on_event.as_mut(), end);
             }
@@ -173,23 +185,32 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         self.end.is_some()
     }
 
-    /// Sends what is pending, closes our side, and waits for the server to close its own: what it sends is not for anybody any more, but who closes a socket
-    /// before it has been read may keep the other from reading what was sent last.
+    /// Sends what is pending, closes our side, and waits for the server to close its own: what it
+    /// sends is not for anybody any more, but who closes a socket before it has been read may
+    /// keep the other from reading what was sent last.
     fn close(&mut self, cx: &mut Context<'_>) -> Option<End> {
         self.asked.clear();
         self.incoming.discard();
         let since = *self.closing_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.limits.close_timeout || self.incoming.has_ended();
-        let is_closed = self.outgoing.is_done(&self.link) && self.outgoing.poll_close(&mut self.stream, cx);
+        let is_closed =
+            self.outgoing.is_done(&self.link) && self.outgoing.poll_close(&mut self.stream, cx);
         (is_over || is_closed && self.incoming.has_ended()).then_some(End::Closed)
     }
 
     fn due(&self) -> Option<Instant> {
         // A deadline that has passed waits for room, not for time.
-        let deadline = self.link.with(|state| state.client.poll_timeout()).and_then(|at| self.link.real_time(at));
+        let deadline = self
+            .link
+            .with(|state| state.client.poll_timeout())
+            .and_then(|at| self.link.real_time(at));
         let deadline = deadline.filter(|at| *at > Instant::now());
-        let closed = self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
-        [deadline, closed, self.outgoing.stalls_at(self.limits.stall_timeout)].into_iter().flatten().min()
+        let closed =
+            self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
+        [deadline, closed, self.outgoing.stalls_at(self.limits.stall_timeout)]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }
 
@@ -203,7 +224,9 @@ fn see<const N: usize>(
 ) {
     match event {
         ClientEvent::Request(request) => asked.request(request, link),
-        ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => asked.forget(*request),
+        ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
+            asked.forget(*request)
+        }
         ClientEvent::Unresponsive => *end = Some(End::Unresponsive),
         _ => {}
     }
@@ -268,7 +291,8 @@ mod tests {
     use super::*;
     use crate::smol::client::Connector;
 
-    static CONFIG: ClientConfig<'_> = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ROOTS);
+    static CONFIG: ClientConfig<'_> =
+        ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ROOTS);
 
     /// A legacy server that takes everything back that it asks, and reads little.
     struct Fickle {
@@ -279,10 +303,15 @@ mod tests {
     }
 
     impl AsyncRead for Fickle {
-        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            into: &mut [u8],
+        ) -> Poll<io::Result<usize>> {
             while self.said.len() < into.len() {
                 let id = self.asked;
-                self.said += &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
+                self.said +=
+                    &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
                 // The answers to the first fill everything, and one of them stays in front of all
                 // others.
                 if id > 40 {
@@ -299,7 +328,11 @@ mod tests {
     }
 
     impl AsyncWrite for Fickle {
-        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
             let len = bytes.len().min(self.reads);
             self.reads -= len;
             if len == 0 { Poll::Pending } else { Poll::Ready(Ok(len)) }
@@ -317,7 +350,9 @@ mod tests {
     #[test]
     fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
         let info = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
-        let said = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n");
+        let said = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n"
+        );
         let stream = Fickle { said, asked: 0, reads: 400 };
         let connector = Connector::new(&CONFIG)
             .assume(Some(Era::Legacy))

@@ -15,7 +15,8 @@ use super::link::Link;
 use super::pages::MAX_LIST;
 use super::question::{Answer, Answerer, Answering, Question, Refusal};
 
-/// What is settled before a connection: who answers the server's questions, who sees what belongs to no call, limits.
+/// What is settled before a connection: who answers the server's questions, who sees what belongs
+/// to no call, limits.
 ///
 /// Up to `N` requests are in flight on a connection; more wait for their turn.
 pub struct Connector<const N: usize = IN_FLIGHT> {
@@ -77,31 +78,37 @@ impl<const N: usize> Connector<N> {
     {
         let answerer = move |question| -> Answering {
             let answering = guard::call(|| answer(question));
-            Box::pin(async { guard::outcome(answering).await.unwrap_or_else(|| Err(Refusal::panicked())) })
+            Box::pin(async {
+                guard::outcome(answering).await.unwrap_or_else(|| Err(Refusal::panicked()))
+            })
         };
         Self { answerer: Box::new(answerer), ..self }
     }
 
-    /// Who sees what belongs to no call: log messages, what a legacy server tells of changes, notifications of all kinds, and what the server did wrong. Called
-    /// by the connection, which waits for it. A panic in it ends nothing.
+    /// Who sees what belongs to no call: log messages, what a legacy server tells of changes,
+    /// notifications of all kinds, and what the server did wrong. Called by the connection,
+    /// which waits for it. A panic in it ends nothing.
     #[must_use]
     pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
         Self { on_event: Some(Box::new(on_event)), ..self }
     }
 
-    /// What [`Client::era`] said of this server earlier: it need not be found out. See [`Client::assume`](mcp_sansio::Client::assume).
+    /// What [`Client::era`] said of this server earlier: it need not be found out. See
+    /// [`Client::assume`](mcp_sansio::Client::assume).
     #[must_use]
     pub fn assume(self, era: Option<Era>) -> Self {
         Self { era, ..self }
     }
 
-    /// The longest line accepted, in bytes; memory is taken as lines need it. Default: [`MAX_LINE`].
+    /// The longest line accepted, in bytes; memory is taken as lines need it. Default:
+    /// [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
         Self { limits: Limits { max_line: max_line.max(MIN_BUFFER), ..self.limits }, ..self }
     }
 
-    /// The most that is held back for a server that does not read, in bytes. A longer request is written in pieces. Default: [`MAX_PENDING`].
+    /// The most that is held back for a server that does not read, in bytes. A longer request is
+    /// written in pieces. Default: [`MAX_PENDING`].
     #[must_use]
     pub fn max_pending(self, max_pending: usize) -> Self {
         Self { limits: Limits { max_pending: max_pending.max(MIN_BUFFER), ..self.limits }, ..self }
@@ -128,7 +135,8 @@ impl<const N: usize> Connector<N> {
         Self { limits: Limits { stall_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// A client on this stream, and the connection that has to be awaited or spawned for it. The stream is a socket, or a pair of pipes.
+    /// A client on this stream, and the connection that has to be awaited or spawned for it. The
+    /// stream is a socket, or a pair of pipes.
     ///
     /// The opening begins at once: the server's era is found out, if need be.
     ///
@@ -136,7 +144,10 @@ impl<const N: usize> Connector<N> {
     /// [`Pair`](crate::smol::Pair) drops its writer; [`Async`](async_io::Async) sockets over TCP
     /// and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one
     /// that only flushes, [`close_timeout`](Self::close_timeout) has to pass.
-    pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(self, stream: T) -> (Client<N>, Connection<T, N>) {
+    pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(
+        self,
+        stream: T,
+    ) -> (Client<N>, Connection<T, N>) {
         let mut core = mcp_sansio::Client::with_capacity(self.config);
         core.assume(self.era);
         let link = Arc::new(Link::new(core, &self.limits, self.answerer));

@@ -14,9 +14,11 @@ pub enum CallError {
     Server(ServerError),
     /// The server could not be spoken with.
     NotOpened(OpenFailure),
-    /// It was not sent: the server did not declare what it needs, its revision does not know the method, or the parameters cannot be written.
+    /// It was not sent: the server did not declare what it needs, its revision does not know the
+    /// method, or the parameters cannot be written.
     Refused(SendError),
-    /// The answer is none: of an unknown kind, longer than the longest line, or asking for what was not declared.
+    /// The answer is none: of an unknown kind, longer than the longest line, or asking for what was
+    /// not declared.
     Invalid(Violation),
     /// The server wanted to know something first, and was not told (2026-07-28).
     Unanswered(Refusal),
@@ -70,7 +72,9 @@ impl From<OpenError<'_>> for OpenFailure {
     fn from(error: OpenError<'_>) -> Self {
         match error {
             OpenError::Refused(error) => Self::Refused(error.into()),
-            OpenError::NoCommonRevision(theirs) => Self::NoCommonRevision(theirs.map(OwnedJson::from)),
+            OpenError::NoCommonRevision(theirs) => {
+                Self::NoCommonRevision(theirs.map(OwnedJson::from))
+            }
             OpenError::Invalid(violation) => Self::Invalid(violation),
             _ => Self::TimedOut,
         }
@@ -88,7 +92,11 @@ impl fmt::Display for OpenFailure {
         match self {
             Self::Refused(error) => write!(f, "the server refused to begin: {error}"),
             Self::NoCommonRevision(Some(theirs)) => {
-                write!(f, "no common revision: the server speaks {}", Printable::new(theirs.as_raw()))
+                write!(
+                    f,
+                    "no common revision: the server speaks {}",
+                    Printable::new(theirs.as_raw())
+                )
             }
             Self::NoCommonRevision(None) => f.write_str("no common revision"),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
@@ -104,11 +112,17 @@ impl fmt::Display for CallError {
             Self::NotOpened(failure) => failure.fmt(f),
             Self::Refused(error) => error.fmt(f),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
-            Self::Unanswered(refusal) => write!(f, "the server's question was not answered: {refusal}"),
+            Self::Unanswered(refusal) => {
+                write!(f, "the server's question was not answered: {refusal}")
+            }
             Self::TimedOut => f.write_str("the server did not answer in time"),
             Self::TooManyPages => f.write_str("the list has too many pages"),
-            Self::ListTooLong => f.write_str("the list is longer than what is kept (Connector::max_list)"),
-            Self::RepeatedCursor => f.write_str("the list goes round in circles: a page names a cursor that was there before"),
+            Self::ListTooLong => {
+                f.write_str("the list is longer than what is kept (Connector::max_list)")
+            }
+            Self::RepeatedCursor => f.write_str(
+                "the list goes round in circles: a page names a cursor that was there before",
+            ),
             Self::Closed => f.write_str("the connection has ended"),
         }
     }

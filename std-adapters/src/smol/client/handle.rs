@@ -17,7 +17,8 @@ use super::mail::{Ended, Letter};
 use super::opened::Opened;
 use super::rounds::Inputs;
 
-/// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same connection, from any thread; it closes when the last is gone.
+/// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same
+/// connection, from any thread; it closes when the last is gone.
 ///
 /// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be
 /// made at once. All of that counts towards its [limit](CallOptions::limit); the
@@ -31,21 +32,29 @@ pub(super) struct Owner<const N: usize> {
 }
 
 impl<const N: usize> Client<N> {
-    /// Makes a request. `params` is anything that serializes as a JSON object, [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) for none. The result is read with
+    /// Makes a request. `params` is anything that serializes as a JSON object,
+    /// [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) for none. The result is read with
     /// [`OwnedJson::to`], as the type that belongs to the method.
     ///
-    /// What a modern server wants to know first is [answered](super::Connector::answer), and the request sent again.
+    /// What a modern server wants to know first is [answered](super::Connector::answer), and the
+    /// request sent again.
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn request<P>(&self, method: &str, params: &P, options: CallOptions) -> Result<OwnedJson, CallError>
+    pub async fn request<P>(
+        &self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+    ) -> Result<OwnedJson, CallError>
     where
         P: Serialize + ?Sized,
     {
         self.request_in_rounds(method, params, options, |_| ()).await
     }
 
-    /// Makes a request, and asks the server to report how far it is. The latest reports are kept until this future is polled.
+    /// Makes a request, and asks the server to report how far it is. The latest reports are kept
+    /// until this future is polled.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -75,9 +84,18 @@ impl<const N: usize> Client<N> {
         let mut inputs: Option<Inputs> = None;
         let limit = self.limit(options);
         loop {
-            let call = InFlight::start(&self.0, Deadline::after(limit), |client, now, left, tx| match &inputs {
-                None => client.request(now, method, params, options.limit(left), tx),
-                Some(inputs) => client.retry(now, method, params, &inputs.as_core(), options.limit(left), tx),
+            let call = InFlight::start(&self.0, Deadline::after(limit), |client, now, left, tx| {
+                match &inputs {
+                    None => client.request(now, method, params, options.limit(left), tx),
+                    Some(inputs) => client.retry(
+                        now,
+                        method,
+                        params,
+                        &inputs.as_core(),
+                        options.limit(left),
+                        tx,
+                    ),
+                }
             });
             let call = call.await?;
             let ended = loop {
@@ -95,7 +113,9 @@ impl<const N: usize> Client<N> {
                 Ended::Result(result) => return Ok(result),
                 Ended::Error(error) => return Err(error),
                 Ended::ByServer => return Err(CallError::Closed),
-                Ended::InputRequired { result, round } => inputs = Some(Inputs::find(&self.0.link, result, round).await?),
+                Ended::InputRequired { result, round } => {
+                    inputs = Some(Inputs::find(&self.0.link, result, round).await?)
+                }
             }
         }
     }
@@ -106,16 +126,33 @@ impl<const N: usize> Client<N> {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn notify<P: Serialize + ?Sized>(&self, method: &str, params: &P) -> Result<(), CallError> {
-        take_turn(&self.0.link, Deadline::NEVER, |client, _, tx| client.notify(method, params, tx), |_, ()| ()).await
+    pub async fn notify<P: Serialize + ?Sized>(
+        &self,
+        method: &str,
+        params: &P,
+    ) -> Result<(), CallError> {
+        take_turn(
+            &self.0.link,
+            Deadline::NEVER,
+            |client, _, tx| client.notify(method, params, tx),
+            |_, ()| (),
+        )
+        .await
     }
 
-    /// Tells a legacy server that the roots have changed: see [`Client::roots_changed`](mcp_sansio::Client::roots_changed).
+    /// Tells a legacy server that the roots have changed: see
+    /// [`Client::roots_changed`](mcp_sansio::Client::roots_changed).
     ///
     /// # Errors
     /// See [`CallError`].
     pub async fn roots_changed(&self) -> Result<(), CallError> {
-        take_turn(&self.0.link, Deadline::NEVER, |client, _, tx| client.roots_changed(tx), |_, ()| ()).await
+        take_turn(
+            &self.0.link,
+            Deadline::NEVER,
+            |client, _, tx| client.roots_changed(tx),
+            |_, ()| (),
+        )
+        .await
     }
 
     /// Waits for the connection to be open. Need not be called before requests are made.
@@ -143,13 +180,15 @@ impl<const N: usize> Client<N> {
         }
     }
 
-    /// The era of this server, once it is known: worth keeping, to be [assumed](super::Connector::assume) next time.
+    /// The era of this server, once it is known: worth keeping, to be
+    /// [assumed](super::Connector::assume) next time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.0.link.with(|state| state.client.era())
     }
 
-    /// Closes the connection for all: calls that wait end with [`CallError::Closed`], what has been sent goes out.
+    /// Closes the connection for all: calls that wait end with [`CallError::Closed`], what has been
+    /// sent goes out.
     pub fn close(&self) {
         self.0.close();
     }

@@ -21,7 +21,12 @@ pub(super) struct Incoming {
 
 impl Incoming {
     pub(super) fn new(max_line: usize) -> Self {
-        Self { rx: RxBuffer::with_limit(Vec::new(), max_line), position: None, has_more: false, input_ended: false }
+        Self {
+            rx: RxBuffer::with_limit(Vec::new(), max_line),
+            position: None,
+            has_more: false,
+            input_ended: false,
+        }
     }
 
     /// Whether there is nothing any more, and nothing will come.
@@ -35,7 +40,11 @@ impl Incoming {
         while self.rx.next_frame().is_some() {}
     }
 
-    pub(super) fn read(&mut self, stream: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> io::Result<bool> {
+    pub(super) fn read(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+        cx: &mut Context<'_>,
+    ) -> io::Result<bool> {
         // Full only while a frame waits for room to be answered.
         if self.input_ended || self.rx.spare().is_empty() {
             return Ok(false);
@@ -62,7 +71,11 @@ impl Incoming {
     /// Takes frames in, up to [`FRAMES`]; `see` gets the events that belong to no call. Most need
     /// no room to be answered. One that does and has none is given back, and gone on with later,
     /// while reading goes on.
-    pub(super) fn take_events<const N: usize>(&mut self, link: &Link<N>, mut see: impl FnMut(&ClientEvent<'_>)) -> bool {
+    pub(super) fn take_events<const N: usize>(
+        &mut self,
+        link: &Link<N>,
+        mut see: impl FnMut(&ClientEvent<'_>),
+    ) -> bool {
         let now = link.now();
         let (mut moved, mut frames) = (false, 0);
         self.has_more = false;
@@ -104,7 +117,10 @@ impl Incoming {
 
 /// Whether the server has gone away: an end, and no error.
 pub(super) fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+    )
 }
 
 /// The most bytes of a read.

@@ -1,4 +1,5 @@
-//! What a connection shares with its clients: the core's client and what it has written, each borrowed for the length of a call.
+//! What a connection shares with its clients: the core's client and what it has written, each
+//! borrowed for the length of a call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -54,7 +55,11 @@ pub(super) enum Phase {
 }
 
 impl<const N: usize> Link<N> {
-    pub(super) fn new(client: mcp_sansio::Client<'static, N>, limits: &Limits, answerer: Answerer) -> Self {
+    pub(super) fn new(
+        client: mcp_sansio::Client<'static, N>,
+        limits: &Limits,
+        answerer: Answerer,
+    ) -> Self {
         let call_limit = client.config().call_limit;
         let state = State {
             client,
@@ -72,12 +77,14 @@ impl<const N: usize> Link<N> {
         Self { state: Mutex::new(state), clock, answerer, max_list: limits.max_list, call_limit }
     }
 
-    /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
+    /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each
+    /// call of the core is all or nothing.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<N>) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
         let first = state.wakers.pop();
-        let rest = if state.wakers.is_empty() { Vec::new() } else { std::mem::take(&mut state.wakers) };
+        let rest =
+            if state.wakers.is_empty() { Vec::new() } else { std::mem::take(&mut state.wakers) };
         drop(state);
         first.into_iter().chain(rest).for_each(Waker::wake);
         result
@@ -96,7 +103,8 @@ impl<const N: usize> Link<N> {
         self.clock.checked_add(Duration::from_millis(at.as_millis()))
     }
 
-    /// Ends a round of the connection, which is to be woken from now on. `false` when there is something to do already.
+    /// Ends a round of the connection, which is to be woken from now on. `false` when there is
+    /// something to do already.
     pub(super) fn sleep(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_touched) {

@@ -43,8 +43,9 @@ impl From<Changed<'_>> for Change {
     }
 }
 
-/// Changes as they come: a stream that ends with the server's will to tell them, or with the connection. One that is told again before it was looked at is told
-/// once. Dropped, it takes its subscription back.
+/// Changes as they come: a stream that ends with the server's will to tell them, or with the
+/// connection. One that is told again before it was looked at is told once. Dropped, it takes its
+/// subscription back.
 pub struct Listening<const N: usize = IN_FLIGHT> {
     call: InFlight<N>,
     filter: Option<OwnedJson>,
@@ -54,28 +55,40 @@ pub struct Listening<const N: usize = IN_FLIGHT> {
 impl<const N: usize> Client<N> {
     /// Listens for changes (`subscriptions/listen`), as soon as the server has acknowledged it.
     ///
-    /// A legacy server tells of changes of its lists unasked; resources are subscribed to one by one, and stay so: `resources/unsubscribe` is yours to send.
+    /// A legacy server tells of changes of its lists unasked; resources are subscribed to one by
+    /// one, and stay so: `resources/unsubscribe` is yours to send.
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn listen(&self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<Listening<N>, CallError> {
+    pub async fn listen(
+        &self,
+        filter: &SubscriptionFilter<'_>,
+        options: CallOptions,
+    ) -> Result<Listening<N>, CallError> {
         let deadline = Deadline::after(self.limit(options));
         if !self.opened_before(deadline).await?.revision.is_modern() {
             return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
         }
-        let call =
-            InFlight::start(&self.0, deadline, |client, now, left, tx| client.listen(now, filter, options.limit(left), tx))
-                .await?;
+        let call = InFlight::start(&self.0, deadline, |client, now, left, tx| {
+            client.listen(now, filter, options.limit(left), tx)
+        })
+        .await?;
         loop {
             match call.letter().await {
-                Letter::Listening(filter) => return Ok(Listening { call, filter: Some(filter), ended: None }),
+                Letter::Listening(filter) => {
+                    return Ok(Listening { call, filter: Some(filter), ended: None });
+                }
                 Letter::Ended(ended) => return Err(ended.into_error()),
                 Letter::Progress(_) | Letter::Change(_) => {}
             }
         }
     }
 
-    async fn listen_to_legacy(&self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<Listening<N>, CallError> {
+    async fn listen_to_legacy(
+        &self,
+        filter: &SubscriptionFilter<'_>,
+        options: CallOptions,
+    ) -> Result<Listening<N>, CallError> {
         let resources = filter.resource_subscriptions.unwrap_or_default();
         let wants = Wants {
             tools: filter.tools_list_changed.unwrap_or(false),
@@ -100,7 +113,8 @@ impl<const N: usize> Listening<N> {
         self.filter.as_ref().map(OwnedJson::as_raw)
     }
 
-    /// Why there are no more changes; `None` as long as there may be some, and when the server has ended it by itself.
+    /// Why there are no more changes; `None` as long as there may be some, and when the server has
+    /// ended it by itself.
     #[must_use]
     pub fn error(&self) -> Option<&CallError> {
         self.ended.as_ref()?.as_ref()
@@ -126,7 +140,10 @@ impl<const N: usize> Stream for Listening<N> {
 
 impl<const N: usize> fmt::Debug for Listening<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listening").field("filter", &self.filter).field("ended", &self.ended).finish()
+        f.debug_struct("Listening")
+            .field("filter", &self.filter)
+            .field("ended", &self.ended)
+            .finish()
     }
 }
 

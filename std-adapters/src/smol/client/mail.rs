@@ -111,21 +111,33 @@ impl Mail {
             ClientEvent::Ended { call, outcome } => (*call, Letter::Ended(Ended::from(*outcome))),
             ClientEvent::Progress { call, params } => (*call, Letter::Progress((*params).into())),
             ClientEvent::Listening { call, filter } => (*call, Letter::Listening((*filter).into())),
-            ClientEvent::Changed { listen: Some(call), what } => (*call, Letter::Change(Change::from(*what))),
+            ClientEvent::Changed { listen: Some(call), what } => {
+                (*call, Letter::Change(Change::from(*what)))
+            }
             ClientEvent::Changed { listen: None, what } => {
                 let change = Change::from(*what);
-                for mailbox in self.boxes.iter_mut().filter(|mailbox| mailbox.wants.is_some_and(|wants| wants.has(&change))) {
+                for mailbox in self
+                    .boxes
+                    .iter_mut()
+                    .filter(|mailbox| mailbox.wants.is_some_and(|wants| wants.has(&change)))
+                {
                     wakers.extend(mailbox.put(Letter::Change(change.clone())));
                 }
                 return false;
             }
             _ => return false,
         };
-        let Some(place) = self.by_call.get_mut(call.index()).filter(|place| place.is_some_and(|(known, _)| known == call)) else {
+        let Some(place) = self
+            .by_call
+            .get_mut(call.index())
+            .filter(|place| place.is_some_and(|(known, _)| known == call))
+        else {
             // Given up meanwhile.
             return true;
         };
-        let Some(mailbox) = place.and_then(|(_, number)| self.boxes.get_mut(number)) else { return true };
+        let Some(mailbox) = place.and_then(|(_, number)| self.boxes.get_mut(number)) else {
+            return true;
+        };
         if matches!(letter, Letter::Ended(_)) {
             mailbox.call = None;
             *place = None;
@@ -155,7 +167,9 @@ impl Mailbox {
         match &letter {
             // The latest says all.
             Letter::Progress(_) => {
-                while self.is_full(bytes) && matches!(self.letters.front(), Some(Letter::Progress(_))) {
+                while self.is_full(bytes)
+                    && matches!(self.letters.front(), Some(Letter::Progress(_)))
+                {
                     self.pop();
                 }
             }
@@ -207,7 +221,10 @@ impl From<Outcome<'_>> for Ended {
         Self::Error(match outcome {
             Outcome::Result(result) => return Self::Result(result.into()),
             Outcome::InputRequired(input) => {
-                return Self::InputRequired { result: input.as_json().into(), round: input.round() };
+                return Self::InputRequired {
+                    result: input.as_json().into(),
+                    round: input.round(),
+                };
             }
             Outcome::EndedByServer => return Self::ByServer,
             Outcome::Error(error) => CallError::Server(ServerError::from(error)),
@@ -218,7 +235,8 @@ impl From<Outcome<'_>> for Ended {
     }
 }
 
-/// Letters that are kept for one call; older progress goes, and changes become one [`Change::Missed`].
+/// Letters that are kept for one call; older progress goes, and changes become one
+/// [`Change::Missed`].
 const LETTERS: usize = 64;
 /// Bytes of them. The latest report of progress is kept even if it is longer.
 const LETTER_BYTES: usize = 64 << 10;

@@ -1,18 +1,26 @@
-//! A client on any [`AsyncRead`](futures_lite::AsyncRead) and [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, a child's pipes.
+//! A client on any [`AsyncRead`](futures_lite::AsyncRead) and
+//! [`AsyncWrite`](futures_lite::AsyncWrite): TCP, Unix sockets, a child's pipes.
 //!
 //! Lists the tools of a server, calls one of them, and answers what it wants to know:
 //!
 //! ```no_run
-//! use std::net::TcpStream;
 //! use async_io::Async;
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
 //! use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, RawJson};
-//! use mcp_sansio_adapters::smol::client::{Answer, CallError, Client, Connector, Question, Refusal, Tools};
+//! use mcp_sansio_adapters::smol::client::{
+//!     Answer, CallError, Client, Connector, Question, Refusal, Tools,
+//! };
+//! use std::net::TcpStream;
 //!
-//! static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("visitor", "0.1.0"), ClientCapability::ELICITATION_FORM);
+//! static CONFIG: ClientConfig = ClientConfig::new(
+//!     Implementation::new("visitor", "0.1.0"),
+//!     ClientCapability::ELICITATION_FORM,
+//! );
 //!
 //! async fn answer(question: Question) -> Result<Answer, Refusal> {
-//!     let InputRequest::Elicit(_) = question.request() else { return Err(Refusal::unsupported()) };
+//!     let InputRequest::Elicit(_) = question.request() else {
+//!         return Err(Refusal::unsupported());
+//!     };
 //!     question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 //! }
 //!
@@ -21,7 +29,10 @@
 //!         println!("{}", tool.name);
 //!     }
 //!     let params = CallToolParams::new("greet");
-//!     let call = client.request_with_progress("tools/call", &params, CallOptions::new(), |step| println!("{:?}", step.progress));
+//!     let call =
+//!         client.request_with_progress("tools/call", &params, CallOptions::new(), |step| {
+//!             println!("{:?}", step.progress)
+//!         });
 //!     println!("{:?}", call.await?);
 //!     Ok(())
 //! }
@@ -37,37 +48,45 @@
 //!
 //! # Connection and clients
 //!
-//! [`Connector::connect`] gives two things: the [`Connection`], a future that reads, writes and keeps time, to be spawned, awaited or
-//! [driven](Connection::drive); and a [`Client`], whose clones make requests, from any task and any thread. The connection closes when the last of them is gone or
-//! one says [`close`](Client::close). Who wants to connect again makes a new one, and may say what is [known](Client::era) of the server.
+//! [`Connector::connect`] gives two things: the [`Connection`], a future that reads, writes and
+//! keeps time, to be spawned, awaited or [driven](Connection::drive); and a [`Client`], whose
+//! clones make requests, from any task and any thread. The connection closes when the last of them
+//! is gone or one says [`close`](Client::close). Who wants to connect again makes a new one, and
+//! may say what is [known](Client::era) of the server.
 //!
 //! The era is found out when the connection begins. Calls that are made before it is open wait.
 //!
 //! # Cancellation
 //!
-//! Dropping a call's future cancels it: the server is told, its questions are dropped, its answer is ignored if it still comes. Where there is a time limit
-//! ([`CallOptions`](mcp_sansio::CallOptions), [`ClientConfig`](mcp_sansio::ClientConfig)) the core keeps it.
+//! Dropping a call's future cancels it: the server is told, its questions are dropped, its answer
+//! is ignored if it still comes. Where there is a time limit
+//! ([`CallOptions`](mcp_sansio::CallOptions), [`ClientConfig`](mcp_sansio::ClientConfig)) the core
+//! keeps it.
 //!
 //! # Questions, in both eras
 //!
-//! One function [answers](Connector::answer). A legacy server's request is answered when the answer is there; a modern server's questions are answered all at
-//! once, and the request is sent again with the answers, as often as the configuration allows. Nothing else waits meanwhile.
+//! One function [answers](Connector::answer). A legacy server's request is answered when the answer
+//! is there; a modern server's questions are answered all at once, and the request is sent again
+//! with the answers, as often as the configuration allows. Nothing else waits meanwhile.
 //!
 //! # Threads
 //!
-//! Everything is `Send`, clients are `Sync`: the executor of `smol` wants it so, and the lock that it costs is held for the length of a call of the core's and
-//! never across an await. What answers questions must be `Send` as well.
+//! Everything is `Send`, clients are `Sync`: the executor of `smol` wants it so, and the lock that
+//! it costs is held for the length of a call of the core's and never across an await. What answers
+//! questions must be `Send` as well.
 //!
 //! # Flow
 //!
-//! Reading and writing never wait for each other. Requests go out in the order in which they were made; one that finds the table or the buffer full waits for its
-//! turn. A request longer than [`Connector::max_pending`] goes out in pieces, and is cut off when its future is dropped in the middle: the server sees a line of
-//! noise.
+//! Reading and writing never wait for each other. Requests go out in the order in which they were
+//! made; one that finds the table or the buffer full waits for its turn. A request longer than
+//! [`Connector::max_pending`] goes out in pieces, and is cut off when its future is dropped in the
+//! middle: the server sees a line of noise.
 //!
 //! # Memory
 //!
-//! For each connection the core's [`Client`](mcp_sansio::Client) (sized by `N`, see there), two buffers that start empty and grow to the limits of the
-//! [`Connector`] as messages need it. Nothing that a server sends is kept beyond these limits:
+//! For each connection the core's [`Client`](mcp_sansio::Client) (sized by `N`, see there), two
+//! buffers that start empty and grow to the limits of the [`Connector`] as messages need it.
+//! Nothing that a server sends is kept beyond these limits:
 //!
 //! | what is kept | at most |
 //! | --- | --- |

@@ -2,7 +2,8 @@
 
 use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerCapability};
 
-/// A session with a legacy server, or the acquaintance of a modern one: what the core's [`Opened`](mcp_sansio::Opened) says, kept.
+/// A session with a legacy server, or the acquaintance of a modern one: what the core's
+/// [`Opened`](mcp_sansio::Opened) says, kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opened {
@@ -10,7 +11,8 @@ pub struct Opened {
     pub revision: Revision,
     /// What the server can do. `None` where it was [not asked](super::Connector::assume).
     pub capabilities: Option<ServerCapability>,
-    /// The whole: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
+    /// The whole: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
+    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
     pub result: Option<OwnedJson>,
 }
 
@@ -24,6 +26,10 @@ impl Opened {
 
 impl From<mcp_sansio::Opened<'_>> for Opened {
     fn from(opened: mcp_sansio::Opened<'_>) -> Self {
-        Self { revision: opened.revision, capabilities: Some(opened.capabilities), result: Some(opened.result.into()) }
+        Self {
+            revision: opened.revision,
+            capabilities: Some(opened.capabilities),
+            result: Some(opened.result.into()),
+        }
     }
 }

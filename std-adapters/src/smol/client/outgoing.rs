@@ -92,8 +92,13 @@ impl Outgoing {
         self.is_flushed && link.with(|state| state.tx.is_idle())
     }
 
-    /// Closes our side. `true` when that is done, or has failed: either way there is nothing left to do.
-    pub(super) fn poll_close(&mut self, stream: &mut (impl AsyncWrite + Unpin + 'static), cx: &mut Context<'_>) -> bool {
+    /// Closes our side. `true` when that is done, or has failed: either way there is nothing left
+    /// to do.
+    pub(super) fn poll_close(
+        &mut self,
+        stream: &mut (impl AsyncWrite + Unpin + 'static),
+        cx: &mut Context<'_>,
+    ) -> bool {
         if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
             shut_down(stream);
             self.is_closed = true;

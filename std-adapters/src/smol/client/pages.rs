@@ -74,7 +74,8 @@ impl<const N: usize> Client<N> {
             if bytes > self.0.link.max_list {
                 return Err(CallError::ListTooLong);
             }
-            let cursor = page.as_raw().get("nextCursor").filter(|cursor| cursor.as_string().is_some());
+            let cursor =
+                page.as_raw().get("nextCursor").filter(|cursor| cursor.as_string().is_some());
             let is_last = cursor.is_none();
             if cursor.is_some_and(|cursor| !cursors.insert(cursor.as_str().as_bytes())) {
                 return Err(CallError::RepeatedCursor);
@@ -93,7 +94,8 @@ fn next_cursor(page: &OwnedJson) -> Option<Text<'_>> {
 }
 
 impl<L: Listed> Pages<L> {
-    /// What is in the list. Something that does not fit its type is an error of its own: all else stays readable.
+    /// What is in the list. Something that does not fit its type is an error of its own: all else
+    /// stays readable.
     pub fn iter(&self) -> impl Iterator<Item = Result<L::Item<'_>, ReadError>> {
         let lists = self.pages.iter().filter_map(|page| page.as_raw().get(L::MEMBER));
         lists.flat_map(RawJson::elements).map(RawJson::to)

@@ -5,12 +5,15 @@ use std::future::Future;
 use std::pin::Pin;
 
 use mcp_sansio::types::InputRequest;
-use mcp_sansio::{ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision, RpcError, ServerRequest};
+use mcp_sansio::{
+    ErrorCode, JsonStr, OwnedJson, Printable, RawJson, ReadError, Revision, RpcError, ServerRequest,
+};
 use serde::Serialize;
 
 /// Something that a server wants to know: of the person, of the model, or the roots.
 ///
-/// A request of a legacy server and a question in a modern server's result are the same here. What it asks was declared, for certain.
+/// A request of a legacy server and a question in a modern server's result are the same here. What
+/// it asks was declared, for certain.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// An object with the members `method` and `params`.
@@ -49,7 +52,8 @@ impl Question {
         self.revision
     }
 
-    /// Writes an answer down: an [`ElicitResult`](mcp_sansio::types::ElicitResult), a [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
+    /// Writes an answer down: an [`ElicitResult`](mcp_sansio::types::ElicitResult), a
+    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
     /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult), by what is asked.
     ///
     /// # Errors
@@ -66,8 +70,8 @@ impl Question {
 #[derive(Clone, Debug)]
 pub struct Answer(pub(super) OwnedJson);
 
-/// Why the server is told nothing. A legacy one gets it as an error; with a modern one the call ends that needs the answer
-/// ([`CallError::Unanswered`](super::CallError::Unanswered)).
+/// Why the server is told nothing. A legacy one gets it as an error; with a modern one the call
+/// ends that needs the answer ([`CallError::Unanswered`](super::CallError::Unanswered)).
 ///
 /// For a person who says no there are answers: `decline` and `cancel`.
 #[derive(Clone, Debug)]
@@ -125,5 +129,6 @@ struct Wire<'f> {
 
 /// An answer that is being found.
 pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Answer, Refusal>> + Send>>;
-/// Who finds it. Its type is not carried along by clients and connections: a question is rare, and an allocation for it cheap.
+/// Who finds it. Its type is not carried along by clients and connections: a question is rare, and
+/// an allocation for it cheap.
 pub(super) type Answerer = Box<dyn Fn(Question) -> Answering + Send + Sync>;

@@ -24,7 +24,11 @@ struct Answers(Vec<(String, OwnedJson)>);
 
 impl Inputs {
     /// Has all questions answered, at the same time.
-    pub(super) async fn find<const N: usize>(link: &Link<N>, result: OwnedJson, round: u8) -> Result<Self, CallError> {
+    pub(super) async fn find<const N: usize>(
+        link: &Link<N>,
+        result: OwnedJson,
+        round: u8,
+    ) -> Result<Self, CallError> {
         let questions = result.as_raw().get("inputRequests");
         let answers = match questions {
             Some(questions) => Some(Answers(answer_all(link, questions)?.await?)),
@@ -34,7 +38,12 @@ impl Inputs {
     }
 
     pub(super) fn as_core(&self) -> mcp_sansio::Inputs<'_, impl Serialize> {
-        let state = self.result.as_raw().get("requestState").and_then(RawJson::as_string).map(Text::from_json);
+        let state = self
+            .result
+            .as_raw()
+            .get("requestState")
+            .and_then(RawJson::as_string)
+            .map(Text::from_json);
         let inputs = mcp_sansio::Inputs::new(self.round).state(state);
         match &self.answers {
             Some(answers) => inputs.responses(answers),
@@ -47,7 +56,10 @@ impl Inputs {
 fn answer_all<const N: usize>(
     link: &Link<N>,
     questions: RawJson<'_>,
-) -> Result<impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<N>, CallError> {
+) -> Result<
+    impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<N>,
+    CallError,
+> {
     let mut open = Vec::new();
     for (key, question) in questions.members() {
         if open.len() == MAX_QUESTIONS {
@@ -56,7 +68,8 @@ fn answer_all<const N: usize>(
                 "More questions at once than are answered",
             )));
         }
-        let question = Question::read(question, Revision::LATEST).map_err(|_| CallError::Invalid(Violation::InvalidResult))?;
+        let question = Question::read(question, Revision::LATEST)
+            .map_err(|_| CallError::Invalid(Violation::InvalidResult))?;
         open.push(Open { key: key.to_string(), found: Err((link.answerer)(question)) });
     }
     Ok(poll_fn(move |cx| {
@@ -67,7 +80,10 @@ fn answer_all<const N: usize>(
         if !all {
             return Poll::Pending;
         }
-        Poll::Ready(Ok(open.drain(..).filter_map(|open| Some((open.key, open.found.ok()?))).collect()))
+        Poll::Ready(Ok(open
+            .drain(..)
+            .filter_map(|open| Some((open.key, open.found.ok()?)))
+            .collect()))
     }))
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// Those who wait to send, in the order in which they came. Only the first tries; whoever leaves wakes the next.
+/// Those who wait to send, in the order in which they came. Only the first tries; whoever leaves
+/// wakes the next.
 #[derive(Default)]
 pub(super) struct Turns {
     waiting: BTreeMap<u64, Waker>,

@@ -29,7 +29,8 @@ impl Alarm {
         }
     }
 
-    /// Ends a round of the driver, which is to be woken from now on. `false` when there is something to do already.
+    /// Ends a round of the driver, which is to be woken from now on. `false` when there is
+    /// something to do already.
     pub(super) fn sleep(&self, waker: &Waker) -> bool {
         let mut rest = self.lock();
         if std::mem::take(&mut rest.is_touched) {

@@ -7,8 +7,9 @@ use serde::Deserialize;
 
 use super::reply::Failure;
 
-/// What the client answered to a question. [`to`](Self::to) makes of it the result that belongs to what was asked: an
-/// [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation, and so on.
+/// What the client answered to a question. [`to`](Self::to) makes of it the result that belongs to
+/// what was asked: an [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation, and so
+/// on.
 #[derive(Clone)]
 pub struct Answer {
     pub(super) key: String,
@@ -21,7 +22,9 @@ impl Answer {
     /// # Errors
     /// [`Failure::answer`] when it is something else.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
-        self.json.to().map_err(|error| Failure::answer(format!("The answer {} cannot be used: {error}", self.key)))
+        self.json.to().map_err(|error| {
+            Failure::answer(format!("The answer {} cannot be used: {error}", self.key))
+        })
     }
 
     /// The answer as it came.

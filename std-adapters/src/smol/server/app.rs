@@ -11,10 +11,12 @@ use super::reply::{Failure, Panicked, Reply};
 use super::rounds::Seal;
 use super::tasks::{Panic, caught};
 
-/// An application: what it is, what it offers, and the function that answers requests. One value serves all connections.
+/// An application: what it is, what it offers, and the function that answers requests. One value
+/// serves all connections.
 ///
-/// Each connection may have `N` requests in flight and `S` subscribed URIs. Configuration and catalog are `'static`, as they are as long as the process; for those
-/// that are made at its start there is [`Box::leak`].
+/// Each connection may have `N` requests in flight and `S` subscribed URIs. Configuration and
+/// catalog are `'static`, as they are as long as the process; for those that are made at its start
+/// there is [`Box::leak`].
 pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) catalog: Option<&'static Catalog<'static>>,
@@ -34,7 +36,8 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
 }
 
 impl<H> App<H> {
-    /// An application with connections of the usual size. For other sizes: [`with_capacity`](App::with_capacity).
+    /// An application with connections of the usual size. For other sizes:
+    /// [`with_capacity`](App::with_capacity).
     pub fn new<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
     where
         H: Fn(Context) -> F,
@@ -70,7 +73,8 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         }
     }
 
-    /// Answers lists and unknown names from this catalog. Without one, the handler is called for everything.
+    /// Answers lists and unknown names from this catalog. Without one, the handler is called for
+    /// everything.
     #[must_use]
     pub fn catalog(self, catalog: &'static Catalog<'static>) -> Self {
         Self { catalog: Some(catalog), ..self }
@@ -135,19 +139,22 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
         Self { full_timeout: timeout, ..self }
     }
 
-    /// How many connections there may be. More wait until one has ended. Default: [`MAX_CONNECTIONS`].
+    /// How many connections there may be. More wait until one has ended. Default:
+    /// [`MAX_CONNECTIONS`].
     #[must_use]
     pub fn max_connections(self, max_connections: usize) -> Self {
         Self { max_connections, ..self }
     }
 
-    /// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need it. Default: [`MAX_LINE`].
+    /// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need
+    /// it. Default: [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
         Self { max_line: max_line.clamp(MIN_BUFFER, u32::MAX as usize), ..self }
     }
 
-    /// The most that is held back for a client that does not read, in bytes. A longer answer is written in pieces. Default: [`MAX_PENDING`].
+    /// The most that is held back for a client that does not read, in bytes. A longer answer is
+    /// written in pieces. Default: [`MAX_PENDING`].
     #[must_use]
     pub fn max_pending(self, max_pending: usize) -> Self {
         Self { max_pending: max_pending.max(MIN_BUFFER), ..self }

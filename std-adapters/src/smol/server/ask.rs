@@ -11,7 +11,8 @@ use super::link::State;
 use super::reply::Failure;
 use super::voice::Voice;
 
-/// All questions of a connection. They are sent by the connection and not by their futures, which may be dropped in the middle of a frame.
+/// All questions of a connection. They are sent by the connection and not by their futures, which
+/// may be dropped in the middle of a frame.
 #[derive(Default)]
 pub(super) struct Asks {
     asks: Vec<Ask>,
@@ -57,13 +58,24 @@ impl Asks {
 
     pub(super) fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
         self.made += 1;
-        let ask = Ask { ticket: self.made, parent, question, stage: Stage::Waiting, is_dropped: false, waker: None };
+        let ask = Ask {
+            ticket: self.made,
+            parent,
+            question,
+            stage: Stage::Waiting,
+            is_dropped: false,
+            waker: None,
+        };
         self.asks.push(ask);
         self.made
     }
 
     /// The answer, if there is one. `Pending` has the waker called when there is.
-    pub(super) fn poll(&mut self, ticket: u64, cx: &mut task::Context<'_>) -> Poll<Result<OwnedJson, Failure>> {
+    pub(super) fn poll(
+        &mut self,
+        ticket: u64,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Result<OwnedJson, Failure>> {
         let Some(at) = self.position(ticket) else { return Poll::Ready(Err(Failure::GONE)) };
         match self.asks.get_mut(at) {
             Some(Ask { stage: Stage::Done(_), .. }) => match self.asks.remove(at).stage {
@@ -93,7 +105,8 @@ impl Ask {
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
-    /// Sends what has yet to be sent, as far as there is room: questions, and that nobody waits for an answer any more.
+    /// Sends what has yet to be sent, as far as there is room: questions, and that nobody waits for
+    /// an answer any more.
     pub(super) fn send_asks(&mut self, now: Instant) {
         let mut at = 0;
         let mut asks = std::mem::take(&mut self.asks.asks);
@@ -111,14 +124,16 @@ impl<const N: usize, const S: usize> State<N, S> {
                 Stage::Waiting if outlet.tx.is_mid_frame() => Err(SendError::Full),
                 Stage::Waiting | Stage::Begun => {
                     let sent = match ask.question.to() {
-                        Ok(question) => server.request_input(now, ask.parent, &question, &mut outlet.tx),
+                        Ok(question) => {
+                            server.request_input(now, ask.parent, &question, &mut outlet.tx)
+                        }
                         Err(_) => Err(SendError::Value),
                     };
                     sent.map(|call| ask.stage = Stage::Open(call))
                 }
-                Stage::Open(call) if ask.is_dropped => {
-                    server.cancel_call(now, call, &mut outlet.tx).map(|_| ask.end(Err(Failure::GONE)))
-                }
+                Stage::Open(call) if ask.is_dropped => server
+                    .cancel_call(now, call, &mut outlet.tx)
+                    .map(|_| ask.end(Err(Failure::GONE))),
                 Stage::Open(_) | Stage::Done(_) => Ok(()),
             };
             match sent {
@@ -128,7 +143,8 @@ impl<const N: usize, const S: usize> State<N, S> {
                     }
                     outlet.block();
                 }
-                Err(error) => ask.end(Err(Failure::answer(format!("The client cannot be asked now: {error}")))),
+                Err(error) => ask
+                    .end(Err(Failure::answer(format!("The client cannot be asked now: {error}")))),
                 // Sent meanwhile, but nobody waits: once more, to take it back.
                 Ok(()) if ask.is_dropped && matches!(ask.stage, Stage::Open(_)) => at -= 1,
                 Ok(()) => {}

@@ -19,9 +19,11 @@ use super::link::Link;
 use super::reply::{Failure, Reply};
 use super::work::Work;
 
-/// A connection and all of its handlers: a future, to be awaited or spawned. It ends with the connection.
+/// A connection and all of its handlers: a future, to be awaited or spawned. It ends with the
+/// connection.
 ///
-/// `app` is a reference or an [`Arc`] of an [`App`]; `stream` is a socket, or a [`Pair`](super::Pair) of pipes.
+/// `app` is a reference or an [`Arc`] of an [`App`]; `stream` is a socket, or a
+/// [`Pair`](super::Pair) of pipes.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     app: A,
@@ -57,7 +59,8 @@ pub enum End {
     Closed,
     /// After a long silence: see [`App::idle_timeout`].
     Idle,
-    /// The client did not answer a ping: see [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
+    /// The client did not answer a ping: see
+    /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
     Unresponsive,
     /// By [`Hub::shut_down`].
     ShutDown,
@@ -71,7 +74,11 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
-        let link = Arc::new(Link::new(app.config, TxBuffer::with_limit(Vec::new(), app.max_pending), None));
+        let link = Arc::new(Link::new(
+            app.config,
+            TxBuffer::with_limit(Vec::new(), app.max_pending),
+            None,
+        ));
         let weak = Arc::downgrade(&link);
         let hub = app.hub().clone();
         Self {
@@ -211,7 +218,8 @@ where
         Ok(true)
     }
 
-    /// Takes frames in, as long as there is room for what the core answers by itself. Where that is longer, the frame is given back, and gone on with later.
+    /// Takes frames in, as long as there is room for what the core answers by itself. Where that is
+    /// longer, the frame is given back, and gone on with later.
     fn take_frames(&mut self, cx: &mut task::Context<'_>) -> bool {
         let mut moved = false;
         let now = self.link.now();
@@ -237,7 +245,8 @@ where
                 }
             };
             loop {
-                self.is_held = !self.input_ended && self.work.holds_back(&self.app, &self.link, &messages);
+                self.is_held =
+                    !self.input_ended && self.work.holds_back(&self.app, &self.link, &messages);
                 if self.is_held {
                     self.position = Some(messages.position());
                     self.rx.unread();
@@ -328,18 +337,25 @@ where
         let mut state = self.link.lock();
         // Whatever is in flight: a client that does not read will not read its answers.
         let is_stuck = !state.outlets.own().tx.pending().is_empty();
-        if self.end.is_some() || is_stuck || state.server.in_flight() == 0 { self.active.checked_add(timeout) } else { None }
+        if self.end.is_some() || is_stuck || state.server.in_flight() == 0 {
+            self.active.checked_add(timeout)
+        } else {
+            None
+        }
     }
 
-    /// Whether there is something to do by now. The timer is set to an earlier time at once, to a later one when it fires: deadlines mostly move away.
+    /// Whether there is something to do by now. The timer is set to an earlier time at once, to a
+    /// later one when it fires: deadlines mostly move away.
     ///
     /// A time limit that this round has looked at, and that has passed, waits for room and not for
     /// time. One that has passed since is due: nothing else wakes for it.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
         let deadline = self.link.lock().server.poll_timeout();
-        let deadline = deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
+        let deadline =
+            deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
         let looked = self.link.real_time(self.work.looked);
-        let full_until = self.work.full_until(&self.app).filter(|at| looked.is_none_or(|looked| *at > looked));
+        let full_until =
+            self.work.full_until(&self.app).filter(|at| looked.is_none_or(|looked| *at > looked));
         let limits = [deadline, full_until].into_iter().flatten().filter(|_| self.end.is_none());
         if let Some(due) = limits.chain(self.idle_at()).min()
             && self.timer_at.is_none_or(|at| due < at)
@@ -371,7 +387,10 @@ impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S>
 
 /// Whether the client has gone away: an end, and no error.
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted)
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+    )
 }
 
 /// The rounds of a connection in a row before others have their turn. A round reads once.
@@ -393,7 +412,8 @@ mod tests {
     use super::*;
     use crate::smol::Pair;
 
-    static CONFIG: ServerConfig<'_> = ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerCapability::NONE);
+    static CONFIG: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerCapability::NONE);
 
     #[test]
     fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {

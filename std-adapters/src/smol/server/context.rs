@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Answered, Arguments, ClientCapability, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest, Payload, Progress, Request,
-    RequestHandle, Revision, SendError, Target,
+    Answered, Arguments, ClientCapability, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest,
+    Payload, Progress, Request, RequestHandle, Revision, SendError, Target,
 };
 use serde::Serialize;
 
@@ -103,42 +103,62 @@ impl<const N: usize, const S: usize> Context<N, S> {
         if result.as_raw().is_object() && (required.is_none_or(has) || has("resultType")) {
             return Ok(Reply(result));
         }
-        let member = required.map_or(String::new(), |member| format!(" with the member {member:?}"));
-        let message = format!("The handler's result is not a JSON object{member}, which this method requires");
+        let member =
+            required.map_or(String::new(), |member| format!(" with the member {member:?}"));
+        let message = format!(
+            "The handler's result is not a JSON object{member}, which this method requires"
+        );
         Err(Failure::error(ErrorCode::InternalError, message))
     }
 
-    /// Tells the client how far its request has come, if it asked. Waits while the client does not read.
+    /// Tells the client how far its request has come, if it asked. Waits while the client does not
+    /// read.
     ///
     /// # Errors
-    /// When nobody waits any more, or the message is longer than all room there is: `?` is right for both.
+    /// When nobody waits any more, or the message is longer than all room there is: `?` is right
+    /// for both.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
         let handle = self.call.handle;
         let now = self.voice.now();
         let mut waiting = Waiting::new(&*self.voice);
-        sent(poll_fn(|cx| self.voice.poll_note(handle, &Note::Progress(now, progress), &mut waiting.place, cx)).await)
+        sent(
+            poll_fn(|cx| {
+                self.voice.poll_note(handle, &Note::Progress(now, progress), &mut waiting.place, cx)
+            })
+            .await,
+        )
     }
 
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
     ///
     /// # Errors
     /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
-    pub async fn log<T: Serialize + ?Sized>(&self, message: &LogMessage<'_, T>) -> Result<(), Failure> {
+    pub async fn log<T: Serialize + ?Sized>(
+        &self,
+        message: &LogMessage<'_, T>,
+    ) -> Result<(), Failure> {
         let handle = self.call.handle;
         let mut waiting = Waiting::new(&*self.voice);
         let told = poll_fn(|cx| {
             let data = mcp_sansio::Json(message.data);
-            let message = LogMessage { level: message.level, logger: message.logger, data: &data as &dyn Payload };
+            let message = LogMessage {
+                level: message.level,
+                logger: message.logger,
+                data: &data as &dyn Payload,
+            };
             self.voice.poll_note(handle, &Note::Log(&message), &mut waiting.place, cx)
         });
         sent(told.await)
     }
 
-    /// Asks the client, in whichever way its revision has; see the [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its handler.
+    /// Asks the client, in whichever way its revision has; see the
+    /// [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its
+    /// handler.
     ///
     /// # Errors
-    /// [`Failure::missing_capability`] when the client did not declare that it can be asked, [`Failure::answer`] when it refused or did not answer in time. And
-    /// in 2026-07-28, when there is no answer yet. `?` is right for all.
+    /// [`Failure::missing_capability`] when the client did not declare that it can be asked,
+    /// [`Failure::answer`] when it refused or did not answer in time. And in 2026-07-28, when
+    /// there is no answer yet. `?` is right for all.
     pub async fn ask(&self, key: &str, question: InputRequest<'_>) -> Result<Answer, Failure> {
         let [answer] = self.ask_all([(key, question)]).await?;
         Ok(answer)
@@ -148,9 +168,14 @@ impl<const N: usize, const S: usize> Context<N, S> {
     ///
     /// # Errors
     /// As [`ask`](Self::ask).
-    pub async fn ask_all<const K: usize>(&self, questions: [(&str, InputRequest<'_>); K]) -> Result<[Answer; K], Failure> {
+    pub async fn ask_all<const K: usize>(
+        &self,
+        questions: [(&str, InputRequest<'_>); K],
+    ) -> Result<[Answer; K], Failure> {
         let request = self.request();
-        let needed = questions.iter().fold(ClientCapability::NONE, |needed, (_, question)| needed.and(question.needs()));
+        let needed = questions
+            .iter()
+            .fold(ClientCapability::NONE, |needed, (_, question)| needed.and(question.needs()));
         if !request.capabilities.contains(needed) {
             return Err(Failure::missing_capability(needed));
         }
@@ -161,7 +186,9 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 match self.call.rounds.answer(key, &self.call.request) {
                     Some(json) => answers.push(Answer { key: (*key).to_owned(), json }),
                     None => {
-                        self.call.rounds.is_missing(key, OwnedJson::new(question, request.revision)?);
+                        self.call
+                            .rounds
+                            .is_missing(key, OwnedJson::new(question, request.revision)?);
                         is_complete = false;
                     }
                 }
@@ -182,8 +209,9 @@ impl<const N: usize, const S: usize> Context<N, S> {
         answers.try_into().map_err(|_| SendError::Value.into())
     }
 
-    /// Keeps a text for the next round of this request (2026-07-28; before, there is only one). The client carries it, and can read and change it
-    /// unless the [`App`](super::App) has a [`Seal`](super::Seal). From then on an answer counts only when it comes with such a text.
+    /// Keeps a text for the next round of this request (2026-07-28; before, there is only one). The
+    /// client carries it, and can read and change it unless the [`App`](super::App) has a
+    /// [`Seal`](super::Seal). From then on an answer counts only when it comes with such a text.
     pub fn remember(&self, state: impl Into<String>) {
         self.call.rounds.remember(state.into());
     }
@@ -194,21 +222,25 @@ impl<const N: usize, const S: usize> Context<N, S> {
         self.call.rounds.kept()
     }
 
-    /// Lets the connection go on which the client waits: it comes back for the answer after [`Options::retry`](crate::smol::http::Options::retry). For work that takes long
-    /// while connections are dear. `false` where that cannot be done: only in a session of 2025-11-25 over HTTP.
+    /// Lets the connection go on which the client waits: it comes back for the answer after
+    /// [`Options::retry`](crate::smol::http::Options::retry). For work that takes long
+    /// while connections are dear. `false` where that cannot be done: only in a session of
+    /// 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn let_go(&self) -> bool {
         self.revision() == Revision::V2025_11_25 && self.voice.let_go(self.call.handle)
     }
 
-    /// Who the client is, as the check of an application over HTTP has found out. `None` where nothing checks it.
+    /// Who the client is, as the check of an application over HTTP has found out. `None` where
+    /// nothing checks it.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.voice.principal()
     }
 
-    /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is for work that it has sent elsewhere.
+    /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is
+    /// for work that it has sent elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         !self.voice.is_open(self.call.handle)
@@ -227,7 +259,9 @@ impl<const N: usize, const S: usize> Context<N, S> {
 
 impl<const N: usize, const S: usize> fmt::Debug for Context<N, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("request", &self.request().params.raw()).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("request", &self.request().params.raw())
+            .finish_non_exhaustive()
     }
 }
 

@@ -8,7 +8,8 @@ use std::task::Waker;
 
 use mcp_sansio::Change;
 
-/// Reaches all connections of an [`App`](super::App), from anywhere: tells subscribers what has changed, and ends them all.
+/// Reaches all connections of an [`App`](super::App), from anywhere: tells subscribers what has
+/// changed, and ends them all.
 #[derive(Clone)]
 pub struct Hub(Arc<Shared>);
 
@@ -63,7 +64,8 @@ impl Hub {
         self.tell(&News::Resources);
     }
 
-    /// Tells those that subscribed to it that a resource has changed. Told again before a client has read the last, it is told once.
+    /// Tells those that subscribed to it that a resource has changed. Told again before a client
+    /// has read the last, it is told once.
     pub fn resource_changed(&self, uri: &str) {
         self.tell(&News::Resource(uri.into()));
     }
@@ -75,7 +77,8 @@ impl Hub {
         members.by_ticket.len() - members.beside.len()
     }
 
-    /// Ends everything in peace: nobody is accepted and no request is begun any more; what is in flight is finished, then connections end.
+    /// Ends everything in peace: nobody is accepted and no request is begun any more; what is in
+    /// flight is finished, then connections end.
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.members().iter().for_each(|member| member.wake());

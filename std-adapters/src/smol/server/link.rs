@@ -1,10 +1,13 @@
-//! What a connection shares with its handlers: the server and what it has written, each borrowed for the length of a call.
+//! What a connection shares with its handlers: the server and what it has written, each borrowed
+//! for the length of a call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use mcp_sansio::{Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer};
+use mcp_sansio::{
+    Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer,
+};
 
 use super::alarm::{Alarm, Wakers};
 use super::app::MIN_BUFFER;
@@ -57,7 +60,11 @@ pub(super) struct State<const N: usize, const S: usize> {
 }
 
 impl<const N: usize, const S: usize> Link<N, S> {
-    pub(super) fn new(config: &'static ServerConfig<'static>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+    pub(super) fn new(
+        config: &'static ServerConfig<'static>,
+        tx: TxBuffer<Vec<u8>>,
+        principal: Option<Arc<str>>,
+    ) -> Self {
         let alarm = Arc::new(Alarm::default());
         let state = State {
             server: Server::with_capacity(config),
@@ -70,10 +77,17 @@ impl<const N: usize, const S: usize> Link<N, S> {
             waiting_for_place: Vec::new(),
             alarm: Arc::clone(&alarm),
         };
-        Self { state: Mutex::new(state), alarm, principal, params: Arc::default(), clock: std::time::Instant::now() }
+        Self {
+            state: Mutex::new(state),
+            alarm,
+            principal,
+            params: Arc::default(),
+            clock: std::time::Instant::now(),
+        }
     }
 
-    /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the core is all or nothing.
+    /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the
+    /// core is all or nothing.
     pub(super) fn lock(&self) -> MutexGuard<'_, State<N, S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -165,7 +179,10 @@ impl<const N: usize, const S: usize> State<N, S> {
     }
 
     /// The server, and where what it has to say about a request goes.
-    pub(super) fn at(&mut self, request: RequestHandle) -> (&mut Server<'static, N, S>, &mut Outlet) {
+    pub(super) fn at(
+        &mut self,
+        request: RequestHandle,
+    ) -> (&mut Server<'static, N, S>, &mut Outlet) {
         #[cfg(feature = "http")]
         let exchange = self.server.exchange(request);
         #[cfg(not(feature = "http"))]
@@ -182,7 +199,8 @@ impl<const N: usize, const S: usize> State<N, S> {
         (&mut self.server, self.outlets.at(exchange))
     }
 
-    /// Whether there is room for whatever the core may answer by itself to a frame that cannot be taken in twice.
+    /// Whether there is room for whatever the core may answer by itself to a frame that cannot be
+    /// taken in twice.
     pub(super) fn has_room(&mut self) -> bool {
         let own = self.outlets.own();
         !own.is_blocked() && !own.tx.is_mid_frame() && own.tx.room() >= MIN_BUFFER
@@ -208,7 +226,10 @@ impl<const N: usize, const S: usize> State<N, S> {
     }
 
     /// What is due, if anything is.
-    pub(super) fn handle_timeout(&mut self, now: Instant) -> Result<Option<ServerEvent<'static>>, SendError> {
+    pub(super) fn handle_timeout(
+        &mut self,
+        now: Instant,
+    ) -> Result<Option<ServerEvent<'static>>, SendError> {
         if self.server.poll_timeout().is_none_or(|due| now < due) {
             return Ok(None);
         }
@@ -243,7 +264,9 @@ impl<const N: usize, const S: usize> State<N, S> {
     /// Whether nothing is open, and nothing waits to go out that belongs to no exchange.
     #[cfg(feature = "http")]
     pub(super) fn is_silent(&mut self) -> bool {
-        self.server.in_flight() == 0 && self.server.calls_in_flight() == 0 && self.outlets.own().tx.pending().is_empty()
+        self.server.in_flight() == 0
+            && self.server.calls_in_flight() == 0
+            && self.outlets.own().tx.pending().is_empty()
     }
 
     pub(super) fn has_news(&self) -> bool {
@@ -300,7 +323,8 @@ mod tests {
         let tell = |uri: String| link.tell(News::Resource(uri.into()));
         (0..1000).for_each(|number| tell(format!("test://{number}")));
         assert_eq!(link.lock().news.len(), 0);
-        let uris = (0..10).map(|number| format!("\"test://{number}\"")).collect::<Vec<_>>().join(",");
+        let uris =
+            (0..10).map(|number| format!("\"test://{number}\"")).collect::<Vec<_>>().join(",");
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true,"resourceSubscriptions":[{uris}]}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
         );
@@ -329,7 +353,9 @@ mod tests {
         for number in 0..1000 {
             let uri = format!("test://{number}");
             let subscription = |method: &str| {
-                hear(&format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#));
+                hear(&format!(
+                    r#"{{"jsonrpc":"2.0","id":{number},"method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
+                ));
             };
             subscription("subscribe");
             link.tell(News::Resource(uri.as_str().into()));

@@ -46,7 +46,8 @@ impl Listener for Async<TcpListener> {
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
         poll_accept(self, cx, |listener| {
             let (stream, _) = listener.accept()?;
-            // Answers are small and waited for. One that has gone away already is noticed soon enough.
+            // Answers are small and waited for. One that has gone away already is noticed soon
+            // enough.
             let _ = stream.set_nodelay(true);
             Async::new(stream).map(Socket::new)
         })
@@ -124,11 +125,15 @@ pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize
     poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
 }
 
-/// Serves everybody who connects, in this one future. It ends when the application [shuts down](super::Hub::shut_down), after the last connection has.
+/// Serves everybody who connects, in this one future. It ends when the application [shuts
+/// down](super::Hub::shut_down), after the last connection has.
 ///
 /// # Errors
 /// As [`accept`].
-pub async fn serve<A, H, L, F, const N: usize, const S: usize>(app: A, listener: L) -> io::Result<()>
+pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
+    app: A,
+    listener: L,
+) -> io::Result<()>
 where
     A: Deref<Target = App<H, N, S>> + Clone + Unpin,
     H: Fn(Context<N, S>) -> F,
@@ -145,7 +150,9 @@ where
             let is_shut = opened.is_pending();
             match opened {
                 Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
-                Poll::Ready(Some(((), Err(panic)))) => return Poll::Ready(Err(io::Error::other(panic.0))),
+                Poll::Ready(Some(((), Err(panic)))) => {
+                    return Poll::Ready(Err(io::Error::other(panic.0)));
+                }
                 Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
                     connections.insert((), connection);
                     door.insert((), accept(app.clone(), &listener));

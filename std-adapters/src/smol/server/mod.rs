@@ -24,7 +24,8 @@ use super::tasks;
 
 pub use answers::Answer;
 pub use app::{
-    App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, SUBSCRIPTIONS,
+    App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING,
+    MAX_RUNNING, SUBSCRIPTIONS,
 };
 pub use connection::{Connection, End};
 pub use context::Context;

@@ -11,7 +11,8 @@ use super::outlet::Outlet;
 use super::reply::{Failure, Reply, Why};
 use super::rounds::Seal;
 
-/// An answer that waits for room. It does not change any more: the call that sends it may have to be repeated.
+/// An answer that waits for room. It does not change any more: the call that sends it may have to
+/// be repeated.
 pub(super) enum Outgoing {
     Reply(Arc<Call>, OwnedJson),
     Failure(Arc<Call>, Why),
@@ -28,7 +29,11 @@ pub(super) enum Outgoing {
 }
 
 impl Outgoing {
-    pub(super) fn new(call: Arc<Call>, result: Result<Reply, Failure>, seal: Option<&dyn Seal>) -> Self {
+    pub(super) fn new(
+        call: Arc<Call>,
+        result: Result<Reply, Failure>,
+        seal: Option<&dyn Seal>,
+    ) -> Self {
         match result {
             Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(call, json),
             Ok(_) => Self::Refused(call.handle, RpcError::internal("The result is no object")),
@@ -48,15 +53,19 @@ impl Outgoing {
     ) -> Result<(), SendError> {
         let (server, Outlet { tx, .. }) = state.at(self.handle());
         match self {
-            Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it),
+            Self::Reply(call, json) => {
+                server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it)
+            }
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
             Self::Listed { request, .. } => match catalog {
                 Some(catalog) => catalog.answer(server, &request.as_request(), tx).map(|_| ()),
                 None => Ok(()),
             },
             Self::Input(call, questions, carried) => {
-                let questions: Vec<(&str, InputRequest<'_>)> =
-                    questions.iter().filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?))).collect();
+                let questions: Vec<(&str, InputRequest<'_>)> = questions
+                    .iter()
+                    .filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?)))
+                    .collect();
                 let mut input = InputRequiredResult::ask(&questions);
                 if let Some(carried) = carried {
                     input = input.request_state(carried);
@@ -68,14 +77,22 @@ impl Outgoing {
                 let (handle, is_tool) = (request.handle, request.method == Method::ToolsCall);
                 match why {
                     Why::Arguments(why) if is_tool => server.refuse_arguments(handle, why, tx),
-                    Why::Arguments(why) => server.respond_error(handle, &RpcError::invalid_params(why), tx),
+                    Why::Arguments(why) => {
+                        server.respond_error(handle, &RpcError::invalid_params(why), tx)
+                    }
                     Why::Answer(why) if request.revision.is_modern() => {
                         server.respond_error(handle, &RpcError::invalid_params(why), tx)
                     }
-                    Why::Answer(why) | Why::Tool(why) if is_tool => server.respond(handle, &TextResult::error(why), tx),
-                    Why::Answer(why) | Why::Tool(why) => server.respond_error(handle, &RpcError::internal(why), tx),
+                    Why::Answer(why) | Why::Tool(why) if is_tool => {
+                        server.respond(handle, &TextResult::error(why), tx)
+                    }
+                    Why::Answer(why) | Why::Tool(why) => {
+                        server.respond_error(handle, &RpcError::internal(why), tx)
+                    }
                     other => {
-                        let error = other.as_error().unwrap_or(RpcError::internal("The request was given up"));
+                        let error = other
+                            .as_error()
+                            .unwrap_or(RpcError::internal("The request was given up"));
                         server.respond_error(handle, &error, tx)
                     }
                 }
@@ -96,7 +113,8 @@ impl Outgoing {
     /// What is sent in its place when the core refuses it.
     pub(super) fn instead(&self) -> Option<Self> {
         let is_last = matches!(self, Self::Refused(..));
-        (!is_last).then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))
+        (!is_last)
+            .then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))
     }
 }
 

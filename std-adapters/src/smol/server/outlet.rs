@@ -5,7 +5,8 @@ use mcp_sansio::TxBuffer;
 /// A buffer, and whether it is full.
 pub(super) struct Outlet {
     pub(super) tx: TxBuffer<Vec<u8>>,
-    /// How much was pending when there was no room for an answer or a question; until that has gone out, nothing else is written.
+    /// How much was pending when there was no room for an answer or a question; until that has
+    /// gone out, nothing else is written.
     blocked: Option<usize>,
     /// Whether the connection is to be let go: the client comes back.
     #[cfg(feature = "http")]
@@ -31,7 +32,8 @@ impl Outlet {
         self.blocked = Some(self.tx.pending().len());
     }
 
-    /// Whether to try again to send what did not fit. Each attempt formats it anew, so not after each byte that has gone out.
+    /// Whether to try again to send what did not fit. Each attempt formats it anew, so not after
+    /// each byte that has gone out.
     pub(super) fn unblock(&mut self) -> bool {
         let has_room = self.blocked.is_some_and(|pending| self.tx.pending().len() <= pending / 2);
         if has_room {

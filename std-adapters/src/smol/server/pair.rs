@@ -6,7 +6,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// A reader and a writer of their own, as one stream: a child process's pipes, standard input and output.
+/// A reader and a writer of their own, as one stream: a child process's pipes, standard input and
+/// output.
 ///
 /// Closed, it drops the writer: that is how the other end of a pipe sees that no more comes.
 #[derive(Debug)]
@@ -25,14 +26,24 @@ impl<R, W> Pair<R, W> {
 }
 
 impl<R: AsyncRead + Unpin, W: Unpin> AsyncRead for Pair<R, W> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<Result<usize>> {
         Pin::new(&mut self.reader).poll_read(cx, buffer)
     }
 }
 
 impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for Pair<R, W> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        let Some(writer) = &mut self.writer else { return Poll::Ready(Err(ErrorKind::BrokenPipe.into())) };
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<Result<usize>> {
+        let Some(writer) = &mut self.writer else {
+            return Poll::Ready(Err(ErrorKind::BrokenPipe.into()));
+        };
         Pin::new(writer).poll_write(cx, bytes)
     }
 

@@ -30,18 +30,21 @@ pub(super) enum Why {
 }
 
 impl Failure {
-    /// The tool ran and failed: a result with `isError`, for the model to read. For other requests -32603.
+    /// The tool ran and failed: a result with `isError`, for the model to read. For other requests
+    /// -32603.
     pub fn tool(why: impl Into<String>) -> Self {
         Self(Why::Tool(why.into()))
     }
 
-    /// The arguments are not what the tool takes: see [`Server::refuse_arguments`](mcp_sansio::Server::refuse_arguments). For other requests -32602.
+    /// The arguments are not what the tool takes: see
+    /// [`Server::refuse_arguments`](mcp_sansio::Server::refuse_arguments). For other requests
+    /// -32602.
     pub fn arguments(why: impl Into<String>) -> Self {
         Self(Why::Arguments(why.into()))
     }
 
-    /// The client's answer to a question is of no use. In 2026-07-28 that is an error of the request's, -32602; before, the request was right and only the tool
-    /// came to nothing.
+    /// The client's answer to a question is of no use. In 2026-07-28 that is an error of the
+    /// request's, -32602; before, the request was right and only the tool came to nothing.
     pub fn answer(why: impl Into<String>) -> Self {
         Self(Why::Answer(why.into()))
     }
@@ -66,7 +69,8 @@ impl Failure {
     pub(super) const GONE: Self = Self(Why::Gone);
     pub(super) const ASKED: Self = Self(Why::Asked);
 
-    /// Whether it only means that nobody waits for an answer any more: cancelled, expired, or its connection has ended.
+    /// Whether it only means that nobody waits for an answer any more: cancelled, expired, or its
+    /// connection has ended.
     #[must_use]
     pub const fn is_gone(&self) -> bool {
         matches!(self.0, Why::Gone)
@@ -125,7 +129,9 @@ impl Why {
     pub(super) fn as_error(&self) -> Option<RpcError<'_>> {
         match self {
             Self::Error { code, message, data: None } => Some(RpcError::new(*code, message)),
-            Self::Error { code, message, data: Some(data) } => Some(RpcError::new(*code, message).with_data(data.as_raw())),
+            Self::Error { code, message, data: Some(data) } => {
+                Some(RpcError::new(*code, message).with_data(data.as_raw()))
+            }
             Self::Missing(needed) => Some(RpcError::missing_capability(*needed)),
             _ => None,
         }

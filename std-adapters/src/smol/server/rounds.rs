@@ -1,19 +1,23 @@
-//! What a modern client carries from one attempt of a request to the next: `requestState` (2026-07-28, basic/patterns/mrtr).
+//! What a modern client carries from one attempt of a request to the next: `requestState`
+//! (2026-07-28, basic/patterns/mrtr).
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::{OwnedJson, OwnedRequest, RawJson, Request, Revision};
 
-/// Protects what clients carry, so that they cannot change it: by a signature, or by keeping it here and giving out a key to it.
+/// Protects what clients carry, so that they cannot change it: by a signature, or by keeping it
+/// here and giving out a key to it.
 ///
-/// The answers to questions need no protection, since it is the client that gives them. What a handler [remembers](super::Context::remember) does when
-/// something depends on it.
+/// The answers to questions need no protection, since it is the client that gives them. What a
+/// handler [remembers](super::Context::remember) does when something depends on it.
 pub trait Seal: Send + Sync {
-    /// What is given to the client in place of `state`. Worth something only for the same request: the method and name at least belong into it.
+    /// What is given to the client in place of `state`. Worth something only for the same request:
+    /// the method and name at least belong into it.
     fn close(&self, request: &Request<'_>, state: &str) -> String;
 
-    /// What was closed. `None`, and the request is refused, when it is not ours or not for this request.
+    /// What was closed. `None`, and the request is refused, when it is not ours or not for this
+    /// request.
     fn open(&self, request: &Request<'_>, sealed: &str) -> Option<String>;
 }
 
@@ -43,7 +47,10 @@ impl Rounds {
             Some(state) => Some(open(request, state, seal).ok_or("requestState is not ours")?),
         };
         let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
-        let answers = carried_answers.into_iter().chain(request.params.get("inputResponses")).flat_map(RawJson::members);
+        let answers = carried_answers
+            .into_iter()
+            .chain(request.params.get("inputResponses"))
+            .flat_map(RawJson::members);
         if answers.take(MAX_ANSWERS + 1).count() > MAX_ANSWERS {
             return Err("There are too many answers in inputResponses and requestState");
         }
@@ -60,9 +67,11 @@ impl Rounds {
         self.next().kept = Some(state);
     }
 
-    /// The answer to a question, in this round or one before. Who remembers something takes no answer that comes without it.
+    /// The answer to a question, in this round or one before. Who remembers something takes no
+    /// answer that comes without it.
     pub(super) fn answer(&self, key: &str, request: &OwnedRequest) -> Option<OwnedJson> {
-        let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS)?.get(key));
+        let carried =
+            self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS)?.get(key));
         let alone = self.carried.is_none() && self.next().kept.is_some();
         let request = request.as_request();
         carried.or_else(|| request.input_response(key).filter(|_| !alone)).map(OwnedJson::from)
@@ -76,13 +85,20 @@ impl Rounds {
     }
 
     /// What the client is asked, and what it is to carry.
-    pub(super) fn end(&self, request: &Request<'_>, seal: Option<&dyn Seal>) -> (Vec<(String, OwnedJson)>, Option<String>) {
+    pub(super) fn end(
+        &self,
+        request: &Request<'_>,
+        seal: Option<&dyn Seal>,
+    ) -> (Vec<(String, OwnedJson)>, Option<String>) {
         let Next { kept, missing } = std::mem::take(&mut *self.next());
         let mut answers = Vec::new();
         let mut keys = HashSet::new();
         let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
         // What came without the state that it belongs to is not taken along either.
-        let fresh = request.params.get("inputResponses").filter(|_| self.carried.is_some() || kept.is_none());
+        let fresh = request
+            .params
+            .get("inputResponses")
+            .filter(|_| self.carried.is_some() || kept.is_none());
         for (key, answer) in carried.into_iter().chain(fresh).flat_map(RawJson::members) {
             if keys.insert(key.to_string()) {
                 answers.push((key, answer));
@@ -118,7 +134,10 @@ fn open(request: &Request<'_>, state: String, seal: Option<&dyn Seal>) -> Option
         Some(seal) => seal.open(request, &state)?,
         None => state,
     };
-    RawJson::parse(&state).ok().filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object)).map(OwnedJson::from)
+    RawJson::parse(&state)
+        .ok()
+        .filter(|state| state.get(ANSWERS).is_some_and(RawJson::is_object))
+        .map(OwnedJson::from)
 }
 
 /// The most answers that a 2026-07-28 request may bring to the questions of its handler, those of

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// A connection that was accepted. It reads as [`Async`] does, with fewer system calls: after a read that did not fill its buffer there is nothing left, and the
-/// next one waits until there is.
+/// A connection that was accepted. It reads as [`Async`] does, with fewer system calls: after a
+/// read that did not fill its buffer there is nothing left, and the next one waits until there is.
 pub struct Socket<T> {
     stream: Async<T>,
     /// Whether there may be something to read.
@@ -33,7 +33,11 @@ where
     for<'s> &'s T: Read,
     T: Unpin,
 {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         loop {
             if !self.is_readable {
                 match self.stream.poll_readable(cx) {
@@ -61,7 +65,11 @@ where
     T: Unpin,
     Async<T>: AsyncWrite + Unpin,
 {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

@@ -2,12 +2,15 @@
 
 use std::task::{Context, Poll};
 
-use mcp_sansio::{Answered, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError};
+use mcp_sansio::{
+    Answered, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError,
+};
 
 use super::link::Link;
 use super::reply::Failure;
 
-/// A [`Link`] without its sizes: a request that stands alone has a small one, whatever a session has room for.
+/// A [`Link`] without its sizes: a request that stands alone has a small one, whatever a session
+/// has room for.
 pub(super) trait Voice: Send + Sync {
     fn now(&self) -> Instant;
     #[cfg(feature = "http")]
@@ -84,7 +87,9 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         let (server, outlet) = state.at(request);
         let sent = match note {
             _ if outlet.is_blocked() => Err(SendError::Full),
-            Note::Progress(now, progress) => server.progress(*now, request, progress, &mut outlet.tx),
+            Note::Progress(now, progress) => {
+                server.progress(*now, request, progress, &mut outlet.tx)
+            }
             Note::Log(message) => server.log(request, message, &mut outlet.tx),
         };
         match sent {

@@ -7,7 +7,8 @@ use std::task::{self, Poll};
 use std::time;
 
 use mcp_sansio::{
-    Instant, Messages, Method, OwnedJson, OwnedRequest, Request, RequestHandle, RpcError, SendError, ServerEvent, Target,
+    Instant, Messages, Method, OwnedJson, OwnedRequest, Request, RequestHandle, RpcError,
+    SendError, ServerEvent, Target,
 };
 
 use super::app::App;
@@ -68,18 +69,24 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             }
             ServerEvent::Answer { call, outcome } => {
                 let answer = outcome.map(OwnedJson::from).map_err(|error| {
-                    let message = error.message().map(|message| message.to_string()).unwrap_or_default();
+                    let message =
+                        error.message().map(|message| message.to_string()).unwrap_or_default();
                     Failure::answer(format!("The client refused ({}): {message}", error.code()))
                 });
                 link.lock().asks.answered(*call, answer);
             }
             ServerEvent::CallTimedOut { call } => {
-                link.lock().asks.answered(*call, Err(Failure::answer("The client did not answer in time")));
+                link.lock()
+                    .asks
+                    .answered(*call, Err(Failure::answer("The client did not answer in time")));
             }
-            ServerEvent::CallCancelled { call } => link.lock().asks.answered(*call, Err(Failure::GONE)),
+            ServerEvent::CallCancelled { call } => {
+                link.lock().asks.answered(*call, Err(Failure::GONE))
+            }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,
-            // The rest has been answered already: `initialize`, `ping`, log levels, subscriptions, and whatever was wrong.
+            // The rest has been answered already: `initialize`, `ping`, log levels, subscriptions,
+            // and whatever was wrong.
             _ => {}
         }
     }
@@ -93,12 +100,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         H: Fn(Context<N, S>) -> F,
     {
         if self.is_closing {
-            return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::internal("The server is shutting down")));
+            return self.outbox.push_back(Outgoing::Refused(
+                request.handle,
+                RpcError::internal("The server is shutting down"),
+            ));
         }
         // Itself among them.
         let in_flight = link.lock().server.in_flight();
         if in_flight > app.max_in_flight || in_flight > 1 && link.params() >= app.max_params {
-            return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::internal("Too many requests in flight")));
+            return self.outbox.push_back(Outgoing::Refused(
+                request.handle,
+                RpcError::internal("Too many requests in flight"),
+            ));
         }
         let share = link.share(request.params.raw().as_str().len(), app.max_params);
         let target = match app.catalog {
@@ -123,7 +136,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         };
         let rounds = match caught(|| Rounds::of(request, app.seal_ref())) {
             Ok(Ok(rounds)) => rounds,
-            Ok(Err(why)) => return self.outbox.push_back(Outgoing::Refused(request.handle, RpcError::invalid_params(why))),
+            Ok(Err(why)) => {
+                return self
+                    .outbox
+                    .push_back(Outgoing::Refused(request.handle, RpcError::invalid_params(why)));
+            }
             Err(panic) => {
                 app.panicked("", "", &panic);
                 return self.outbox.push_back(Outgoing::Refused(request.handle, PANICKED));
@@ -141,8 +158,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// Begins the handlers of requests that were taken in, as many as may run.
-    fn begin_handlers<H, const M: usize, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Arc<Link<M, S>>)
-    where
+    fn begin_handlers<H, const M: usize, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        link: &Arc<Link<M, S>>,
+    ) where
         H: Fn(Context<N, S>) -> F,
     {
         while self.handlers.len() < app.max_running {
@@ -157,7 +177,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// A handler has panicked: its client is told that it failed, and no more.
-    fn panicked<H, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, call: &Call, panic: &Panic) {
+    fn panicked<H, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        call: &Call,
+        panic: &Panic,
+    ) {
         tell(app, call, panic);
         self.outbox.push_back(Outgoing::Refused(call.handle, PANICKED));
     }
@@ -190,20 +215,32 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         self.is_full(app, link) && self.may_wait(app, link)
     }
 
-    fn is_full<H, const M: usize, const N: usize, const S: usize>(&self, app: &App<H, N, S>, link: &Link<M, S>) -> bool {
+    fn is_full<H, const M: usize, const N: usize, const S: usize>(
+        &self,
+        app: &App<H, N, S>,
+        link: &Link<M, S>,
+    ) -> bool {
         let in_flight = link.lock().server.in_flight();
         in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || link.params() >= app.max_params)
     }
 
     /// Whether a request may wait until another has ended: what its end depends on must not be
     /// behind it.
-    fn may_wait<H, const M: usize, const N: usize, const S: usize>(&self, app: &App<H, N, S>, link: &Link<M, S>) -> bool {
+    fn may_wait<H, const M: usize, const N: usize, const S: usize>(
+        &self,
+        app: &App<H, N, S>,
+        link: &Link<M, S>,
+    ) -> bool {
         let is_asking = link.lock().server.calls_in_flight() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
 
     fn listed(&self, request: &Request<'_>, share: Share) -> Outgoing {
-        Outgoing::Listed { request: OwnedRequest::from(request), _held: self.held.clone(), _share: share }
+        Outgoing::Listed {
+            request: OwnedRequest::from(request),
+            _held: self.held.clone(),
+            _share: share,
+        }
     }
 
     /// Polls the handlers that have been woken.
@@ -226,10 +263,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             let is_open = link.lock().server.is_open(call.handle);
             match result {
                 Ok(_) if !is_open => {}
-                Ok(result) => match caught(|| Outgoing::new(Arc::clone(&call), result, app.seal_ref())) {
-                    Ok(outgoing) => self.outbox.push_back(outgoing),
-                    Err(panic) => self.panicked(app, &call, &panic),
-                },
+                Ok(result) => {
+                    match caught(|| Outgoing::new(Arc::clone(&call), result, app.seal_ref())) {
+                        Ok(outgoing) => self.outbox.push_back(outgoing),
+                        Err(panic) => self.panicked(app, &call, &panic),
+                    }
+                }
                 Err(panic) => self.panicked(app, &call, &panic),
             }
             self.begin_handlers(app, link);
@@ -265,7 +304,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     }
 
     /// Sends as much as there is room for.
-    pub(super) fn send<H, const M: usize, const N: usize, const S: usize>(&mut self, app: &App<H, N, S>, link: &Link<M, S>) {
+    pub(super) fn send<H, const M: usize, const N: usize, const S: usize>(
+        &mut self,
+        app: &App<H, N, S>,
+        link: &Link<M, S>,
+    ) {
         let mut state = link.lock();
         let has_room = state.outlets.unblock();
         self.send_all(app, &mut state, link.now());
@@ -324,19 +367,26 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     /// Whether there is nothing left to do on a stream that ends only when it has to.
     #[cfg(feature = "http")]
     pub(super) fn is_over(&self, is_endless: bool) -> bool {
-        self.is_unresponsive || is_endless && self.is_closing && self.has_no_handlers() && self.outbox.is_empty()
+        self.is_unresponsive
+            || is_endless && self.is_closing && self.has_no_handlers() && self.outbox.is_empty()
     }
 
     /// Whether nothing is in flight.
     pub(super) fn is_idle<const M: usize, const S: usize>(&self, link: &Link<M, S>) -> bool {
         let state = link.lock();
-        self.has_no_handlers() && self.listens.is_empty() && state.asks.is_empty() && !state.has_news()
+        self.has_no_handlers()
+            && self.listens.is_empty()
+            && state.asks.is_empty()
+            && !state.has_news()
     }
 }
 
 impl<F> Work<F> {
     /// When what waits is refused.
-    pub(super) fn full_until<H, const N: usize, const S: usize>(&self, app: &App<H, N, S>) -> Option<time::Instant> {
+    pub(super) fn full_until<H, const N: usize, const S: usize>(
+        &self,
+        app: &App<H, N, S>,
+    ) -> Option<time::Instant> {
         self.full_since?.checked_add(app.full_timeout)
     }
 

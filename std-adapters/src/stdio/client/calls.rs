@@ -35,7 +35,8 @@ pub struct Client<'c> {
 }
 
 impl<'c> Client<'c> {
-    /// Starts a server and opens the conversation. With a handler, or other ways of starting it: [`Connector`], [`Process`].
+    /// Starts a server and opens the conversation. With a handler, or other ways of starting it:
+    /// [`Connector`], [`Process`].
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
@@ -51,14 +52,26 @@ impl<'c> Client<'c> {
         let rx = RxBuffer::with_limit(Vec::new(), max_line);
         let (behind, most_pending) = (0, 0);
         let (about, ended, log_level, subscribed) = (None, None, None, Vec::new());
-        let mut client =
-            Self { conversation, transport, rx, max_line, behind, most_pending, about, ended, log_level, subscribed };
+        let mut client = Self {
+            conversation,
+            transport,
+            rx,
+            max_line,
+            behind,
+            most_pending,
+            about,
+            ended,
+            log_level,
+            subscribed,
+        };
         client.connect()?;
         Ok(client)
     }
 
-    /// Starts the server again after its [end](Error::Ended), or a connection that can be opened again, and asks once more for what was
-    /// [listened](Self::listen) for, [subscribed](Self::subscribe) to and logged. Calls that were in flight are lost: whether they may be repeated, the application knows.
+    /// Starts the server again after its [end](Error::Ended), or a connection that can be opened
+    /// again, and asks once more for what was [listened](Self::listen) for,
+    /// [subscribed](Self::subscribe) to and logged. Calls that were in flight are lost: whether
+    /// they may be repeated, the application knows.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -71,11 +84,17 @@ impl<'c> Client<'c> {
         self.set_again()
     }
 
-    /// Sends a request and waits for its result. `params` is anything that serializes as a JSON object, `RawJson::EMPTY` for none.
+    /// Sends a request and waits for its result. `params` is anything that serializes as a JSON
+    /// object, `RawJson::EMPTY` for none.
     ///
     /// # Errors
     /// All but those of the opening.
-    pub fn call<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, options: CallOptions) -> Result<OwnedJson, Error> {
+    pub fn call<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+    ) -> Result<OwnedJson, Error> {
         let id = self.begin(method, params, options)?;
         self.wait(id)
     }
@@ -84,14 +103,24 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// [`Error::NotOffered`], [`Error::Send`], [`Error::Ended`].
-    pub fn start<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, options: CallOptions) -> Result<CallId, Error> {
+    pub fn start<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+    ) -> Result<CallId, Error> {
         let id = self.begin(method, params, options)?;
         // If the connection ends over it, so does the call.
         let _ = self.flush();
         Ok(id)
     }
 
-    fn begin<P: Serialize + ?Sized>(&mut self, method: &str, params: &P, options: CallOptions) -> Result<CallId, Error> {
+    fn begin<P: Serialize + ?Sized>(
+        &mut self,
+        method: &str,
+        params: &P,
+        options: CallOptions,
+    ) -> Result<CallId, Error> {
         self.make_room(method)?;
         let options = self.log_level.map_or(options, |level| options.or_log_level(level));
         self.conversation.start(method, params, options)
@@ -114,7 +143,8 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Waits for the result of whichever request is over first. `None` when there is none to wait for.
+    /// Waits for the result of whichever request is over first. `None` when there is none to wait
+    /// for.
     ///
     /// # Errors
     /// Of the connection; those of the request are in its result.
@@ -131,7 +161,8 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Gives a request up, or a [listen](Self::listen), and tells the server. `false` when it was over already; its result is forgotten then.
+    /// Gives a request up, or a [listen](Self::listen), and tells the server. `false` when it was
+    /// over already; its result is forgotten then.
     ///
     /// # Errors
     /// [`Error::Ended`], [`Error::Io`].
@@ -141,10 +172,12 @@ impl<'c> Client<'c> {
         Ok(cancelled)
     }
 
-    /// Asks a modern server to be told of changes, which the [handler](super::Handler) is, and waits until the server says what it will tell (the event
-    /// [`Listening`](mcp_sansio::ClientEvent::Listening)). It ends when it is [cancelled](Self::cancel), or when the server
-    /// ends it, which can be [waited for](Self::wait). A legacy server tells of its lists without being asked; for single resources of either, there is
-    /// [`subscribe`](Self::subscribe).
+    /// Asks a modern server to be told of changes, which the [handler](super::Handler) is, and
+    /// waits until the server says what it will tell (the event
+    /// [`Listening`](mcp_sansio::ClientEvent::Listening)). It ends when it is
+    /// [cancelled](Self::cancel), or when the server ends it, which can be [waited
+    /// for](Self::wait). A legacy server tells of its lists without being asked; for single
+    /// resources of either, there is [`subscribe`](Self::subscribe).
     ///
     /// # Errors
     /// [`Error::NotOffered`] for a legacy server.
@@ -154,7 +187,9 @@ impl<'c> Client<'c> {
         while self.conversation.calls.get(listen).is_some_and(|waiting| !waiting.acknowledged) {
             self.turn(None)?;
             if let Some((_, result)) = self.conversation.calls.take_result(Some(listen)) {
-                return Err(result.err().unwrap_or_else(|| Error::NotOffered { method: LISTEN.to_owned() }));
+                return Err(result
+                    .err()
+                    .unwrap_or_else(|| Error::NotOffered { method: LISTEN.to_owned() }));
             }
         }
         Ok(listen)
@@ -204,7 +239,10 @@ impl<'c> Client<'c> {
         }
         // What was said last, a cancellation perhaps, still goes out if the server takes it.
         let until = self.conversation.now().saturating_add(LAST_WORDS);
-        while !self.conversation.tx.pending().is_empty() && self.conversation.now() < until && self.ended.is_none() {
+        while !self.conversation.tx.pending().is_empty()
+            && self.conversation.now() < until
+            && self.ended.is_none()
+        {
             self.turn(Some(until))?;
         }
         match self.ended.take() {
@@ -231,7 +269,8 @@ impl<'c> Client<'c> {
         self.conversation.machine.server_capabilities()
     }
 
-    /// How the server introduced itself: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
+    /// How the server introduced itself: an
+    /// [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
     /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult). `None` where it was not asked.
     #[must_use]
     pub fn about(&self) -> Option<&OwnedJson> {
@@ -242,7 +281,10 @@ impl<'c> Client<'c> {
 impl fmt::Debug for Client<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = self.transport.name();
-        f.debug_struct("Client").field("server", &server).field("revision", &self.revision()).finish_non_exhaustive()
+        f.debug_struct("Client")
+            .field("server", &server)
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
     }
 }
 

@@ -7,7 +7,8 @@ use mcp_sansio::{ClientConfig, Era, Instant};
 use super::conversation::Conversation;
 use super::{Client, Error, Handler, MAX_LINE, Transport};
 
-/// What a client is given before it connects: `Connector::new(&CONFIG).handler(ask).connect(Process::new(command))`.
+/// What a client is given before it connects:
+/// `Connector::new(&CONFIG).handler(ask).connect(Process::new(command))`.
 pub struct Connector<'c> {
     config: &'c ClientConfig<'c>,
     handler: Box<dyn Handler + 'c>,
@@ -37,8 +38,17 @@ impl<'c> Connector<'c> {
     #[must_use]
     pub fn new(config: &'c ClientConfig<'c>) -> Self {
         let begun = std::time::Instant::now();
-        let clock = move || Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
-        Self { config, handler: Box::new(()), trace: None, era: None, max_line: MAX_LINE, clock: Box::new(clock) }
+        let clock = move || {
+            Instant::from_millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
+        };
+        Self {
+            config,
+            handler: Box::new(()),
+            trace: None,
+            era: None,
+            max_line: MAX_LINE,
+            clock: Box::new(clock),
+        }
     }
 
     /// Who answers the server's questions and hears what else comes.
@@ -85,6 +95,9 @@ impl<'c> Connector<'c> {
 
 impl fmt::Debug for Connector<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connector").field("config", self.config).field("era", &self.era).finish_non_exhaustive()
+        f.debug_struct("Connector")
+            .field("config", self.config)
+            .field("era", &self.era)
+            .finish_non_exhaustive()
     }
 }

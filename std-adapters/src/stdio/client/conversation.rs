@@ -2,8 +2,9 @@
 
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CallOptions, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired, Inputs, Instant, Messages, Outcome, OwnedJson,
-    RawJson, Revision, RpcError, SendError, ServerRequest, Tx, TxBuffer,
+    Call, CallOptions, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired, Inputs, Instant,
+    Messages, Outcome, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest, Tx,
+    TxBuffer,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -18,7 +19,8 @@ pub(super) type Machine<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
 
 pub(super) struct Conversation<'c> {
     pub(super) machine: Box<Machine<'c>>,
-    /// Without a limit, so that no call ever waits for room: what is long is the application's own, and what the server makes us answer is limited by `owed`.
+    /// Without a limit, so that no call ever waits for room: what is long is the application's
+    /// own, and what the server makes us answer is limited by `owed`.
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) handler: Box<dyn Handler + 'c>,
     trace: Option<Box<Trace<'c>>>,
@@ -126,7 +128,9 @@ impl<'c> Conversation<'c> {
         }
         let before = self.tx.pending().len();
         let mut messages = Messages::new(frame);
-        while let Some(event) = self.send(|machine, now, tx| machine.next_event(now, &mut messages, tx))? {
+        while let Some(event) =
+            self.send(|machine, now, tx| machine.next_event(now, &mut messages, tx))?
+        {
             self.happened(&event);
         }
         self.owed += self.tx.pending().len().saturating_sub(before);
@@ -157,30 +161,43 @@ impl<'c> Conversation<'c> {
         // Only a modern server may need another attempt, and only for these.
         let may_repeat = self.revision().is_modern() && REPEATED.contains(&method);
         let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
-        let call = match self.send(|machine, now, tx| machine.request(now, method, params, options, tx)) {
-            Err(SendError::NotAllowed) => return Err(Error::NotOffered { method: method.to_owned() }),
-            call => call?,
-        };
+        let call =
+            match self.send(|machine, now, tx| machine.request(now, method, params, options, tx)) {
+                Err(SendError::NotAllowed) => {
+                    return Err(Error::NotOffered { method: method.to_owned() });
+                }
+                call => call?,
+            };
         Ok(self.calls.add(call, method, kept, options))
     }
 
     /// Sends a `subscriptions/listen`.
-    pub(super) fn listen(&mut self, filter: &SubscriptionFilter<'_>, options: CallOptions) -> Result<CallId, Error> {
+    pub(super) fn listen(
+        &mut self,
+        filter: &SubscriptionFilter<'_>,
+        options: CallOptions,
+    ) -> Result<CallId, Error> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
         let call = match self.send(|machine, now, tx| machine.listen(now, filter, options, tx)) {
-            Err(SendError::NotAllowed) => return Err(Error::NotOffered { method: LISTEN.to_owned() }),
+            Err(SendError::NotAllowed) => {
+                return Err(Error::NotOffered { method: LISTEN.to_owned() });
+            }
             call => call?,
         };
         Ok(self.calls.add(call, LISTEN, Some(kept), options))
     }
 
-    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28, basic/patterns/subscriptions).
+    /// Sends the `subscriptions/listen` that ended with the last connection once more (2026-07-28,
+    /// basic/patterns/subscriptions).
     pub(super) fn listen_again(&mut self) -> Result<(), Error> {
         for id in self.calls.lost_listens() {
             let Some(waiting) = self.calls.get(id) else { continue };
             let (filter, options) = (waiting.params.clone(), waiting.options);
-            let filter =
-                filter.as_ref().map(OwnedJson::to::<SubscriptionFilter<'_>>).transpose()?.unwrap_or(SubscriptionFilter::new());
+            let filter = filter
+                .as_ref()
+                .map(OwnedJson::to::<SubscriptionFilter<'_>>)
+                .transpose()?
+                .unwrap_or(SubscriptionFilter::new());
             let call = self.send(|machine, now, tx| machine.listen(now, &filter, options, tx))?;
             self.calls.begun_again(id, call);
         }
@@ -210,7 +227,9 @@ impl<'c> Conversation<'c> {
             event => {
                 self.unresponsive |= matches!(event, ClientEvent::Unresponsive);
                 let call = match event {
-                    ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => Some(*call),
+                    ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
+                        Some(*call)
+                    }
                     ClientEvent::Changed { listen, .. } => *listen,
                     _ => None,
                 };
@@ -231,7 +250,9 @@ impl<'c> Conversation<'c> {
         waiting.result = match outcome {
             Outcome::Result(result) => Some(Ok((*result).into())),
             Outcome::Error(error) => Some(Err(Error::Peer((*error).into()))),
-            Outcome::Invalid(violation) => Some(Err(Error::Invalid { method, violation: *violation })),
+            Outcome::Invalid(violation) => {
+                Some(Err(Error::Invalid { method, violation: *violation }))
+            }
             Outcome::EndedByServer => Some(Ok(RawJson::EMPTY.into())),
             Outcome::InputRequired(input) => self.again(&mut waiting, input).err().map(Err),
             Outcome::TimedOut => Some(Err(Error::TimedOut { method })),
@@ -250,16 +271,20 @@ impl<'c> Conversation<'c> {
         for (key, request) in input.requests().iter() {
             match self.ask(Some(waiting.id), request?) {
                 Ok(answer) => answers.0.push((key.to_string(), answer)),
-                Err(Refusal::Panicked) => return Err(Error::HandlerPanicked { method: waiting.method.clone() }),
+                Err(Refusal::Panicked) => {
+                    return Err(Error::HandlerPanicked { method: waiting.method.clone() });
+                }
                 Err(Refusal::Refused) => return Err(Error::InputRequired(input.as_json().into())),
                 Err(Refusal::Unwritable(error)) => return Err(error.into()),
             }
         }
         let params = waiting.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
         let inputs = Inputs::new(input.round()).state(input.state().map(Into::into));
-        let inputs = if input.raw_requests().is_some() { inputs.responses(&answers) } else { inputs };
+        let inputs =
+            if input.raw_requests().is_some() { inputs.responses(&answers) } else { inputs };
         let (method, options) = (waiting.method.as_str(), waiting.options);
-        waiting.call = self.send(|machine, now, tx| machine.retry(now, method, &params, &inputs, options, tx))?;
+        waiting.call = self
+            .send(|machine, now, tx| machine.retry(now, method, &params, &inputs, options, tx))?;
         Ok(())
     }
 
@@ -271,21 +296,34 @@ impl<'c> Conversation<'c> {
         let _ = self.send(|machine, _, tx| match &answer {
             Ok(Ok(answer)) => machine.respond_raw(handle, answer.as_raw(), tx),
             Ok(Err(Refusal::Refused)) => machine.respond_error(handle, &REFUSED, tx),
-            Ok(Err(Refusal::Unwritable(_))) => {
-                machine.respond_error(handle, &RpcError::internal("The answer cannot be written"), tx)
+            Ok(Err(Refusal::Unwritable(_))) => machine.respond_error(
+                handle,
+                &RpcError::internal("The answer cannot be written"),
+                tx,
+            ),
+            Ok(Err(Refusal::Panicked)) => {
+                machine.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
             }
-            Ok(Err(Refusal::Panicked)) => machine.respond_error(handle, &RpcError::internal("The handler panicked"), tx),
-            Err(_) => machine.respond_error(handle, &RpcError::invalid_params("The question cannot be read"), tx),
+            Err(_) => machine.respond_error(
+                handle,
+                &RpcError::invalid_params("The question cannot be read"),
+                tx,
+            ),
         });
     }
 
-    fn ask(&mut self, about: Option<CallId>, request: InputRequest<'_>) -> Result<OwnedJson, Refusal> {
+    fn ask(
+        &mut self,
+        about: Option<CallId>,
+        request: InputRequest<'_>,
+    ) -> Result<OwnedJson, Refusal> {
         let question = Question::new(request, self.revision());
         let begun = (self.clock)().as_millis();
         let answer = catch(|| self.handler.asked(&question));
         if let Some(left) = self.free_questions.checked_sub(1) {
             self.free_questions = left;
-            self.asked = self.asked.saturating_add((self.clock)().as_millis().saturating_sub(begun));
+            self.asked =
+                self.asked.saturating_add((self.clock)().as_millis().saturating_sub(begun));
         }
         match answer {
             Some(answer) => answer.0,

@@ -7,7 +7,8 @@ use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violatio
 use super::transport::Ended;
 use super::{MAX_LIST, MAX_PAGES};
 
-/// Why a call failed. Each says what to do about it; `Debug` says the same as `Display`, for a `main` that returns it.
+/// Why a call failed. Each says what to do about it; `Debug` says the same as `Display`, for a
+/// `main` that returns it.
 #[non_exhaustive]
 pub enum Error {
     /// The server could not be started, or not be connected to.
@@ -24,7 +25,8 @@ pub enum Error {
         /// How it ended then.
         ended: Ended,
     },
-    /// The connection ended before there was an answer. [`reopen`](super::Client::reopen) starts the server again.
+    /// The connection ended before there was an answer. [`reopen`](super::Client::reopen) starts
+    /// the server again.
     Ended(Ended),
     /// The server answered with an error.
     Peer(PeerFault),
@@ -33,7 +35,8 @@ pub enum Error {
         /// The method.
         method: String,
     },
-    /// The server wants to know something that the [handler](super::Handler) does not tell. The result says what.
+    /// The server wants to know something that the [handler](super::Handler) does not tell. The
+    /// result says what.
     InputRequired(OwnedJson),
     /// The answer is none.
     Invalid {
@@ -42,7 +45,8 @@ pub enum Error {
         /// Why.
         violation: Violation,
     },
-    /// The server does not have this method: its revision does not know it, or it did not declare the capability.
+    /// The server does not have this method: its revision does not know it, or it did not declare
+    /// the capability.
     NotOffered {
         /// The method.
         method: String,
@@ -107,11 +111,19 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start { server, error } if error.kind() == io::ErrorKind::NotFound => {
-                write!(f, "cannot start `{server}`: no such program: give its path, or install it where PATH leads")
+                write!(
+                    f,
+                    "cannot start `{server}`: no such program: give its path, or install it where PATH leads"
+                )
             }
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
             Self::Open { why, ended } => {
-                write!(f, "cannot speak with `{}`: {}", Printable::new(&ended.server), Printable::new(why))?;
+                write!(
+                    f,
+                    "cannot speak with `{}`: {}",
+                    Printable::new(&ended.server),
+                    Printable::new(why)
+                )?;
                 if !ended.stderr.is_empty() {
                     f.write_str("; its last words on standard error:")?;
                 }
@@ -120,20 +132,33 @@ impl fmt::Display for Error {
             Self::Ended(ended) => ended.fmt(f),
             Self::Peer(fault) => write!(f, "the server answered with an error: {fault}"),
             Self::TimedOut { method } => {
-                write!(f, "`{method}` was not answered in time: give it longer (CallOptions::timeout), or ask for progress")
+                write!(
+                    f,
+                    "`{method}` was not answered in time: give it longer (CallOptions::timeout), or ask for progress"
+                )
             }
-            Self::InputRequired(_) => {
-                f.write_str("the server wants to know more before it answers, and the handler did not tell it")
+            Self::InputRequired(_) => f.write_str(
+                "the server wants to know more before it answers, and the handler did not tell it",
+            ),
+            Self::Invalid { method, violation } => {
+                write!(f, "the answer to `{method}` is invalid: {violation}")
             }
-            Self::Invalid { method, violation } => write!(f, "the answer to `{method}` is invalid: {violation}"),
             Self::NotOffered { method } => write!(f, "the server does not offer `{method}`"),
             Self::HandlerPanicked { method } => {
                 write!(f, "the handler panicked when the server asked it something for `{method}`")
             }
-            Self::TooManyPages { method } => write!(f, "`{method}` has more than {MAX_PAGES} pages"),
-            Self::ListTooLarge { method } => write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes"),
-            Self::RepeatedCursor { method } => write!(f, "the pages of `{method}` do not end: a cursor leads in a circle"),
-            Self::Unknown => f.write_str("no such call: it has been waited for already, or was cancelled"),
+            Self::TooManyPages { method } => {
+                write!(f, "`{method}` has more than {MAX_PAGES} pages")
+            }
+            Self::ListTooLarge { method } => {
+                write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes")
+            }
+            Self::RepeatedCursor { method } => {
+                write!(f, "the pages of `{method}` do not end: a cursor leads in a circle")
+            }
+            Self::Unknown => {
+                f.write_str("no such call: it has been waited for already, or was cancelled")
+            }
             Self::Send(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result is not what it should be: {error}"),
             Self::Io(error) => Printable::new(error).fmt(f),

@@ -15,12 +15,14 @@ use super::CallId;
 ///
 /// A panic in it ends no connection: see [`panicked`](Self::panicked).
 pub trait Handler: Send {
-    /// The server asks: the person, the model, or for the roots. Only what the configuration declared is asked, by servers of both eras.
+    /// The server asks: the person, the model, or for the roots. Only what the configuration
+    /// declared is asked, by servers of both eras.
     fn asked(&mut self, question: &Question<'_>) -> Answer {
         question.refuse()
     }
 
-    /// Progress, log messages, changes, and whatever else is no answer. `about` is the call that it belongs to, where it belongs to one.
+    /// Progress, log messages, changes, and whatever else is no answer. `about` is the call that it
+    /// belongs to, where it belongs to one.
     fn told(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
     }
@@ -56,15 +58,17 @@ impl<'q> Question<'q> {
         Self { request, revision }
     }
 
-    /// Answers with a result that belongs to the question: an [`ElicitResult`](mcp_sansio::types::ElicitResult), which may be that the person declined, a
-    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
+    /// Answers with a result that belongs to the question: an
+    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), which may be that the person declined, a
+    /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
+    /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
     #[must_use]
     pub fn answer<T: Serialize + ?Sized>(&self, result: &T) -> Answer {
         Answer(OwnedJson::new(result, self.revision).map_err(Refusal::Unwritable))
     }
 
-    /// Does not answer. A legacy server gets an error; a modern one is not asked again, and the call fails with
-    /// [`Error::InputRequired`](super::Error::InputRequired).
+    /// Does not answer. A legacy server gets an error; a modern one is not asked again, and the
+    /// call fails with [`Error::InputRequired`](super::Error::InputRequired).
     #[must_use]
     pub const fn refuse(&self) -> Answer {
         Answer(Err(Refusal::Refused))

@@ -37,8 +37,15 @@ impl<D: Dial + Clone> Transport for HttpServer<D> {
         Ok(())
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
-        let Some(stream) = &mut self.stream else { return Ok(Exchanged { ended: true, ..Exchanged::default() }) };
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(Exchanged { ended: true, ..Exchanged::default() });
+        };
         let mut timer = timeout.map_or_else(Timer::never, Timer::after);
         async_io::block_on(poll_fn(|cx| {
             let mut done = Exchanged::default();
@@ -64,7 +71,11 @@ impl<D: Dial + Clone> Transport for HttpServer<D> {
             let mut timer = Timer::after(CLOSE_TIMEOUT);
             async_io::block_on(poll_fn(|cx| {
                 let is_closed = Pin::new(&mut stream).poll_close(cx).is_ready();
-                if is_closed || pin!(&mut timer).poll(cx).is_ready() { Poll::Ready(()) } else { Poll::Pending }
+                if is_closed || pin!(&mut timer).poll(cx).is_ready() {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
             }));
         }
         Ok(Ended::new(self.name()))

@@ -22,7 +22,10 @@ impl Listing {
 
     /// The entries as JSON.
     pub fn raw(&self) -> impl Iterator<Item = RawJson<'_>> {
-        self.pages.iter().filter_map(|page| page.as_raw().get(self.member)).flat_map(RawJson::elements)
+        self.pages
+            .iter()
+            .filter_map(|page| page.as_raw().get(self.member))
+            .flat_map(RawJson::elements)
     }
 
     /// How many entries there are.

@@ -1,12 +1,14 @@
-//! A client on blocking input and output: of a server that it starts as a child process, or behind any reader and writer.
+//! A client on blocking input and output: of a server that it starts as a child process, or behind
+//! any reader and writer.
 //!
 //! ```no_run
-//! use std::process::Command;
 //! use mcp_sansio::types::{Implementation, TextContent, Tool};
 //! use mcp_sansio::{ClientCapability, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::stdio::client::{Client, Error};
+//! use std::process::Command;
 //!
-//! static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+//! static CONFIG: ClientConfig =
+//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
 //!
 //! fn main() -> Result<(), Error> {
 //!     let mut server = Client::spawn(&CONFIG, Command::new("echo-server"))?;
@@ -21,14 +23,18 @@
 //!
 //! # Connection
 //!
-//! The server is asked what it speaks, with `server/discover`; one that does not know that is greeted with `initialize`, and one that ends over it is started once
-//! more and greeted at once. From then on both eras look the same: what a server asks in between, in either way, goes to one [`Handler`].
+//! The server is asked what it speaks, with `server/discover`; one that does not know that is
+//! greeted with `initialize`, and one that ends over it is started once more and greeted at once.
+//! From then on both eras look the same: what a server asks in between, in either way, goes to one
+//! [`Handler`].
 //!
 //! # Waiting
 //!
-//! [`call`](Client::call) waits for its answer, [`start`](Client::start) does not: [`wait`](Client::wait) for it later, while others are in flight. Whatever else
-//! comes is attended to while anything is waited for, and only then: an application that has nothing to ask for long calls [`attend`](Client::attend). Reading
-//! never waits for writing, so two sides that write much at once cannot stop each other.
+//! [`call`](Client::call) waits for its answer, [`start`](Client::start) does not:
+//! [`wait`](Client::wait) for it later, while others are in flight. Whatever else comes is attended
+//! to while anything is waited for, and only then: an application that has nothing to ask for long
+//! calls [`attend`](Client::attend). Reading never waits for writing, so two sides that write much
+//! at once cannot stop each other.
 //!
 //! # Time
 //!
@@ -49,18 +55,21 @@
 //!
 //! # Framing
 //!
-//! One JSON-RPC message a line, in UTF-8. What is no message is reported as a [`Violation`](mcp_sansio::Violation) to the handler and skipped, as is a line
-//! longer than [`Connector::max_line`].
+//! One JSON-RPC message a line, in UTF-8. What is no message is reported as a
+//! [`Violation`](mcp_sansio::Violation) to the handler and skipped, as is a line longer than
+//! [`Connector::max_line`].
 //!
 //! # Cancellation
 //!
-//! By `notifications/cancelled` with the id of the request, in both eras: when [`cancel`](Client::cancel) gives it up, or its time is over. What the server
-//! still answers is ignored. `initialize` is never cancelled.
+//! By `notifications/cancelled` with the id of the request, in both eras: when
+//! [`cancel`](Client::cancel) gives it up, or its time is over. What the server still answers is
+//! ignored. `initialize` is never cancelled.
 //!
 //! # End
 //!
-//! [`close`](Client::close), or dropping the client, ends a process in the order that the specification wants ([`Process`]). When it ends unexpectedly, all calls
-//! fail with its exit status and last words, and [`reopen`](Client::reopen) starts it again.
+//! [`close`](Client::close), or dropping the client, ends a process in the order that the
+//! specification wants ([`Process`]). When it ends unexpectedly, all calls fail with its exit
+//! status and last words, and [`reopen`](Client::reopen) starts it again.
 
 mod calls;
 mod connector;
@@ -94,11 +103,13 @@ pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
 pub use transport::{Ended, Ending, Exchanged, Transport};
 
-/// A request of a [`Client`]'s, whatever number of attempts it takes. Worth something only on the client that made it.
+/// A request of a [`Client`]'s, whatever number of attempts it takes. Worth something only on the
+/// client that made it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CallId(u64);
 
-/// The longest line accepted, in bytes, unless the [`Connector`] says otherwise. Memory is taken as lines need it.
+/// The longest line accepted, in bytes, unless the [`Connector`] says otherwise. Memory is taken as
+/// lines need it.
 pub const MAX_LINE: usize = 16 << 20;
 /// Pages of a list.
 pub const MAX_PAGES: usize = 10_000;

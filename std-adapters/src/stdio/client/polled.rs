@@ -8,10 +8,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::transport::{Ended, Exchanged, Transport};
 
-/// Input and output with file descriptors: pipes, or a socket and its clone. Neither may be buffered on this side.
+/// Input and output with file descriptors: pipes, or a socket and its clone. Neither may be
+/// buffered on this side.
 ///
-/// The output is set to not block: `poll` says that there is room, but not for how much. That is a property of the open file, not of the descriptor: do not pass
-/// what another process writes to as well.
+/// The output is set to not block: `poll` says that there is room, but not for how much. That is a
+/// property of the open file, not of the descriptor: do not pass what another process writes to as
+/// well.
 #[derive(Debug)]
 pub struct PolledStreams<R, W> {
     name: String,
@@ -36,7 +38,9 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
 
     /// Writes what there is room for.
     fn write(&mut self, out: &[u8]) -> io::Result<usize> {
-        let Some(output) = self.output.as_mut().filter(|_| !out.is_empty()) else { return Ok(out.len()) };
+        let Some(output) = self.output.as_mut().filter(|_| !out.is_empty()) else {
+            return Ok(out.len());
+        };
         match output.write(out) {
             Err(error) if is_nothing(&error) => Ok(0),
             Err(error) if is_gone(&error) => {
@@ -48,9 +52,19 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
     }
 
     /// Whether there is something to read, and room to write.
-    fn wait(&self, reads: bool, writes: bool, timeout: Option<Duration>) -> io::Result<(bool, bool)> {
-        let input = self.input.as_ref().filter(|_| reads).map(|input| PollFd::new(input, PollFlags::IN));
-        let output = self.output.as_ref().filter(|_| writes).map(|output| PollFd::new(output, PollFlags::OUT));
+    fn wait(
+        &self,
+        reads: bool,
+        writes: bool,
+        timeout: Option<Duration>,
+    ) -> io::Result<(bool, bool)> {
+        let input =
+            self.input.as_ref().filter(|_| reads).map(|input| PollFd::new(input, PollFlags::IN));
+        let output = self
+            .output
+            .as_ref()
+            .filter(|_| writes)
+            .map(|output| PollFd::new(output, PollFlags::OUT));
         let has_input = input.is_some();
         let (mut both, mut one);
         let descriptors: &mut [PollFd<'_>] = match (input, output) {
@@ -84,8 +98,14 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         if self.input.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
-        // Mostly there is room, and no need to ask. What a server does not read any more is as good as written.
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
+        // Mostly there is room, and no need to ask. What a server does not read any more is as good
+        // as written.
         let mut done = Exchanged { written: self.write(out)?, ..Exchanged::default() };
         if done.written > 0 {
             return Ok(done);
@@ -114,7 +134,12 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+    )
 }
 
 fn is_nothing(error: &io::Error) -> bool {

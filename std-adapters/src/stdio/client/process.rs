@@ -10,8 +10,8 @@ use super::transport::{Ended, Ending, Exchanged, Transport};
 
 /// A server that is started as a child process and spoken with over its standard input and output.
 ///
-/// It is ended as the specification wants (2025-11-25, basic/lifecycle): its input is closed; if it does not end, SIGTERM; if it still does not, SIGKILL. Dropping it
-/// does the same.
+/// It is ended as the specification wants (2025-11-25, basic/lifecycle): its input is closed; if it
+/// does not end, SIGTERM; if it still does not, SIGKILL. Dropping it does the same.
 #[derive(Debug)]
 pub struct Process {
     command: Command,
@@ -35,7 +35,8 @@ type Pipes = super::PolledStreams<std::process::ChildStdout, std::process::Child
 type Pipes = super::ThreadedStreams;
 
 impl Process {
-    /// The server that this command starts. Arguments, environment and working directory are the command's; its standard streams are set here.
+    /// The server that this command starts. Arguments, environment and working directory are the
+    /// command's; its standard streams are set here.
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self { command, stderr: Stderr::Keep, patience: [PATIENCE; 2], running: None }
@@ -87,7 +88,12 @@ impl Transport for Process {
         Ok(())
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
         match &mut self.running {
             Some(running) => running.pipes.exchange(out, into, timeout),
             None => Ok(Exchanged { written: out.len(), read: 0, ended: true }),
@@ -121,7 +127,8 @@ impl Drop for Process {
 }
 
 impl Running {
-    /// Waits for the end of the process. What it still writes is read and thrown away, since it could not end while it cannot write.
+    /// Waits for the end of the process. What it still writes is read and thrown away, since it
+    /// could not end while it cannot write.
     fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let until = Instant::now().checked_add(limit);
         let mut scratch = [0; 4096];
@@ -131,11 +138,13 @@ impl Running {
                 return Ok(Some(status));
             }
             // Without an end where the clock has none.
-            let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+            let left = until
+                .map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
             }
-            // An end of the output comes just before the end of the process. But a child of the child may keep the output open.
+            // An end of the output comes just before the end of the process. But a child of the
+            // child may keep the output open.
             if reads {
                 let exchanged = self.pipes.exchange(&[], &mut scratch, Some(pause.min(left)));
                 reads = exchanged.is_ok_and(|exchanged| !exchanged.ended);

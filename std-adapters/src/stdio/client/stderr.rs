@@ -1,4 +1,5 @@
-//! What a server writes to standard error. It is no sign of an error (2025-11-25, basic/transports).
+//! What a server writes to standard error. It is no sign of an error (2025-11-25,
+//! basic/transports).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 use crate::stdio::panics::catch;
 
-/// What becomes of a server's standard error. It is always read, whatever the client does: a server never waits for it.
+/// What becomes of a server's standard error. It is always read, whatever the client does: a server
+/// never waits for it.
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Stderr {
@@ -24,7 +26,8 @@ pub enum Stderr {
     Inherit,
     /// It is thrown away.
     Null,
-    /// Each line is passed on as it comes, from a thread of its own, and the last are kept. [`Stderr::lines`] makes one.
+    /// Each line is passed on as it comes, from a thread of its own, and the last are kept.
+    /// [`Stderr::lines`] makes one.
     Lines(Arc<Mutex<LineFn>>),
 }
 
@@ -32,8 +35,9 @@ pub enum Stderr {
 pub type LineFn = dyn FnMut(&str) + Send;
 
 impl Stderr {
-    /// Each line is passed on as it comes, from a thread of its own. What is not UTF-8 is replaced; a line longer than 8 KiB comes in pieces.
-    /// [`Printable`](mcp_sansio::Printable) makes it harmless for a terminal or a log.
+    /// Each line is passed on as it comes, from a thread of its own. What is not UTF-8 is replaced;
+    /// a line longer than 8 KiB comes in pieces. [`Printable`](mcp_sansio::Printable) makes it
+    /// harmless for a terminal or a log.
     #[must_use]
     pub fn lines(each: impl FnMut(&str) + Send + 'static) -> Self {
         Self::Lines(Arc::new(Mutex::new(each)))
@@ -59,7 +63,12 @@ impl Stderr {
             let _done = done;
             let mut pipe = BufReader::new(pipe);
             let mut line = Vec::new();
-            while pipe.by_ref().take(LONGEST).read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            while pipe
+                .by_ref()
+                .take(LONGEST)
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|read| read > 0)
+            {
                 let text = String::from_utf8_lossy(&line);
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
@@ -99,7 +108,8 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// What they were. The process has ended; its pipe ends with it, unless a child of its own holds it.
+    /// What they were. The process has ended; its pipe ends with it, unless a child of its own
+    /// holds it.
     pub(super) fn last(&self) -> Vec<String> {
         let _ = self.ended.recv_timeout(A_MOMENT);
         self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()

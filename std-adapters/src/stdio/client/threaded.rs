@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::transport::{Ended, Exchanged, Transport};
 
-/// Any input and output. A thread reads and a thread writes, so that neither can hold up the other, nor this one; each has a few buffers that go to and fro.
-/// They end with their streams, or at their next call after this was closed.
+/// Any input and output. A thread reads and a thread writes, so that neither can hold up the other,
+/// nor this one; each has a few buffers that go to and fro. They end with their streams, or at
+/// their next call after this was closed.
 #[derive(Debug)]
 pub struct ThreadedStreams {
     name: String,
@@ -34,7 +35,11 @@ enum Signal {
 
 impl ThreadedStreams {
     /// `name` is what errors call it.
-    pub fn new(name: impl Into<String>, mut input: impl Read + Send + 'static, mut output: impl Write + Send + 'static) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        mut input: impl Read + Send + 'static,
+        mut output: impl Write + Send + 'static,
+    ) -> Self {
         let (sender, signals) = channel();
         let (empty, to_read) = channel::<Vec<u8>>();
         let (full, to_write) = channel::<Vec<u8>>();
@@ -75,7 +80,14 @@ impl ThreadedStreams {
             let _ = empty.send(Vec::new());
         }
         let chunks = std::collections::VecDeque::with_capacity(BUFFERS);
-        Self { name: name.into(), signals, empty: Some(empty), full: Some(full), idle: Some(Vec::new()), chunks }
+        Self {
+            name: name.into(),
+            signals,
+            empty: Some(empty),
+            full: Some(full),
+            idle: Some(Vec::new()),
+            chunks,
+        }
     }
 
     /// Ends what the server reads, once all is written.
@@ -147,7 +159,12 @@ impl Transport for ThreadedStreams {
         if self.empty.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             while let Ok(signal) = self.signals.try_recv() {
@@ -180,7 +197,12 @@ impl Transport for ThreadedStreams {
 }
 
 fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted)
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+    )
 }
 
 /// Bytes of a buffer.

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use mcp_sansio::Printable;
 
-/// A connection to a server: a child process ([`Process`](super::Process)), a socket, a serial port.
+/// A connection to a server: a child process ([`Process`](super::Process)), a socket, a serial
+/// port.
 ///
-/// Both directions are one method, because neither may wait for the other: a server that writes much before it reads on must find a client that reads while
-/// it writes, or both wait for ever.
+/// Both directions are one method, because neither may wait for the other: a server that writes
+/// much before it reads on must find a client that reads while it writes, or both wait for ever.
 pub trait Transport: Send {
     /// What errors call it: the command line of a process, for example.
     fn name(&self) -> String;
@@ -21,14 +22,22 @@ pub trait Transport: Send {
     /// When that fails. [`io::ErrorKind::Unsupported`] from what cannot be opened twice.
     fn open(&mut self) -> io::Result<()>;
 
-    /// Writes as much of `out` as the server takes now and reads into `into` what has come. Waits until one of them is possible, but no longer than
-    /// `timeout`, and reads nothing when `into` is empty. What the server does not read any more counts as written: it may still answer the rest.
+    /// Writes as much of `out` as the server takes now and reads into `into` what has come. Waits
+    /// until one of them is possible, but no longer than `timeout`, and reads nothing when
+    /// `into` is empty. What the server does not read any more counts as written: it may still
+    /// answer the rest.
     ///
     /// # Errors
     /// Those that are not the end of the connection.
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged>;
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged>;
 
-    /// Ends the connection in the order that the protocol wants and says how it ended. Once is enough.
+    /// Ends the connection in the order that the protocol wants and says how it ended. Once is
+    /// enough.
     ///
     /// # Errors
     /// When it cannot be ended.
@@ -45,7 +54,12 @@ impl<T: Transport + ?Sized> Transport for &mut T {
         (**self).open()
     }
 
-    fn exchange(&mut self, out: &[u8], into: &mut [u8], timeout: Option<Duration>) -> io::Result<Exchanged> {
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
         (**self).exchange(out, into, timeout)
     }
 
@@ -75,7 +89,8 @@ pub struct Ended {
     pub how: Ending,
     /// The exit status of a process.
     pub status: Option<ExitStatus>,
-    /// The last lines that a process wrote to standard error, where they were kept ([`Stderr`](super::Stderr)).
+    /// The last lines that a process wrote to standard error, where they were kept
+    /// ([`Stderr`](super::Stderr)).
     pub stderr: Vec<String>,
 }
 
@@ -104,8 +119,12 @@ impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status, self.how) {
             (None, _) => write!(f, "{} has closed the connection", self.server)?,
-            (Some(status), Ending::ByItself) => write!(f, "the server `{}` has ended ({status})", self.server)?,
-            (Some(status), _) => write!(f, "the server `{}` had to be ended ({status})", self.server)?,
+            (Some(status), Ending::ByItself) => {
+                write!(f, "the server `{}` has ended ({status})", self.server)?
+            }
+            (Some(status), _) => {
+                write!(f, "the server `{}` had to be ended ({status})", self.server)?
+            }
         }
         if !self.stderr.is_empty() {
             f.write_str("; its last words on standard error:")?;

@@ -9,7 +9,9 @@ impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
         let machine = &self.conversation.machine;
         let revisions = machine.config().revisions;
-        let probes = machine.era().is_none() && revisions.contains(Revision::LATEST) && revisions.newest_legacy().is_some();
+        let probes = machine.era().is_none()
+            && revisions.contains(Revision::LATEST)
+            && revisions.newest_legacy().is_some();
         match self.attempt() {
             // Some legacy servers end over what they do not know. Once, that is worth another try.
             Err(Error::Ended(first)) if probes => {
@@ -17,7 +19,11 @@ impl Client<'_> {
                 self.attempt().map_err(|error| {
                     self.conversation.machine.assume(None);
                     match error {
-                        Error::Start { error, .. } if error.kind() == std::io::ErrorKind::Unsupported => Error::Ended(first),
+                        Error::Start { error, .. }
+                            if error.kind() == std::io::ErrorKind::Unsupported =>
+                        {
+                            Error::Ended(first)
+                        }
                         error => error,
                     }
                 })
@@ -27,7 +33,9 @@ impl Client<'_> {
     }
 
     pub(super) fn attempt(&mut self) -> Result<(), Error> {
-        self.transport.open().map_err(|error| Error::Start { server: self.transport.name(), error })?;
+        self.transport
+            .open()
+            .map_err(|error| Error::Start { server: self.transport.name(), error })?;
         self.ended = None;
         self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
         self.conversation.begin()?;
@@ -47,10 +55,12 @@ impl Client<'_> {
         }
     }
 
-    /// Nothing expires before what came while nobody looked has been looked at: an answer may be among it.
+    /// Nothing expires before what came while nobody looked has been looked at: an answer may be
+    /// among it.
     pub(super) fn catch_up(&mut self) {
         let due = self.conversation.machine.poll_timeout();
-        self.behind = if due.is_some_and(|due| due <= self.conversation.now()) { CATCHING_UP } else { 0 };
+        self.behind =
+            if due.is_some_and(|due| due <= self.conversation.now()) { CATCHING_UP } else { 0 };
         self.conversation.free_questions();
     }
 
@@ -58,7 +68,8 @@ impl Client<'_> {
     pub(super) fn make_room(&mut self, method: &str) -> Result<(), Error> {
         self.alive()?;
         self.catch_up();
-        let until = self.conversation.now().saturating_add(self.conversation.machine.config().call_timeout);
+        let until =
+            self.conversation.now().saturating_add(self.conversation.machine.config().call_timeout);
         while self.conversation.tx.pending().len() > MAX_PENDING {
             if self.conversation.now() >= until {
                 return Err(Error::TimedOut { method: method.to_owned() });
@@ -78,12 +89,16 @@ impl Client<'_> {
         self.ended.as_ref().map_or(Ok(()), |ended| Err(Error::Ended(ended.clone())))
     }
 
-    /// Once around: writes and reads what is possible, waits no longer than `until`, and attends to what came and to what is due. `false` when nothing
-    /// was written and nothing came.
+    /// Once around: writes and reads what is possible, waits no longer than `until`, and attends to
+    /// what came and to what is due. `false` when nothing was written and nothing came.
     pub(super) fn turn(&mut self, until: Option<Instant>) -> Result<bool, Error> {
         self.alive()?;
         let conversation = &mut self.conversation;
-        let due = if self.behind > 0 { Some(Instant::from_millis(0)) } else { conversation.machine.poll_timeout() };
+        let due = if self.behind > 0 {
+            Some(Instant::from_millis(0))
+        } else {
+            conversation.machine.poll_timeout()
+        };
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(conversation.now()));
         let into = if conversation.owes_too_much() { &mut [] } else { self.rx.spare() };
@@ -119,8 +134,8 @@ impl Client<'_> {
                 is_through = true;
                 break;
             };
-            was_long |=
-                matches!(frame, Frame::Complete(line) if line.len() > MAX_PENDING) || matches!(frame, Frame::Oversized { .. });
+            was_long |= matches!(frame, Frame::Complete(line) if line.len() > MAX_PENDING)
+                || matches!(frame, Frame::Oversized { .. });
             conversation.receive(frame)?;
         }
         // What one long answer needed is not kept for ever.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use mcp_sansio::types::{
-    CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams, SubscriptionFilter, Text,
+    CompleteParams, LoggingLevel, PaginatedParams, ResourceParams, SetLevelParams,
+    SubscriptionFilter, Text,
 };
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 use serde::{Serialize, Serializer};
@@ -28,7 +29,8 @@ impl Client<'_> {
         self.list("resources/list", "resources")
     }
 
-    /// The templates of resources, all pages: each a [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
+    /// The templates of resources, all pages: each a
+    /// [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -44,11 +46,16 @@ impl Client<'_> {
         self.list("prompts/list", "prompts")
     }
 
-    /// Calls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed is in the result.
+    /// Calls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed
+    /// is in the result.
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn call_tool<A: Serialize + ?Sized>(&mut self, name: &str, arguments: &A) -> Result<OwnedJson, Error> {
+    pub fn call_tool<A: Serialize + ?Sized>(
+        &mut self,
+        name: &str,
+        arguments: &A,
+    ) -> Result<OwnedJson, Error> {
         self.call("tools/call", &Named { name, arguments }, CallOptions::new())
     }
 
@@ -64,7 +71,11 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn get_prompt<A: Serialize + ?Sized>(&mut self, name: &str, arguments: &A) -> Result<OwnedJson, Error> {
+    pub fn get_prompt<A: Serialize + ?Sized>(
+        &mut self,
+        name: &str,
+        arguments: &A,
+    ) -> Result<OwnedJson, Error> {
         self.call("prompts/get", &Named { name, arguments }, CallOptions::new())
     }
 
@@ -76,7 +87,8 @@ impl Client<'_> {
         self.call("completion/complete", params, CallOptions::new())
     }
 
-    /// From now on log messages of this level and above are wanted. A legacy server is told so, a modern one with each request.
+    /// From now on log messages of this level and above are wanted. A legacy server is told so, a
+    /// modern one with each request.
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -88,7 +100,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// From now on changes of this resource are told to the [handler](super::Handler). A modern server is sent a [listen](Self::listen) of its own for it.
+    /// From now on changes of this resource are told to the [handler](super::Handler). A modern
+    /// server is sent a [listen](Self::listen) of its own for it.
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -112,10 +125,14 @@ impl Client<'_> {
     /// # Errors
     /// See [`call`](Self::call).
     pub fn unsubscribe(&mut self, uri: &str) -> Result<(), Error> {
-        let Some(at) = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri) else { return Ok(()) };
+        let Some(at) = self.subscribed.iter().position(|(subscribed, _)| subscribed == uri) else {
+            return Ok(());
+        };
         match self.subscribed.swap_remove(at) {
             (_, Some(listen)) => self.cancel(listen, None).map(|_| ()),
-            (uri, None) => self.call("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new()).map(|_| ()),
+            (uri, None) => self
+                .call("resources/unsubscribe", &ResourceParams::new(&uri), CallOptions::new())
+                .map(|_| ()),
         }
     }
 
@@ -124,7 +141,9 @@ impl Client<'_> {
         if let Some(level) = self.log_level {
             self.set_level(level)?;
         }
-        let (kept, lost) = std::mem::take(&mut self.subscribed).into_iter().partition(|(_, listen)| listen.is_some());
+        let (kept, lost) = std::mem::take(&mut self.subscribed)
+            .into_iter()
+            .partition(|(_, listen)| listen.is_some());
         self.subscribed = kept;
         let lost: Vec<(String, Option<CallId>)> = lost;
         lost.iter().try_for_each(|(uri, _)| self.subscribe(uri))
@@ -139,10 +158,15 @@ impl Client<'_> {
         let mut cursors = HashSet::new();
         let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
         loop {
-            let cursor = pages.last().and_then(|page| page.as_raw().get("nextCursor")).and_then(RawJson::as_string);
+            let cursor = pages
+                .last()
+                .and_then(|page| page.as_raw().get("nextCursor"))
+                .and_then(RawJson::as_string);
             match cursor {
                 None if !pages.is_empty() => return Ok(Listing::new(member, pages)),
-                Some(cursor) if !cursors.insert(cursor.to_string()) => return Err(Error::RepeatedCursor { method: name() }),
+                Some(cursor) if !cursors.insert(cursor.to_string()) => {
+                    return Err(Error::RepeatedCursor { method: name() });
+                }
                 _ => {}
             }
             if pages.len() >= MAX_PAGES {
@@ -168,7 +192,8 @@ impl Client<'_> {
     }
 }
 
-/// What tools and prompts are asked for by. The arguments are anything that serializes as an object.
+/// What tools and prompts are asked for by. The arguments are anything that serializes as an
+/// object.
 struct Named<'a, A: ?Sized> {
     name: &'a str,
     arguments: &'a A,

@@ -26,10 +26,24 @@ pub(super) struct Waiting {
 }
 
 impl Calls {
-    pub(super) fn add(&mut self, call: Call, method: &str, params: Option<OwnedJson>, options: CallOptions) -> CallId {
+    pub(super) fn add(
+        &mut self,
+        call: Call,
+        method: &str,
+        params: Option<OwnedJson>,
+        options: CallOptions,
+    ) -> CallId {
         self.made += 1;
         let id = CallId(self.made);
-        self.calls.push(Waiting { id, call, method: method.to_owned(), params, options, acknowledged: false, result: None });
+        self.calls.push(Waiting {
+            id,
+            call,
+            method: method.to_owned(),
+            params,
+            options,
+            acknowledged: false,
+            result: None,
+        });
         id
     }
 
@@ -44,7 +58,10 @@ impl Calls {
 
     /// Takes one out, to be put back.
     pub(super) fn take_out(&mut self, call: Call) -> Option<(usize, Waiting)> {
-        let at = self.calls.iter().position(|waiting| waiting.call == call && waiting.result.is_none())?;
+        let at = self
+            .calls
+            .iter()
+            .position(|waiting| waiting.call == call && waiting.result.is_none())?;
         Some((at, self.calls.remove(at)))
     }
 
@@ -60,7 +77,8 @@ impl Calls {
 
     /// The result of this one, or of the first that has one.
     pub(super) fn take_result(&mut self, id: Option<CallId>) -> Option<(CallId, CallResult)> {
-        let is_it = |waiting: &Waiting| waiting.result.is_some() && id.is_none_or(|id| id == waiting.id);
+        let is_it =
+            |waiting: &Waiting| waiting.result.is_some() && id.is_none_or(|id| id == waiting.id);
         let at = self.calls.iter().position(is_it)?;
         let waiting = self.calls.remove(at);
         Some((waiting.id, waiting.result?))
@@ -80,7 +98,9 @@ impl Calls {
 
     /// Listens that have ended with the connection.
     pub(super) fn lost_listens(&self) -> Vec<CallId> {
-        let lost = |waiting: &&Waiting| waiting.is_listen() && matches!(waiting.result, Some(Err(Error::Ended(_))));
+        let lost = |waiting: &&Waiting| {
+            waiting.is_listen() && matches!(waiting.result, Some(Err(Error::Ended(_))))
+        };
         self.calls.iter().filter(lost).map(|waiting| waiting.id).collect()
     }
 

@@ -1,8 +1,10 @@
-//! For callgrind: `instructions CASE N` handles a case's message N times. Without arguments it lists the cases, with their sizes in bytes.
+//! For callgrind: `instructions CASE N` handles a case's message N times. Without arguments it
+//! lists the cases, with their sizes in bytes.
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let (name, times) = (arguments.next(), arguments.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1));
+    let (name, times) =
+        (arguments.next(), arguments.next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1));
     let mut cases = mcp_sansio_bench::cases();
     let Some(name) = name else {
         for case in &mut cases {

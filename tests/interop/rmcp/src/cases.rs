@@ -35,7 +35,11 @@ async fn connects(session: &Session) -> Outcome {
     for capability in ["tools", "resources", "prompts"] {
         check(info["capabilities"][capability].is_object(), capability, &info)?;
     }
-    check(info["serverInfo"]["name"].is_string() && info["instructions"].is_string(), "serverInfo, instructions", &info)
+    check(
+        info["serverInfo"]["name"].is_string() && info["instructions"].is_string(),
+        "serverInfo, instructions",
+        &info,
+    )
 }
 
 async fn lists(session: &Session) -> Outcome {
@@ -47,7 +51,11 @@ async fn lists(session: &Session) -> Outcome {
     let templates = json!(session.service.list_all_resource_templates().await.map_err(failed)?);
     check(templates[0]["uriTemplate"] == "test://template/{id}/data", "the template", &templates)?;
     let prompts = json!(session.service.list_all_prompts().await.map_err(failed)?);
-    check(prompts.to_string().contains("test_prompt_with_arguments"), "test_prompt_with_arguments", &prompts)
+    check(
+        prompts.to_string().contains("test_prompt_with_arguments"),
+        "test_prompt_with_arguments",
+        &prompts,
+    )
 }
 
 async fn calls(session: &Session) -> Outcome {
@@ -70,9 +78,16 @@ async fn calls(session: &Session) -> Outcome {
 
 async fn fails(session: &Session) -> Outcome {
     let result = session.call("test_error_handling", json!({})).await.map_err(failed)?;
-    check(result["isError"] == true && !text_of(&result).is_empty(), "isError, with a text", &result)?;
+    check(
+        result["isError"] == true && !text_of(&result).is_empty(),
+        "isError, with a text",
+        &result,
+    )?;
     refused(session.call("no_such_tool", json!({})).await, -32602)?;
-    let unknown = ClientRequest::CustomRequest(CustomRequest::new("unknown/method", Some(json!({ "key": NON_ASCII }))));
+    let unknown = ClientRequest::CustomRequest(CustomRequest::new(
+        "unknown/method",
+        Some(json!({ "key": NON_ASCII })),
+    ));
     refused(session.service.send_request(unknown).await, -32601)
 }
 
@@ -83,7 +98,11 @@ async fn overlaps(session: &Session) -> Outcome {
     for result in futures_join(calls).await {
         done += usize::from(!text_of(&result.map_err(failed)?).is_empty());
     }
-    check(done == 50 && began.elapsed() < Duration::from_secs(5), "50 overlapping answers", (done, began.elapsed()))
+    check(
+        done == 50 && began.elapsed() < Duration::from_secs(5),
+        "50 overlapping answers",
+        (done, began.elapsed()),
+    )
 }
 
 /// All at once on this task: the SDK sends a request when its future is first polled.
@@ -95,7 +114,11 @@ async fn futures_join<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Out
                 *output = Some(ready);
             }
         }
-        if pending.iter().all(|(_, output)| output.is_some()) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+        if pending.iter().all(|(_, output)| output.is_some()) {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
     })
     .await;
     pending.into_iter().filter_map(|(_, output)| output).collect()
@@ -105,12 +128,18 @@ async fn progress(session: &Session) -> Outcome {
     session.call("test_tool_with_progress", json!({})).await.map_err(failed)?;
     let seen = session.seen.wait("notifications/progress", 3).await;
     let values: Vec<_> = seen.iter().filter_map(|params| params["progress"].as_f64()).collect();
-    check(values == [0.0, 50.0, 100.0] && seen.iter().all(|params| params["total"] == 100.0), "0, 50, 100 of 100", &seen)
+    check(
+        values == [0.0, 50.0, 100.0] && seen.iter().all(|params| params["total"] == 100.0),
+        "0, 50, 100 of 100",
+        &seen,
+    )
 }
 
 fn slow(seconds: f64) -> ClientRequest {
     let arguments = json!({ "seconds": seconds }).as_object().cloned().unwrap_or_default();
-    ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("slow").with_arguments(arguments)))
+    ClientRequest::CallToolRequest(CallToolRequest::new(
+        CallToolRequestParams::new("slow").with_arguments(arguments),
+    ))
 }
 
 async fn still_works(session: &Session) -> Outcome {
@@ -119,49 +148,87 @@ async fn still_works(session: &Session) -> Outcome {
 }
 
 async fn cancels(session: &Session) -> Outcome {
-    let call = session.service.send_cancellable_request(slow(1.5), PeerRequestOptions::no_options()).await.map_err(failed)?;
+    let call = session
+        .service
+        .send_cancellable_request(slow(1.5), PeerRequestOptions::no_options())
+        .await
+        .map_err(failed)?;
     let seen = session.seen.wait("notifications/progress", 2).await;
-    check(seen.len() >= 2 && seen[0]["progressToken"] == json!(call.progress_token), "progress of the call", &seen)?;
+    check(
+        seen.len() >= 2 && seen[0]["progressToken"] == json!(call.progress_token),
+        "progress of the call",
+        &seen,
+    )?;
     call.cancel(Some("the test cancelled".into())).await.map_err(failed)?;
     still_works(session).await?;
     let before = session.seen.all("notifications/progress").len();
     tokio::time::sleep(Duration::from_millis(1700)).await; // past its end: the recording must show no late answer
-    check(session.seen.all("notifications/progress").len() == before, "progress of a cancelled call", before)?;
+    check(
+        session.seen.all("notifications/progress").len() == before,
+        "progress of a cancelled call",
+        before,
+    )?;
     still_works(session).await
 }
 
 async fn times_out(session: &Session) -> Outcome {
     let options = PeerRequestOptions::with_timeout(Duration::from_millis(300));
-    let call = session.service.send_cancellable_request(slow(1.0), options).await.map_err(failed)?;
+    let call =
+        session.service.send_cancellable_request(slow(1.0), options).await.map_err(failed)?;
     let answer = call.await_response().await;
     check(matches!(answer, Err(ServiceError::Timeout { .. })), "a timeout", answer)?;
     still_works(session).await
 }
 
 async fn reads(session: &Session) -> Outcome {
-    let read =
-        async |uri: &str| session.service.read_resource(ReadResourceRequestParams::new(uri)).await.map(|result| json!(result));
+    let read = async |uri: &str| {
+        session
+            .service
+            .read_resource(ReadResourceRequestParams::new(uri))
+            .await
+            .map(|result| json!(result))
+    };
     let text = read("test://static-text").await.map_err(failed)?;
-    check(text["contents"][0]["text"].is_string() && text["contents"][0]["mimeType"] == "text/plain", "text", &text)?;
+    check(
+        text["contents"][0]["text"].is_string() && text["contents"][0]["mimeType"] == "text/plain",
+        "text",
+        &text,
+    )?;
     let binary = read("test://static-binary").await.map_err(failed)?;
-    check(binary["contents"][0]["blob"].as_str().is_some_and(|blob| blob.starts_with("iVBORw0KGgo")), "a PNG", &binary)?;
+    check(
+        binary["contents"][0]["blob"].as_str().is_some_and(|blob| blob.starts_with("iVBORw0KGgo")),
+        "a PNG",
+        &binary,
+    )?;
     let template = read("test://template/123/data").await.map_err(failed)?;
-    check(template["contents"][0]["uri"] == "test://template/123/data", "the template's uri", &template)?;
-    refused(read("test://no-such-resource").await, if session.mode.modern { -32602 } else { -32002 })
+    check(
+        template["contents"][0]["uri"] == "test://template/123/data",
+        "the template's uri",
+        &template,
+    )?;
+    refused(
+        read("test://no-such-resource").await,
+        if session.mode.modern { -32602 } else { -32002 },
+    )
 }
 
 async fn prompts(session: &Session) -> Outcome {
     let get = async |name: &str, arguments: Value| {
-        let params: GetPromptRequestParams =
-            typed(json!({ "name": name, "arguments": arguments })).map_err(ServiceError::McpError)?;
+        let params: GetPromptRequestParams = typed(json!({ "name": name, "arguments": arguments }))
+            .map_err(ServiceError::McpError)?;
         session.service.get_prompt(params).await.map(|result| json!(result)["messages"].clone())
     };
     let simple = get("test_simple_prompt", json!({})).await.map_err(failed)?;
     check(simple[0]["content"]["text"].is_string(), "text", &simple)?;
-    let filled = get("test_prompt_with_arguments", json!({ "arg1": NON_ASCII, "arg2": "élan 🎉" })).await.map_err(failed)?;
+    let filled = get("test_prompt_with_arguments", json!({ "arg1": NON_ASCII, "arg2": "élan 🎉" }))
+        .await
+        .map_err(failed)?;
     let said = filled[0]["content"]["text"].as_str().unwrap_or_default();
     check(said.contains(NON_ASCII) && said.contains("élan 🎉"), "both values", said)?;
-    let embedded = get("test_prompt_with_embedded_resource", json!({ "resourceUri": "test://example" })).await.map_err(failed)?;
+    let embedded =
+        get("test_prompt_with_embedded_resource", json!({ "resourceUri": "test://example" }))
+            .await
+            .map_err(failed)?;
     check(embedded.to_string().contains("test://example"), "the resource", &embedded)?;
     let image = get("test_prompt_with_image", json!({})).await.map_err(failed)?;
     check(image.to_string().contains("image/png"), "the image", &image)?;
@@ -176,7 +243,8 @@ async fn completes(session: &Session) -> Outcome {
         json!({ "ref": prompt, "argument": { "name": "arg1", "value": "par" } }),
         json!({ "ref": template, "argument": { "name": "id", "value": "1" } }),
     ] {
-        let params: CompleteRequestParams = typed(params).map_err(|error| error.message.to_string())?;
+        let params: CompleteRequestParams =
+            typed(params).map_err(|error| error.message.to_string())?;
         let completion = json!(session.service.complete(params).await.map_err(failed)?);
         check(completion["completion"]["values"].is_array(), "values", &completion)?;
     }

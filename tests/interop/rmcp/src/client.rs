@@ -2,8 +2,9 @@
 //!
 //!     rmcp-client COMMAND [ARGUMENT...]
 //!
-//! One session a case, one line a case; exit status 1 if one failed. `INTEROP_TAP` names `wiretap.py`, `INTEROP_LOGS` the
-//! directory of its recordings, `INTEROP_CASE` a part of the names of the cases to run: as for the clients beside this one.
+//! One session a case, one line a case; exit status 1 if one failed. `INTEROP_TAP` names
+//! `wiretap.py`, `INTEROP_LOGS` the directory of its recordings, `INTEROP_CASE` a part of the names
+//! of the cases to run: as for the clients beside this one.
 
 mod cases;
 mod handler;
@@ -44,7 +45,8 @@ pub struct Session {
 }
 
 /// A function for each case: `async` ones of different types only meet as boxed futures.
-pub type Run = for<'s> fn(&'s Session) -> std::pin::Pin<Box<dyn Future<Output = Outcome> + Send + 's>>;
+pub type Run =
+    for<'s> fn(&'s Session) -> std::pin::Pin<Box<dyn Future<Output = Outcome> + Send + 's>>;
 
 /// Names an async function with a boxed future of it.
 #[macro_export]
@@ -62,10 +64,16 @@ impl Session {
         }
         let mut process = Command::new(&words[0]);
         process.args(&words[1..]);
-        let (process, _) = TokioChildProcess::builder(process).stderr(Stdio::inherit()).spawn().map_err(|e| e.to_string())?;
+        let (process, _) = TokioChildProcess::builder(process)
+            .stderr(Stdio::inherit())
+            .spawn()
+            .map_err(|e| e.to_string())?;
         let answers = Answers::new(mode.revision.clone());
         let seen = answers.seen.clone();
-        let service = answers.serve_with_lifecycle(process, mode.lifecycle.clone()).await.map_err(|e| e.to_string())?;
+        let service = answers
+            .serve_with_lifecycle(process, mode.lifecycle.clone())
+            .await
+            .map_err(|e| e.to_string())?;
         Ok(Self { service, seen, mode: mode.clone() })
     }
 
@@ -93,7 +101,9 @@ pub fn failed(error: ServiceError) -> String {
 
 pub fn refused<T: std::fmt::Debug>(result: Result<T, ServiceError>, code: i32) -> Outcome {
     match result {
-        Err(ServiceError::McpError(error)) => check(error.code.0 == code, &format!("wanted error {code}"), error),
+        Err(ServiceError::McpError(error)) => {
+            check(error.code.0 == code, &format!("wanted error {code}"), error)
+        }
         other => Err(format!("wanted error {code}; got {other:?}")),
     }
 }
@@ -116,16 +126,28 @@ async fn main() -> ExitCode {
     let only = env::var("INTEROP_CASE").unwrap_or_default();
     let mut failures = 0;
     for mode in modes() {
-        let suites = if mode.modern { [cases::ALL, modern::ALL] } else { [cases::ALL, legacy::ALL] };
-        for (index, (name, case)) in suites.concat().into_iter().filter(|(name, _)| name.contains(&only)).enumerate() {
-            let log = env::var_os("INTEROP_LOGS").map(|logs| PathBuf::from(logs).join(format!("rmcp-{}/{index:03}", mode.name)));
+        let suites =
+            if mode.modern { [cases::ALL, modern::ALL] } else { [cases::ALL, legacy::ALL] };
+        for (index, (name, case)) in
+            suites.concat().into_iter().filter(|(name, _)| name.contains(&only)).enumerate()
+        {
+            let log = env::var_os("INTEROP_LOGS")
+                .map(|logs| PathBuf::from(logs).join(format!("rmcp-{}/{index:03}", mode.name)));
             let late = Err(format!("no result after {CASE_TIMEOUT:?}"));
-            let outcome = tokio::time::timeout(CASE_TIMEOUT, run(&mode, &command, log, case)).await.unwrap_or(late);
+            let outcome = tokio::time::timeout(CASE_TIMEOUT, run(&mode, &command, log, case))
+                .await
+                .unwrap_or(late);
             match outcome {
                 Ok(()) => println!("PASS rmcp {}: {name}", mode.name),
                 Err(why) => {
                     failures += 1;
-                    let why: String = why.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(600).collect();
+                    let why: String = why
+                        .split_whitespace()
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                        .chars()
+                        .take(600)
+                        .collect();
                     println!("FAIL rmcp {}: {name} -- {why} [wire {index:03}]", mode.name);
                 }
             }
@@ -135,15 +157,28 @@ async fn main() -> ExitCode {
 }
 
 fn modes() -> Vec<Mode> {
-    let legacy = |name, revision| Mode { name, modern: false, revision, lifecycle: ClientLifecycleMode::Initialize };
+    let legacy = |name, revision| Mode {
+        name,
+        modern: false,
+        revision,
+        lifecycle: ClientLifecycleMode::Initialize,
+    };
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-    let modern = |name, lifecycle| Mode { name, modern: true, revision: ProtocolVersion::V_2026_07_28, lifecycle };
+    let modern = |name, lifecycle| Mode {
+        name,
+        modern: true,
+        revision: ProtocolVersion::V_2026_07_28,
+        lifecycle,
+    };
     vec![
         legacy("2024-11-05", ProtocolVersion::V_2024_11_05),
         legacy("2025-03-26", ProtocolVersion::V_2025_03_26),
         legacy("2025-06-18", ProtocolVersion::V_2025_06_18),
         legacy("2025-11-25", ProtocolVersion::V_2025_11_25),
-        modern("discover", ClientLifecycleMode::Discover { preferred_versions: preferred_versions.clone() }),
+        modern(
+            "discover",
+            ClientLifecycleMode::Discover { preferred_versions: preferred_versions.clone() },
+        ),
         modern("auto", ClientLifecycleMode::Auto { preferred_versions, legacy_version: None }),
     ]
 }

@@ -50,7 +50,8 @@ impl Answers {
 }
 
 pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 /// A value of the type and format that the form asks for.
@@ -60,7 +61,11 @@ fn filled(schema: &Value) -> Value {
         Some("integer" | "number") => json!(3),
         Some("array") => json!([]),
         _ if schema["format"] == "email" => json!("lucja@example.com"),
-        _ => schema["enum"].get(0).or(schema["oneOf"][0].get("const")).cloned().unwrap_or_else(|| json!("Łucja")),
+        _ => schema["enum"]
+            .get(0)
+            .or(schema["oneOf"][0].get("const"))
+            .cloned()
+            .unwrap_or_else(|| json!("Łucja")),
     }
 }
 
@@ -84,12 +89,19 @@ impl ClientHandler for Answers {
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
         self.seen.add("sampling/createMessage", json!(params));
-        typed(json!({ "role": "assistant", "content": { "type": "text", "text": "Paryż 🗼" }, "model": "interop-model" }))
+        typed(
+            json!({ "role": "assistant", "content": { "type": "text", "text": "Paryż 🗼" }, "model": "interop-model" }),
+        )
     }
 
-    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
         self.seen.add("roots/list", Value::Null);
-        typed(json!({ "roots": [{ "uri": "file:///srv/one", "name": "one" }, { "uri": "file:///srv/two", "name": "two" }] }))
+        typed(
+            json!({ "roots": [{ "uri": "file:///srv/one", "name": "one" }, { "uri": "file:///srv/two", "name": "two" }] }),
+        )
     }
 
     async fn create_elicitation(
@@ -98,8 +110,10 @@ impl ClientHandler for Answers {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         let params = json!(params);
-        let properties = params["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
-        let content: serde_json::Map<_, _> = properties.iter().map(|(key, schema)| (key.clone(), filled(schema))).collect();
+        let properties =
+            params["requestedSchema"]["properties"].as_object().cloned().unwrap_or_default();
+        let content: serde_json::Map<_, _> =
+            properties.iter().map(|(key, schema)| (key.clone(), filled(schema))).collect();
         self.seen.add("elicitation/create", params);
         typed(json!({ "action": "accept", "content": content }))
     }

@@ -20,7 +20,11 @@ pub const ALL: &[(&str, Run)] = crate::cases! {
 };
 
 async fn pings(session: &Session) -> Outcome {
-    let answer = session.service.send_request(ClientRequest::PingRequest(PingRequest::default())).await.map_err(failed)?;
+    let answer = session
+        .service
+        .send_request(ClientRequest::PingRequest(PingRequest::default()))
+        .await
+        .map_err(failed)?;
     check(json!(answer) == json!({}), "an empty result", answer)
 }
 
@@ -36,9 +40,14 @@ async fn logs(session: &Session) -> Outcome {
 }
 
 async fn samples(session: &Session) -> Outcome {
-    let result = session.call("test_sampling", json!({ "prompt": "which city?" })).await.map_err(failed)?;
+    let result =
+        session.call("test_sampling", json!({ "prompt": "which city?" })).await.map_err(failed)?;
     let asked = session.seen.all("sampling/createMessage");
-    check(asked.len() == 1 && asked[0]["maxTokens"].as_u64() > Some(0), "one sampling request", &asked)?;
+    check(
+        asked.len() == 1 && asked[0]["maxTokens"].as_u64() > Some(0),
+        "one sampling request",
+        &asked,
+    )?;
     check(text_of(&result).contains("Paryż 🗼"), "the model's answer", &result)
 }
 
@@ -46,13 +55,22 @@ async fn elicits(session: &Session) -> Outcome {
     let result = session.call("test_elicitation", json!({ "message": "who?" })).await;
     if session.mode.revision < ProtocolVersion::V_2025_06_18 {
         // Elicitation came with 2025-06-18: the server must not ask, however it answers the call.
-        return check(session.seen.all("elicitation/create").is_empty(), "nothing asked before 2025-06-18", result);
+        return check(
+            session.seen.all("elicitation/create").is_empty(),
+            "nothing asked before 2025-06-18",
+            result,
+        );
     }
-    check(text_of(&result.map_err(failed)?).contains("Łucja"), "the user's answer", session.seen.all("elicitation/create"))
+    check(
+        text_of(&result.map_err(failed)?).contains("Łucja"),
+        "the user's answer",
+        session.seen.all("elicitation/create"),
+    )
 }
 
 async fn lists_roots(session: &Session) -> Outcome {
-    let result = session.call("test_input_required_result_list_roots", json!({})).await.map_err(failed)?;
+    let result =
+        session.call("test_input_required_result_list_roots", json!({})).await.map_err(failed)?;
     check(session.seen.all("roots/list").len() == 1, "one request for the roots", &result)?;
     check(text_of(&result).contains("file:///srv/two"), "the client's roots", &result)
 }
@@ -62,14 +80,22 @@ async fn subscribes(session: &Session) -> Outcome {
     let trigger = async |count: usize| {
         session.call("test_trigger_resource_update", json!({})).await.map_err(failed)?;
         let seen = session.seen.wait("notifications/resources/updated", count).await;
-        check(seen.len() == count && seen.iter().all(|params| params["uri"] == WATCHED), "updates", &seen)
+        check(
+            seen.len() == count && seen.iter().all(|params| params["uri"] == WATCHED),
+            "updates",
+            &seen,
+        )
     };
     session.service.subscribe(SubscribeRequestParams::new(WATCHED)).await.map_err(failed)?;
     trigger(1).await?;
     session.service.unsubscribe(UnsubscribeRequestParams::new(WATCHED)).await.map_err(failed)?;
     trigger(1).await?;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    check(session.seen.all("notifications/resources/updated").len() == 1, "no update after unsubscribe", ())
+    check(
+        session.seen.all("notifications/resources/updated").len() == 1,
+        "no update after unsubscribe",
+        (),
+    )
 }
 
 async fn changes_roots(session: &Session) -> Outcome {

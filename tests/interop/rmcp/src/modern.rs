@@ -30,11 +30,19 @@ async fn asks(session: &Session) -> Outcome {
         ("multiple_inputs", ""),
         ("multi_round", ""),
     ] {
-        let result = session.call(&format!("test_input_required_result_{tool}"), json!({})).await.map_err(failed)?;
+        let result = session
+            .call(&format!("test_input_required_result_{tool}"), json!({}))
+            .await
+            .map_err(failed)?;
         let text = text_of(&result);
-        check(result["isError"] != true && !text.is_empty() && text.contains(shows), tool, &result)?;
+        check(
+            result["isError"] != true && !text.is_empty() && text.contains(shows),
+            tool,
+            &result,
+        )?;
     }
-    let asked = ["sampling/createMessage", "elicitation/create", "roots/list"].map(|method| session.seen.all(method).len());
+    let asked = ["sampling/createMessage", "elicitation/create", "roots/list"]
+        .map(|method| session.seen.all(method).len());
     check(asked == [2, 5, 2], "sampling, elicitation and roots, as often as asked", asked)
 }
 
@@ -60,14 +68,26 @@ async fn logs(session: &Session) -> Outcome {
     check(session.seen.wait("notifications/message", 1).await.is_empty(), "none unasked", ())?;
     let mut meta = RequestMetaObject::default();
     meta.set_log_level(LoggingLevel::Debug);
-    let call = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("test_logging_tool")));
-    let call = session.service.send_request_with_option(call, PeerRequestOptions::no_options().with_meta(meta)).await;
+    let call = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new(
+        "test_logging_tool",
+    )));
+    let call = session
+        .service
+        .send_request_with_option(call, PeerRequestOptions::no_options().with_meta(meta))
+        .await;
     call.map_err(failed)?.await_response().await.map_err(failed)?;
-    check(!session.seen.wait("notifications/message", 1).await.is_empty(), "a message when asked", ())
+    check(
+        !session.seen.wait("notifications/message", 1).await.is_empty(),
+        "a message when asked",
+        (),
+    )
 }
 
 async fn removed(session: &Session) -> Outcome {
-    refused(session.service.send_request(ClientRequest::PingRequest(PingRequest::default())).await, -32601)?;
+    refused(
+        session.service.send_request(ClientRequest::PingRequest(PingRequest::default())).await,
+        -32601,
+    )?;
     for (method, params) in [
         ("logging/setLevel", json!({ "level": "info" })),
         ("resources/subscribe", json!({ "uri": "test://watched-resource" })),
@@ -87,25 +107,54 @@ const SOON: Duration = Duration::from_secs(2);
 const LATER: Duration = Duration::from_millis(200);
 
 async fn listens(session: &Session) -> Outcome {
-    let mut open = session.service.listen(filter(json!({ "promptsListChanged": true }))?).await.map_err(failed)?;
-    check(json!(open.acknowledged()) == json!({ "promptsListChanged": true }), "the honoured filter", open.acknowledged())?;
+    let mut open = session
+        .service
+        .listen(filter(json!({ "promptsListChanged": true }))?)
+        .await
+        .map_err(failed)?;
+    check(
+        json!(open.acknowledged()) == json!({ "promptsListChanged": true }),
+        "the honoured filter",
+        open.acknowledged(),
+    )?;
     session.call("test_trigger_tool_change", json!({})).await.map_err(failed)?;
     session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
-    let event = tokio::time::timeout(SOON, open.next()).await.map_err(|_| "no change came")?.map_err(failed)?;
-    check(matches!(event, Some(ServerNotification::PromptListChangedNotification(_))), "prompts/list_changed", event)?;
+    let event = tokio::time::timeout(SOON, open.next())
+        .await
+        .map_err(|_| "no change came")?
+        .map_err(failed)?;
+    check(
+        matches!(event, Some(ServerNotification::PromptListChangedNotification(_))),
+        "prompts/list_changed",
+        event,
+    )?;
     if let Ok(event) = tokio::time::timeout(LATER, open.next()).await {
         return Err(format!("not asked for: {event:?}"));
     }
     open.cancel().await.map_err(failed)?;
     session.call("test_trigger_prompt_change", json!({})).await.map_err(failed)?;
     tokio::time::sleep(LATER).await;
-    check(session.seen.all("notifications/prompts/list_changed").is_empty(), "nothing after the end", ())
+    check(
+        session.seen.all("notifications/prompts/list_changed").is_empty(),
+        "nothing after the end",
+        (),
+    )
 }
 
 async fn watches(session: &Session) -> Outcome {
-    let mut open =
-        session.service.listen(filter(json!({ "resourceSubscriptions": ["test://watched-resource"] }))?).await.map_err(failed)?;
+    let mut open = session
+        .service
+        .listen(filter(json!({ "resourceSubscriptions": ["test://watched-resource"] }))?)
+        .await
+        .map_err(failed)?;
     session.call("test_trigger_resource_update", json!({})).await.map_err(failed)?;
-    let event = tokio::time::timeout(SOON, open.next()).await.map_err(|_| "no update came")?.map_err(failed)?;
-    check(matches!(event, Some(ServerNotification::ResourceUpdatedNotification(_))), "resources/updated", event)
+    let event = tokio::time::timeout(SOON, open.next())
+        .await
+        .map_err(|_| "no update came")?
+        .map_err(failed)?;
+    check(
+        matches!(event, Some(ServerNotification::ResourceUpdatedNotification(_))),
+        "resources/updated",
+        event,
+    )
 }

@@ -22,7 +22,8 @@ pub struct Offer {
 impl Default for Offer {
     fn default() -> Self {
         Self {
-            data: serde_json::from_str(include_str!("../../servers/offer.json")).expect("offer.json is JSON"),
+            data: serde_json::from_str(include_str!("../../servers/offer.json"))
+                .expect("offer.json is JSON"),
             extra: BTreeSet::new(),
             counter: 0,
             cancelled: 0,
@@ -53,7 +54,9 @@ impl Offer {
         if start >= resources.len() {
             return Err(unknown("cursor"));
         }
-        let end = resources.len().min(start + self.data["resourcesPerPage"].as_u64().unwrap_or(1) as usize);
+        let end = resources
+            .len()
+            .min(start + self.data["resourcesPerPage"].as_u64().unwrap_or(1) as usize);
         let mut page = json!({ "resources": resources[start..end] });
         if end < resources.len() {
             page["nextCursor"] = json!(end.to_string());
@@ -63,14 +66,20 @@ impl Offer {
 
     pub fn read(&self, uri: &str) -> Result<Value, ErrorData> {
         if let Some(id) = uri.strip_prefix(ITEM).filter(|id| !id.is_empty()) {
-            return Ok(json!({ "uri": uri, "mimeType": "text/plain", "text": format!("item {id}") }));
+            return Ok(
+                json!({ "uri": uri, "mimeType": "text/plain", "text": format!("item {id}") }),
+            );
         }
         let resources = self.list("resources");
         let known = resources.iter().find(|resource| resource["uri"] == uri);
         let mime_type = known.map(|resource| &resource["mimeType"]);
-        let mime_type = mime_type.ok_or_else(|| ErrorData::resource_not_found(format!("unknown: resource {uri}"), None))?;
+        let mime_type = mime_type.ok_or_else(|| {
+            ErrorData::resource_not_found(format!("unknown: resource {uri}"), None)
+        })?;
         let text = match uri {
-            "test://blob" => return Ok(json!({ "uri": uri, "mimeType": mime_type, "blob": self.data["blob"] })),
+            "test://blob" => {
+                return Ok(json!({ "uri": uri, "mimeType": mime_type, "blob": self.data["blob"] }));
+            }
             COUNTER => json!(self.counter.to_string()),
             "test://cancelled" => json!(self.cancelled.to_string()),
             _ => self.data["texts"][uri].clone(),
@@ -93,8 +102,10 @@ impl Offer {
 
     pub fn complete(&self, argument: &str, value: &str) -> Value {
         let all = self.data["completions"][argument].as_array().cloned().unwrap_or_default();
-        let values: Vec<_> =
-            all.into_iter().filter(|known| known.as_str().is_some_and(|known| known.starts_with(value))).collect();
+        let values: Vec<_> = all
+            .into_iter()
+            .filter(|known| known.as_str().is_some_and(|known| known.starts_with(value)))
+            .collect();
         json!({ "completion": { "total": values.len(), "values": values, "hasMore": false } })
     }
 
@@ -105,7 +116,10 @@ impl Offer {
             "add" => {
                 let sum = match (arguments["a"].as_i64(), arguments["b"].as_i64()) {
                     (Some(a), Some(b)) => json!(a + b),
-                    _ => json!(arguments["a"].as_f64().unwrap_or_default() + arguments["b"].as_f64().unwrap_or_default()),
+                    _ => json!(
+                        arguments["a"].as_f64().unwrap_or_default()
+                            + arguments["b"].as_f64().unwrap_or_default()
+                    ),
                 };
                 let mut result = text(&sum.to_string());
                 result["structuredContent"] = json!({ "sum": sum });
@@ -133,7 +147,11 @@ impl Offer {
     }
 
     pub fn passes(&self, level: &str, least: &str) -> bool {
-        let rank = |level: &str| self.data["levels"].as_array().and_then(|levels| levels.iter().position(|known| known == level));
+        let rank = |level: &str| {
+            self.data["levels"]
+                .as_array()
+                .and_then(|levels| levels.iter().position(|known| known == level))
+        };
         rank(level) >= rank(least)
     }
 }
@@ -147,7 +165,9 @@ pub fn unknown(what: &str) -> ErrorData {
 }
 
 pub fn str_of<'v>(arguments: &'v Value, name: &str) -> Result<&'v str, ErrorData> {
-    arguments[name].as_str().ok_or_else(|| ErrorData::invalid_params(format!("no argument {name}"), None))
+    arguments[name]
+        .as_str()
+        .ok_or_else(|| ErrorData::invalid_params(format!("no argument {name}"), None))
 }
 
 /// A result as the SDK's own constructors make it; the SDK takes `resultType` out for legacy peers.
@@ -158,5 +178,6 @@ pub fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> 
 
 /// The SDK's type for what the offer says in wire form.
 pub fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::new(ErrorCode::INTERNAL_ERROR, error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::new(ErrorCode::INTERNAL_ERROR, error.to_string(), None))
 }

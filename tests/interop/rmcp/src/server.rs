@@ -1,6 +1,10 @@
-//! The offer on the official Rust SDK, in both eras: over stdio, or with `--http PORT` over Streamable HTTP.
+//! The offer on the official Rust SDK, in both eras: over stdio, or with `--http PORT` over
+//! Streamable HTTP.
 
-#![expect(deprecated, reason = "sampling, roots, logging and legacy subscriptions are meant to be tried")]
+#![expect(
+    deprecated,
+    reason = "sampling, roots, logging and legacy subscriptions are meant to be tried"
+)]
 
 mod offer;
 
@@ -30,7 +34,8 @@ struct Reference {
     sessions: Arc<LocalSessionManager>,
 }
 
-/// What 2026-07-28 works on, which has no sessions over HTTP. Over stdio its offer is the connection's.
+/// What 2026-07-28 works on, which has no sessions over HTTP. Over stdio its offer is the
+/// connection's.
 #[derive(Default)]
 struct Modern {
     offer: Arc<Mutex<Offer>>,
@@ -48,7 +53,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ["--http", port] => serve_http(modern, port.parse()?).await,
         _ => {
             let offer = Arc::clone(&modern.offer);
-            Reference { offer, modern, sessions: Arc::default() }.serve(stdio()).await?.waiting().await?;
+            Reference { offer, modern, sessions: Arc::default() }
+                .serve(stdio())
+                .await?
+                .waiting()
+                .await?;
             Ok(())
         }
     }
@@ -96,11 +105,14 @@ fn is_modern(context: &Context) -> bool {
 fn shown(tool: &str, answer: &Value) -> String {
     let texts = |list: &Value, member: &str| {
         let items = list.as_array().cloned().unwrap_or_default();
-        let found: Vec<_> = items.iter().filter_map(|item| item[member].as_str().map(str::to_owned)).collect();
+        let found: Vec<_> =
+            items.iter().filter_map(|item| item[member].as_str().map(str::to_owned)).collect();
         found.join("\n")
     };
     match tool {
-        "ask_model" => answer["content"]["text"].as_str().map_or_else(|| texts(&answer["content"], "text"), str::to_owned),
+        "ask_model" => answer["content"]["text"]
+            .as_str()
+            .map_or_else(|| texts(&answer["content"], "text"), str::to_owned),
         "ask_user" if answer["action"] == "accept" => {
             format!("accept {}", answer["content"]["name"].as_str().unwrap_or_default())
         }
@@ -131,15 +143,24 @@ impl Reference {
         if !is_modern(context) {
             let peer = &context.peer;
             let answer = match tool {
-                "ask_model" => json!(peer.create_message(typed(wanted["params"].clone())?).await.map_err(refused)?),
+                "ask_model" => json!(
+                    peer.create_message(typed(wanted["params"].clone())?).await.map_err(refused)?
+                ),
                 "roots" => json!(peer.list_roots().await.map_err(refused)?),
-                _ => json!(peer.create_elicitation(typed(wanted["params"].clone())?).await.map_err(refused)?),
+                _ => json!(
+                    peer.create_elicitation(typed(wanted["params"].clone())?)
+                        .await
+                        .map_err(refused)?
+                ),
             };
             if tool == "ask_url" && answer["action"] == "accept" {
                 let done = json!({ "elicitationId": wanted["params"]["elicitationId"] });
                 // The SDK has no type for it.
-                let done = CustomNotification::new("notifications/elicitation/complete", Some(done));
-                peer.send_notification(ServerNotification::CustomNotification(done)).await.map_err(failed)?;
+                let done =
+                    CustomNotification::new("notifications/elicitation/complete", Some(done));
+                peer.send_notification(ServerNotification::CustomNotification(done))
+                    .await
+                    .map_err(failed)?;
             }
             return complete::<CallToolResult>(text(&shown(tool, &answer))).map(Into::into);
         }
@@ -150,25 +171,37 @@ impl Reference {
             return Ok(InputRequiredResult::new(Some(requests), Some(state)).into());
         };
         if params.request_state.as_ref() != Some(&state) {
-            return Err(ErrorData::invalid_params(format!("requestState is {:?}", params.request_state), None));
+            return Err(ErrorData::invalid_params(
+                format!("requestState is {:?}", params.request_state),
+                None,
+            ));
         }
         let answer = answers.get("answer").ok_or_else(|| unknown("no answer"))?;
         complete::<CallToolResult>(text(&shown(tool, answer))).map(Into::into)
     }
 
-    fn question(&self, tool: &str, arguments: &Value, context: &Context) -> Result<Value, ErrorData> {
+    fn question(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        context: &Context,
+    ) -> Result<Value, ErrorData> {
         let data = &self.offer(context).data;
         Ok(match tool {
             "ask_model" => {
                 let question = json!({ "role": "user", "content": { "type": "text", "text": str_of(arguments, "prompt")? } });
-                let params = json!({ "messages": [question], "maxTokens": data["askModel"]["maxTokens"] });
+                let params =
+                    json!({ "messages": [question], "maxTokens": data["askModel"]["maxTokens"] });
                 json!({ "method": "sampling/createMessage", "params": params })
             }
             "roots" => json!({ "method": "roots/list" }),
             _ => {
-                let mut params = data[if tool == "ask_user" { "askUser" } else { "askUrl" }].clone();
+                let mut params =
+                    data[if tool == "ask_user" { "askUser" } else { "askUrl" }].clone();
                 params["mode"] = json!(if tool == "ask_user" { "form" } else { "url" });
-                if is_modern(context) && let Some(params) = params.as_object_mut() {
+                if is_modern(context)
+                    && let Some(params) = params.as_object_mut()
+                {
                     params.remove("elicitationId");
                 }
                 json!({ "method": "elicitation/create", "params": params })
@@ -192,14 +225,22 @@ impl Reference {
         Ok(text("done"))
     }
 
-    async fn progress(&self, context: &Context, step: u64, steps: u64, message: Option<String>) -> Result<(), ErrorData> {
+    async fn progress(
+        &self,
+        context: &Context,
+        step: u64,
+        steps: u64,
+        message: Option<String>,
+    ) -> Result<(), ErrorData> {
         let Some(token) = context.meta.get_progress_token() else { return Ok(()) };
-        let mut progress = ProgressNotificationParam::new(token, step as f64).with_total(steps as f64);
+        let mut progress =
+            ProgressNotificationParam::new(token, step as f64).with_total(steps as f64);
         progress.message = message;
         context.peer.notify_progress(progress).await.map_err(failed)
     }
 
-    /// The SDK does not say which stream a call came on: all that the session has answers on are closed, and may be resumed.
+    /// The SDK does not say which stream a call came on: all that the session has answers on are
+    /// closed, and may be resumed.
     async fn hang_up(&self, context: &Context) -> Result<Value, ErrorData> {
         self.progress(context, 1, 2, None).await?;
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -215,7 +256,8 @@ impl Reference {
         Ok(text("done"))
     }
 
-    /// The SDK leaves the choice to the program: the session's level, or since 2026-07-28 the request's.
+    /// The SDK leaves the choice to the program: the session's level, or since 2026-07-28 the
+    /// request's.
     async fn log(&self, arguments: &Value, context: &Context) -> Result<Value, ErrorData> {
         let level = str_of(arguments, "level")?;
         let least = match context.meta.log_level() {
@@ -235,7 +277,8 @@ impl Reference {
         let what = str_of(arguments, "what")?;
         self.offer(context).change(what);
         if is_modern(context) {
-            // The SDK acknowledges a subscription before it hands it over: what comes in between must not be lost.
+            // The SDK acknowledges a subscription before it hands it over: what comes in between
+            // must not be lost.
             for _ in 0..100 {
                 if self.modern.opening.load(Ordering::SeqCst) == 0 {
                     break;
@@ -244,7 +287,8 @@ impl Reference {
             }
             let sinks = self.sinks().clone();
             for sink in sinks {
-                // What a subscription did not ask for is refused, and so is what comes after its end.
+                // What a subscription did not ask for is refused, and so is what comes after its
+                // end.
                 let _ = match what {
                     "tools" => sink.notify_tool_list_changed().await,
                     "resources" => sink.notify_resource_list_changed().await,
@@ -260,7 +304,9 @@ impl Reference {
             "tools" => peer.notify_tool_list_changed().await,
             "resources" => peer.notify_resource_list_changed().await,
             "prompts" => peer.notify_prompt_list_changed().await,
-            _ if subscribed => peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(COUNTER)).await,
+            _ if subscribed => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(COUNTER)).await
+            }
             _ => Ok(()),
         }
         .map_err(failed)?;
@@ -294,14 +340,24 @@ impl ServerHandler for Reference {
         info
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: Context) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
         complete(json!({ "tools": self.offer(&context).list("tools") }))
     }
 
-    async fn call_tool(&self, params: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
         let arguments = json!(params.arguments.clone().unwrap_or_default());
         let result = match params.name.as_ref() {
-            "ask_model" | "ask_user" | "ask_url" | "roots" => return self.ask(&params, &arguments, &context).await,
+            "ask_model" | "ask_user" | "ask_url" | "roots" => {
+                return self.ask(&params, &arguments, &context).await;
+            }
             "slow" => self.slow(&arguments, &context).await?,
             "log" => self.log(&arguments, &context).await?,
             "change" => self.change(&arguments, &context).await?,
@@ -313,8 +369,15 @@ impl ServerHandler for Reference {
         complete::<CallToolResult>(result).map(Into::into)
     }
 
-    async fn list_resources(&self, params: Option<PaginatedRequestParams>, context: Context) -> Result<ListResourcesResult, ErrorData> {
-        complete(self.offer(&context).resource_page(params.and_then(|params| params.cursor).as_deref())?)
+    async fn list_resources(
+        &self,
+        params: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        complete(
+            self.offer(&context)
+                .resource_page(params.and_then(|params| params.cursor).as_deref())?,
+        )
     }
 
     async fn list_resource_templates(
@@ -325,22 +388,37 @@ impl ServerHandler for Reference {
         complete(json!({ "resourceTemplates": self.offer(&context).list("templates") }))
     }
 
-    async fn read_resource(&self, params: ReadResourceRequestParams, context: Context) -> Result<ReadResourceResponse, ErrorData> {
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
         let contents = self.offer(&context).read(&params.uri)?;
         complete::<ReadResourceResult>(json!({ "contents": [contents] })).map(Into::into)
     }
 
-    async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
         self.offer(&context).subscribed.insert(params.uri);
         Ok(())
     }
 
-    async fn unsubscribe(&self, params: UnsubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+    async fn unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
         self.offer(&context).subscribed.remove(&params.uri);
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         self.modern.opening.fetch_add(1, Ordering::SeqCst);
         Some(requested.clone())
     }
@@ -353,20 +431,37 @@ impl ServerHandler for Reference {
         Ok(())
     }
 
-    async fn list_prompts(&self, _: Option<PaginatedRequestParams>, context: Context) -> Result<ListPromptsResult, ErrorData> {
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
         complete(json!({ "prompts": self.offer(&context).list("prompts") }))
     }
 
-    async fn get_prompt(&self, params: GetPromptRequestParams, context: Context) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = json!(params.arguments.unwrap_or_default());
-        complete::<GetPromptResult>(self.offer(&context).prompt(&params.name, &arguments)?).map(Into::into)
+        complete::<GetPromptResult>(self.offer(&context).prompt(&params.name, &arguments)?)
+            .map(Into::into)
     }
 
-    async fn complete(&self, params: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        params: CompleteRequestParams,
+        context: Context,
+    ) -> Result<CompleteResult, ErrorData> {
         complete(self.offer(&context).complete(&params.argument.name, &params.argument.value))
     }
 
-    async fn set_level(&self, params: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        params: SetLevelRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
         self.offer(&context).level = json!(params.level).as_str().unwrap_or_default().to_owned();
         Ok(())
     }

@@ -4,7 +4,8 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-/// `PROGRAM SERVER CALLS WINDOW LENGTH`: calls the tool `echo` of a server that it starts, and prints what that cost.
+/// `PROGRAM SERVER CALLS WINDOW LENGTH`: calls the tool `echo` of a server that it starts, and
+/// prints what that cost.
 pub struct Load {
     pub server: String,
     pub calls: u64,
@@ -22,11 +23,23 @@ impl Load {
     /// When the arguments are others.
     pub fn from_arguments() -> Self {
         let arguments: Vec<_> = std::env::args().skip(1).collect();
-        let [server, calls, window, length] = &arguments[..] else { panic!("SERVER CALLS WINDOW LENGTH") };
+        let [server, calls, window, length] = &arguments[..] else {
+            panic!("SERVER CALLS WINDOW LENGTH")
+        };
         let number = |text: &String| text.parse().expect("a number");
         let length = number(length) as usize;
-        let filler = "the quick brown fox jumps over the lazy dog ".chars().cycle().take(length - TAG).collect();
-        Self { server: server.clone(), calls: number(calls), window: number(window), length, filler }
+        let filler = "the quick brown fox jumps over the lazy dog "
+            .chars()
+            .cycle()
+            .take(length - TAG)
+            .collect();
+        Self {
+            server: server.clone(),
+            calls: number(calls),
+            window: number(window),
+            length,
+            filler,
+        }
     }
 
     pub fn command(&self) -> Command {
@@ -66,6 +79,8 @@ fn now() -> Duration {
 
 fn peak_kib() -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
     peak.ok_or_else(|| io::Error::other("no VmHWM in /proc"))
 }

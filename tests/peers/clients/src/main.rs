@@ -1,14 +1,19 @@
-//! Measures clients against the same echo server, side by side: `cargo run --release -p clients [-- RUNS]`
+//! Measures clients against the same echo server, side by side: `cargo run --release -p clients [--
+//! RUNS]`
 //!
-//! Each client starts the server, makes 2,000 calls to warm up, and reports the CPU time of its own process for the calls after that. Client and server
-//! share a CPU. Long texts go one at a time: the blocking client writes all before it reads, and its pipe holds no more.
+//! Each client starts the server, makes 2,000 calls to warm up, and reports the CPU time of its own
+//! process for the calls after that. Client and server share a CPU. Long texts go one at a time:
+//! the blocking client writes all before it reads, and its pipe holds no more.
 
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-const CLIENTS: [(&str, &str); 3] =
-    [("ours, blocking", "client-ours"), ("ours, smol", "client-smol"), ("rmcp, current-thread", "client-rmcp")];
+const CLIENTS: [(&str, &str); 3] = [
+    ("ours, blocking", "client-ours"),
+    ("ours, smol", "client-smol"),
+    ("rmcp, current-thread", "client-rmcp"),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let runs: usize = std::env::args().nth(1).map_or(Ok(5), |runs| runs.parse())?;
@@ -32,7 +37,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     .output()?;
                 let text = String::from_utf8(output.stdout)?;
                 let Some((cost, kib)) = text.trim().split_once(' ') else {
-                    return Err(format!("{}: {}", client.0, String::from_utf8_lossy(&output.stderr)).into());
+                    return Err(format!(
+                        "{}: {}",
+                        client.0,
+                        String::from_utf8_lossy(&output.stderr)
+                    )
+                    .into());
                 };
                 all.push(cost.parse::<f64>()? / 1000.0);
                 *peak = peak.max(kib.parse::<f64>()? / 1024.0);
@@ -42,8 +52,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         for ((client, runs), peak) in CLIENTS.iter().zip(&all).zip(peak) {
             // Run by run, so that what slows a whole round down does not count.
             let ratio = median(runs.iter().zip(&ours).map(|(run, ours)| run / ours).collect());
-            let (cost, least) = (median(runs.clone()), runs.iter().copied().fold(f64::MAX, f64::min));
-            println!("  {:<22} {cost:>8.2} us CPU/call (least {least:.2})  {ratio:>6.2} times ours  {peak:>6.1} MiB", client.0);
+            let (cost, least) =
+                (median(runs.clone()), runs.iter().copied().fold(f64::MAX, f64::min));
+            println!(
+                "  {:<22} {cost:>8.2} us CPU/call (least {least:.2})  {ratio:>6.2} times ours  {peak:>6.1} MiB",
+                client.0
+            );
         }
     }
     Ok(())
@@ -62,7 +76,10 @@ fn pin() -> std::io::Result<()> {
         if libc::sched_getaffinity(0, size_of_val(&set), &mut set) < 0 {
             return Err(std::io::Error::last_os_error());
         }
-        let cpu = (0..libc::CPU_SETSIZE as usize).rev().find(|&cpu| libc::CPU_ISSET(cpu, &set)).unwrap_or(0);
+        let cpu = (0..libc::CPU_SETSIZE as usize)
+            .rev()
+            .find(|&cpu| libc::CPU_ISSET(cpu, &set))
+            .unwrap_or(0);
         let mut one: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut one);
         if libc::sched_setaffinity(0, size_of_val(&one), &one) < 0 {

@@ -1,4 +1,5 @@
-//! Streamable HTTP: as many kept-alive connections as requests in flight, one request at a time on each.
+//! Streamable HTTP: as many kept-alive connections as requests in flight, one request at a time on
+//! each.
 
 mod connection;
 pub mod memory;
@@ -33,7 +34,9 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
     let wire = Wire::new(scenario.era, scenario.text_length);
     let mut load = Load {
         head: greet(port, &wire, scenario.era)?,
-        connections: (0..scenario.mode.window()).map(|_| Connection::open(port)).collect::<io::Result<_>>()?,
+        connections: (0..scenario.mode.window())
+            .map(|_| Connection::open(port))
+            .collect::<io::Result<_>>()?,
         wire,
         latencies: Vec::with_capacity(scenario.calls as usize),
     };
@@ -56,11 +59,14 @@ fn timed(process: &Process, port: u16, scenario: &Scenario) -> io::Result<Run> {
     })
 }
 
-/// Greets on a connection of its own. The answer is the head of every call but for its last line, the length.
+/// Greets on a connection of its own. The answer is the head of every call but for its last line,
+/// the length.
 fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
     let common = format!("POST {}", common(port));
     let mut connection = Connection::open(port)?;
-    let modern = |method: &str| format!("{common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n");
+    let modern = |method: &str| {
+        format!("{common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n")
+    };
     let head = match era {
         Era::Legacy => common.clone(),
         Era::Modern => modern("server/discover"),
@@ -78,7 +84,10 @@ fn greet(port: u16, wire: &Wire, era: Era) -> io::Result<String> {
     }
     let answer = ask(&mut connection, &head, wire.after_greeting().trim_ascii_end().as_bytes())?;
     if answer.status != 202 {
-        return Err(io::Error::other(format!("the notification was answered with {}", answer.status)));
+        return Err(io::Error::other(format!(
+            "the notification was answered with {}",
+            answer.status
+        )));
     }
     Ok(head)
 }
@@ -108,7 +117,8 @@ struct Load {
 }
 
 impl Load {
-    /// Makes calls with `count` ids from `first` on and checks that each answer is the echo of what its connection sent.
+    /// Makes calls with `count` ids from `first` on and checks that each answer is the echo of what
+    /// its connection sent.
     fn call(&mut self, first: u64, count: u64) -> io::Result<()> {
         let mut ids = first..first + count;
         let mut waiting = 0;

@@ -16,7 +16,8 @@ pub struct Run {
     pub calls_per_second: f64,
     /// The server's CPU time per request, in microseconds.
     pub cpu: f64,
-    /// Microseconds from the write to the answer; 0 when pipelined, where it would show only the window.
+    /// Microseconds from the write to the answer; 0 when pipelined, where it would show only the
+    /// window.
     pub p50: f64,
     pub p99: f64,
     pub peak_kib: f64,
@@ -82,7 +83,13 @@ fn send(server: &mut Server, line: &str) -> io::Result<()> {
 }
 
 /// Makes the calls with these ids and checks that each is answered once with its own text.
-fn call(server: &mut Server, wire: &Wire, ids: Range<u64>, mode: Mode, latencies: &mut Vec<Duration>) -> io::Result<()> {
+fn call(
+    server: &mut Server,
+    wire: &Wire,
+    ids: Range<u64>,
+    mode: Mode,
+    latencies: &mut Vec<Duration>,
+) -> io::Result<()> {
     let mut answered = vec![false; (ids.end - ids.start) as usize];
     let mut next = ids.start;
     let mut waiting = 0;

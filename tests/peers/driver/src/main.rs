@@ -50,7 +50,11 @@ fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     println!(
         "{} era, {} runs of each server, interleaved: median (min-max)\n",
-        if options.era == Era::Legacy { "2025-11-25 (handshake)" } else { "2026-07-28 (_meta in each request)" },
+        if options.era == Era::Legacy {
+            "2025-11-25 (handshake)"
+        } else {
+            "2026-07-28 (_meta in each request)"
+        },
         options.runs
     );
 
@@ -96,9 +100,14 @@ fn memory(candidates: &[(Role, Candidate)], era: Era, cpus: &Cpus) -> Result<(),
         http::memory::STREAMS
     );
     for (_, candidate) in candidates {
-        let memory = http::memory::measure(candidate, era, cpus).map_err(|e| format!("{}: {e}", candidate.name))?;
-        let stream = memory.each_stream.map_or_else(|e| format!("- ({e})"), |kib| format!("{kib:.1}"));
-        println!("{:<24}  {:>7.0}  {:>6.1}  {stream:>6}", candidate.name, memory.idle, memory.each_connection);
+        let memory = http::memory::measure(candidate, era, cpus)
+            .map_err(|e| format!("{}: {e}", candidate.name))?;
+        let stream =
+            memory.each_stream.map_or_else(|e| format!("- ({e})"), |kib| format!("{kib:.1}"));
+        println!(
+            "{:<24}  {:>7.0}  {:>6.1}  {stream:>6}",
+            candidate.name, memory.idle, memory.each_connection
+        );
     }
     Ok(())
 }
@@ -114,11 +123,14 @@ fn rounds(
     cpus: &Cpus,
     count: usize,
 ) -> Result<Vec<Runs>, Box<dyn Error>> {
-    let mut servers: Vec<Runs> =
-        candidates.iter().map(|(role, candidate)| Runs { name: candidate.name, role: *role, runs: Vec::new() }).collect();
+    let mut servers: Vec<Runs> = candidates
+        .iter()
+        .map(|(role, candidate)| Runs { name: candidate.name, role: *role, runs: Vec::new() })
+        .collect();
     for _ in 0..count {
         for ((_, candidate), server) in candidates.iter().zip(&mut servers) {
-            let run = run(candidate, scenario, cpus).map_err(|e| format!("{}: {e}", candidate.name))?;
+            let run =
+                run(candidate, scenario, cpus).map_err(|e| format!("{}: {e}", candidate.name))?;
             server.runs.push(run);
         }
     }
@@ -148,8 +160,15 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
     }
     if options.rmcp {
         let rmcp = peers.join("rmcp-echo");
-        let rivals = [("rmcp stdio(), multi-thread", "stdio"), ("rmcp stdio_pipes(), current-thread", "pipes")];
-        all.extend(rivals.map(|(name, argument)| (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))));
+        let rivals = [
+            ("rmcp stdio(), multi-thread", "stdio"),
+            ("rmcp stdio_pipes(), current-thread", "pipes"),
+        ];
+        all.extend(
+            rivals.map(|(name, argument)| {
+                (Role::Rival, candidate(name, rmcp.clone(), Some(argument)))
+            }),
+        );
     }
     Ok(all)
 }
@@ -157,7 +176,12 @@ fn candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error
 /// Both serve all connections on one thread.
 fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let peers = build_peers(&["tcp-echo"])?;
-    let candidate = |name, program| Candidate { name, program: peers.join(program), argument: None, listens: true };
+    let candidate = |name, program| Candidate {
+        name,
+        program: peers.join(program),
+        argument: None,
+        listens: true,
+    };
     let mut all = vec![(Role::Ours, candidate("ours, smol", "tcp-ours"))];
     if options.rmcp {
         all.push((Role::Rival, candidate("rmcp over TCP, current-thread", "tcp-rmcp")));
@@ -168,17 +192,26 @@ fn tcp_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn E
 /// All connections on one thread. The SDK's as its documentation has it, and at its fastest.
 fn http_candidates(options: &Options) -> Result<Vec<(Role, Candidate)>, Box<dyn Error>> {
     let peers = build_peers(&["http-echo"])?;
-    let candidate = |name, program, argument| Candidate { name, program: peers.join(program), argument, listens: true };
+    let candidate = |name, program, argument| Candidate {
+        name,
+        program: peers.join(program),
+        argument,
+        listens: true,
+    };
     let mut all = vec![(Role::Ours, candidate("ours, smol", "http-ours", None))];
     if options.rmcp {
         let rivals = [("rmcp, sessions and SSE", "sessions"), ("rmcp, no sessions, JSON", "json")];
-        all.extend(rivals.map(|(name, argument)| (Role::Rival, candidate(name, "http-rmcp", Some(argument)))));
+        all.extend(
+            rivals.map(|(name, argument)| {
+                (Role::Rival, candidate(name, "http-rmcp", Some(argument)))
+            }),
+        );
     }
     Ok(all)
 }
 
-/// Builds the servers that stand beside the driver and says where they are. Started without cargo, the driver takes
-/// what is there.
+/// Builds the servers that stand beside the driver and says where they are. Started without cargo,
+/// the driver takes what is there.
 fn build_peers(packages: &[&str]) -> io::Result<PathBuf> {
     if let Some(cargo) = std::env::var_os("CARGO") {
         let mut build = Command::new(cargo);

@@ -62,7 +62,8 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Optio
             "--memory" => options.memory = true,
             "--ours" | "--era" | "--mode" | "--text" | "--runs" => {
                 let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-                set(&mut options, &name, &value).ok_or_else(|| format!("{name} cannot be {value}"))?;
+                set(&mut options, &name, &value)
+                    .ok_or_else(|| format!("{name} cannot be {value}"))?;
             }
             _ => return Err(format!("unknown option {name}")),
         }

@@ -27,11 +27,18 @@ pub struct Process {
 
 impl Process {
     /// Starts the server on one CPU and leaves the driver on another (or the same).
-    pub fn start(candidate: &Candidate, server_cpu: usize, driver_cpu: usize) -> io::Result<(Self, ChildStdin, ChildStdout)> {
+    pub fn start(
+        candidate: &Candidate,
+        server_cpu: usize,
+        driver_cpu: usize,
+    ) -> io::Result<(Self, ChildStdin, ChildStdout)> {
         // A child inherits the pin before its first instruction, and so do all its threads.
         sys::pin_to(server_cpu)?;
-        let child =
-            Command::new(&candidate.program).args(candidate.argument).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let child = Command::new(&candidate.program)
+            .args(candidate.argument)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         sys::pin_to(driver_cpu)?;
         let mut child = child?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
@@ -58,7 +65,9 @@ impl Process {
 
     fn memory(&self, field: &str) -> io::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let value = status.lines().find_map(|line| line.strip_prefix(field)?.strip_suffix("kB")?.trim().parse().ok());
+        let value = status
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_suffix("kB")?.trim().parse().ok());
         value.ok_or_else(|| io::Error::other(format!("no {field} in /proc")))
     }
 

@@ -34,7 +34,8 @@ pub fn print(scenario: &Scenario, servers: &[Runs]) {
     head.extend(["peak MiB", "CPU / floor", "CPU / ours"]);
     let mut rows = vec![head.into_iter().map(String::from).collect::<Vec<_>>()];
     for server in servers {
-        let mut row = vec![server.name.into(), Spread::of(server, |run| run.calls_per_second).grouped()];
+        let mut row =
+            vec![server.name.into(), Spread::of(server, |run| run.calls_per_second).grouped()];
         row.push(Spread::of(server, |run| run.cpu).to_string());
         if ping_pong {
             row.push(Spread::of(server, |run| run.p50).to_string());
@@ -76,8 +77,9 @@ fn find(servers: &[Runs], role: Role) -> Option<&Runs> {
 
 /// Names to the left, figures to the right.
 fn print_columns(rows: &[Vec<String>]) {
-    let widths: Vec<usize> =
-        (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
     for row in rows {
         print!("{:<width$}", row[0], width = widths[0]);
         for (cell, width) in row.iter().zip(&widths).skip(1) {
@@ -101,13 +103,24 @@ impl Spread {
 
     /// Run by run, so that what slows a whole round down does not count.
     fn ratio(server: &Runs, base: &Runs, figure: impl Fn(&Run) -> f64) -> Self {
-        Self::from(server.runs.iter().zip(&base.runs).map(|(run, base)| figure(run) / figure(base)).collect())
+        Self::from(
+            server
+                .runs
+                .iter()
+                .zip(&base.runs)
+                .map(|(run, base)| figure(run) / figure(base))
+                .collect(),
+        )
     }
 
     fn from(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
-        let median = if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+        let median = if values.len() % 2 == 1 {
+            values[middle]
+        } else {
+            (values[middle - 1] + values[middle]) / 2.0
+        };
         Self { median, min: values[0], max: values[values.len() - 1] }
     }
 

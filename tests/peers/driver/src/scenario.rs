@@ -8,7 +8,8 @@ use crate::wire::Era;
 pub enum Mode {
     /// Many requests in flight; the server has a CPU of its own.
     Pipelined,
-    /// One request in flight; server and driver share a CPU, or the wake-up of the other one is all that is measured.
+    /// One request in flight; server and driver share a CPU, or the wake-up of the other one is all
+    /// that is measured.
     PingPong,
 }
 
@@ -45,7 +46,8 @@ pub const LONG: usize = 64 * 1024;
 
 /// All four, in the order of the report.
 pub fn all(era: Era) -> [Scenario; 4] {
-    let scenario = |mode, text_length, calls, limit| Scenario { mode, era, text_length, calls, limit };
+    let scenario =
+        |mode, text_length, calls, limit| Scenario { mode, era, text_length, calls, limit };
     [
         scenario(Mode::Pipelined, SHORT, 200_000, 2.5),
         scenario(Mode::PingPong, SHORT, 50_000, 1.3),

@@ -88,7 +88,8 @@ impl Server {
     }
 
     fn read(&mut self) -> io::Result<()> {
-        // Only the unfinished line is left when all lines have been taken: nothing, or a part of one.
+        // Only the unfinished line is left when all lines have been taken: nothing, or a part of
+        // one.
         self.received.copy_within(self.line..self.filled, 0);
         self.filled -= self.line;
         self.searched -= self.line;

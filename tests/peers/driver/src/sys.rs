@@ -15,7 +15,9 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     // SAFETY: the pointer and the size describe `set`.
     check(unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) })?;
     // SAFETY: every index is below CPU_SETSIZE.
-    Ok((0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
+    Ok((0..libc::CPU_SETSIZE as usize)
+        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+        .collect())
 }
 
 /// Moves the calling thread, and the processes it starts from now on, to one CPU.
@@ -48,7 +50,11 @@ pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> i
     let mut fds = [
         libc::pollfd { fd: read.as_raw_fd(), events: libc::POLLIN, revents: 0 },
         // poll(2) skips negative descriptors.
-        libc::pollfd { fd: write.map_or(-1, |fd| fd.as_raw_fd()), events: libc::POLLOUT, revents: 0 },
+        libc::pollfd {
+            fd: write.map_or(-1, |fd| fd.as_raw_fd()),
+            events: libc::POLLOUT,
+            revents: 0,
+        },
     ];
     let milliseconds = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the pointer and the count describe `fds`.
@@ -60,7 +66,8 @@ pub fn wait(read: BorrowedFd, write: Option<BorrowedFd>, timeout: Duration) -> i
     }
 }
 
-/// Waits until some of the connections can go on, and says which: to read, or to write when they have more to send.
+/// Waits until some of the connections can go on, and says which: to read, or to write when they
+/// have more to send.
 pub fn wait_any(connections: &[Connection], timeout: Duration) -> io::Result<Vec<usize>> {
     let mut fds: Vec<_> = connections
         .iter()

@@ -1,4 +1,5 @@
-//! What goes over the wire, written and read without a JSON library: the driver must stay cheaper than the servers.
+//! What goes over the wire, written and read without a JSON library: the driver must stay cheaper
+//! than the servers.
 
 use memchr::memmem::Finder;
 
@@ -19,7 +20,8 @@ pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initia
 /// Asks for a stream that stays open.
 pub const LISTEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
-/// Every text begins with this many digits that only its own id yields, so that a mixed-up answer is noticed.
+/// Every text begins with this many digits that only its own id yields, so that a mixed-up answer
+/// is noticed.
 const TAG: usize = 16;
 
 /// The calls of one scenario and the check of their answers. Id 0 is the greeting.
@@ -45,7 +47,11 @@ impl Wire {
     pub fn greeting(&self) -> String {
         match self.era {
             Era::Legacy => format!("{INITIALIZE}\n"),
-            Era::Modern => format!(r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{MODERN_META}}}}}"#) + "\n",
+            Era::Modern => {
+                format!(
+                    r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{MODERN_META}}}}}"#
+                ) + "\n"
+            }
         }
     }
 
@@ -60,7 +66,9 @@ impl Wire {
     pub fn push_call(&self, id: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
         push_decimal(id, out);
-        out.extend_from_slice(br#","method":"tools/call","params":{"name":"echo","arguments":{"text":""#);
+        out.extend_from_slice(
+            br#","method":"tools/call","params":{"name":"echo","arguments":{"text":""#,
+        );
         out.extend_from_slice(&tag(id));
         out.extend_from_slice(&self.filler);
         out.extend_from_slice(br#""}"#);
@@ -84,7 +92,8 @@ impl Wire {
     }
 
     fn id(&self, line: &[u8]) -> Option<u64> {
-        let mut digits = after(line, &self.id_key)?.iter().take_while(|b| b.is_ascii_digit()).peekable();
+        let mut digits =
+            after(line, &self.id_key)?.iter().take_while(|b| b.is_ascii_digit()).peekable();
         digits.peek()?;
         digits.try_fold(0u64, |id, digit| id.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
     }
@@ -132,8 +141,11 @@ mod tests {
     fn an_echo_is_recognized_whatever_its_spelling() {
         let wire = Wire::new(Era::Legacy, 64);
         let text = text_of(&wire, 7);
-        let compact = format!(r#"{{"id":7,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
-        let spaced = format!(r#"{{"result": {{"content": [{{"text": "{text}", "type": "text"}}]}}, "id": 7}}"#);
+        let compact =
+            format!(r#"{{"id":7,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+        let spaced = format!(
+            r#"{{"result": {{"content": [{{"text": "{text}", "type": "text"}}]}}, "id": 7}}"#
+        );
         assert_eq!(wire.echoed(compact.as_bytes()), Some(7));
         assert_eq!(wire.echoed(spaced.as_bytes()), Some(7));
     }

@@ -1,7 +1,7 @@
 //! Not MCP: what driver and pipes cost when the server does next to nothing.
 //!
-//! Every line that has an id is answered by a canned text with that id and the line's `text` in it. Nothing is
-//! validated, so no server can be much cheaper than this one.
+//! Every line that has an id is answered by a canned text with that id and the line's `text` in it.
+//! Nothing is validated, so no server can be much cheaper than this one.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -57,20 +57,14 @@ struct Copier {
 
 impl Copier {
     fn new() -> Self {
-        Self {
-            id: Finder::new(r#""id":"#),
-            text: Finder::new(r#""text":""#),
-        }
+        Self { id: Finder::new(r#""id":"#), text: Finder::new(r#""text":""#) }
     }
 
     fn answer(&self, line: &[u8], out: &mut Vec<u8>) {
         let Some(from_id) = after(&self.id, line) else {
             return; // a notification
         };
-        let id_end = from_id
-            .iter()
-            .position(|b| !b.is_ascii_digit())
-            .unwrap_or(from_id.len());
+        let id_end = from_id.iter().position(|b| !b.is_ascii_digit()).unwrap_or(from_id.len());
         let (id, rest) = from_id.split_at(id_end);
         let text = match after(&self.text, rest) {
             Some(from_text) => &from_text[..memchr(b'"', from_text).unwrap_or(0)],

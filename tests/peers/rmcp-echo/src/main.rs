@@ -30,14 +30,10 @@ impl Echo {
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().nth(1).as_deref() {
-        Some("stdio") => Builder::new_multi_thread()
-            .enable_all()
-            .build()?
-            .block_on(serve(stdio)),
-        Some("pipes") => Builder::new_current_thread()
-            .enable_all()
-            .build()?
-            .block_on(serve(stdio_pipes)),
+        Some("stdio") => Builder::new_multi_thread().enable_all().build()?.block_on(serve(stdio)),
+        Some("pipes") => {
+            Builder::new_current_thread().enable_all().build()?.block_on(serve(stdio_pipes))
+        }
         _ => Err("usage: rmcp-echo stdio|pipes".into()),
     }
 }

@@ -1,4 +1,5 @@
-//! The baseline: startup code and a serial port that sends back what it reads. What the others have more is the library.
+//! The baseline: startup code and a serial port that sends back what it reads. What the others have
+//! more is the library.
 #![no_std]
 #![no_main]
 

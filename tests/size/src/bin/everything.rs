@@ -1,5 +1,6 @@
-//! All that a server can offer, for all revisions of the protocol: tools, resources (text and bytes from flash), a template, a prompt, completion, logging,
-//! progress, cancellation, subscriptions, and a question to the person that is asked in both eras.
+//! All that a server can offer, for all revisions of the protocol: tools, resources (text and bytes
+//! from flash), a template, a prompt, completion, logging, progress, cancellation, subscriptions,
+//! and a question to the person that is asked in both eras.
 #![no_std]
 #![no_main]
 
@@ -7,14 +8,15 @@ use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use mcp_sansio::types::{
-    CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field, GetPromptResult, Implementation,
-    LoggingLevel, Prompt, PromptArgument, PromptMessage, ReadResourceResult, RequestedSchema,
-    Resource, ResourceContents, ResourceData, ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
+    CompleteResult, Completion, ContentBlock, ElicitAction, ElicitParams, ElicitResult, Field,
+    GetPromptResult, Implementation, LoggingLevel, Prompt, PromptArgument, PromptMessage,
+    ReadResourceResult, RequestedSchema, Resource, ResourceContents, ResourceData,
+    ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientCapability, ClientRequest, Instant, JsonStr, LogMessage, Messages, Progress, RawJson, Request,
-    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
-    TxBuffer, to_slice,
+    Call, Catalog, Change, ClientCapability, ClientRequest, Instant, JsonStr, LogMessage, Messages,
+    Progress, RawJson, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
+    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -148,7 +150,8 @@ struct Board {
     tx: TxBuffer<[u8; TX_BYTES]>,
     server: Server<'static, IN_FLIGHT, 4>,
     jobs: [Option<Blinking>; IN_FLIGHT],
-    /// A question to a legacy client, and the request that waits for it. One at a time: there is only one person.
+    /// A question to a legacy client, and the request that waits for it. One at a time: there is
+    /// only one person.
     question: Option<(Call, RequestHandle)>,
     name: [u8; NAME_BYTES],
     name_len: usize,
@@ -158,7 +161,10 @@ type Session = Server<'static, IN_FLIGHT, 4>;
 
 impl Board {
     /// Calls the server, and drains where that is needed.
-    fn send<R>(&mut self, mut call: impl FnMut(&mut Session, &mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    fn send<R>(
+        &mut self,
+        mut call: impl FnMut(&mut Session, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         send(&mut self.port, &mut self.tx, |tx| call(&mut self.server, tx))
     }
 
@@ -197,19 +203,29 @@ impl Board {
             Target::Tool(tool) => self.call(tool, request),
             Target::Prompt(_) => self.prompt(request),
             Target::Resource(resource) if resource.uri == PICTURE => {
-                let contents = [ResourceContents::blob(PICTURE, &PIXELS).mime_type("image/x-portable-bitmap")];
-                let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+                let contents =
+                    [ResourceContents::blob(PICTURE, &PIXELS).mime_type("image/x-portable-bitmap")];
+                let _ = self.send(|server, tx| {
+                    server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
+                });
             }
             Target::Resource(_) => {
                 let name = self.name;
-                let name = name.get(..self.name_len).and_then(|name| core::str::from_utf8(name).ok()).unwrap_or_default();
+                let name = name
+                    .get(..self.name_len)
+                    .and_then(|name| core::str::from_utf8(name).ok())
+                    .unwrap_or_default();
                 let contents = [ResourceContents::text(NAME, name).mime_type("text/plain")];
-                let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+                let _ = self.send(|server, tx| {
+                    server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
+                });
             }
             Target::Template(_) => self.read_pin(&target, request),
             Target::CompletePrompt(_) => self.complete(request),
             _ => {
-                let _ = self.send(|server, tx| server.respond(request.handle, &CompleteResult::new(Completion::new(&[])), tx));
+                let _ = self.send(|server, tx| {
+                    server.respond(request.handle, &CompleteResult::new(Completion::new(&[])), tx)
+                });
             }
         }
     }
@@ -226,12 +242,19 @@ impl Board {
                 }
                 Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
             },
-            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
+            Some("pin") => match request
+                .arguments()
+                .to::<Pin>()
+                .ok()
+                .and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
             {
                 Some((number, high)) => {
                     let mut data = [0; 32];
-                    if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
-                        let _ = self.send(|server, tx| server.respond_structured(request.handle, data, tx));
+                    if let Ok(data) =
+                        to_slice(&PinState { number, high }, Revision::LATEST, &mut data)
+                    {
+                        let _ = self
+                            .send(|server, tx| server.respond_structured(request.handle, data, tx));
                     }
                 }
                 None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
@@ -240,17 +263,29 @@ impl Board {
             _ => match request.arguments().to::<Blink>() {
                 Ok(Blink { times: times @ 1.., period }) => {
                     let (changes, period) = (u16::from(times) * 2, period.unwrap_or(500));
-                    let job = Blinking { request: request.handle, times, changes, period, due: board::now() };
+                    let job = Blinking {
+                        request: request.handle,
+                        times,
+                        changes,
+                        period,
+                        due: board::now(),
+                    };
                     if let Some(free) = self.jobs.iter_mut().find(|job| job.is_none()) {
                         *free = Some(job);
                     }
                 }
-                _ => self.text(request.handle, &TextResult::error("times must be 1 to 255, and period a number of milliseconds")),
+                _ => self.text(
+                    request.handle,
+                    &TextResult::error(
+                        "times must be 1 to 255, and period a number of milliseconds",
+                    ),
+                ),
             },
         }
     }
 
-    /// Asks the person for a name. In 2026-07-28 the question is the answer, and the answer comes with the request once more; before, it is a request.
+    /// Asks the person for a name. In 2026-07-28 the question is the answer, and the answer comes
+    /// with the request once more; before, it is a request.
     fn ask(&mut self, request: &Request<'_>) {
         if let Some(answer) = request.input_response("name") {
             return self.rename(request.handle, Some(answer));
@@ -259,22 +294,27 @@ impl Board {
             let error = RpcError::missing_capability(ClientCapability::ELICITATION_FORM);
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
-            let _ = self.send(|server, tx| server.ask_first(request.handle, &[("name", &QUESTION)], None, tx));
+            let _ = self.send(|server, tx| {
+                server.ask_first(request.handle, &[("name", &QUESTION)], None, tx)
+            });
         } else if self.question.is_some() {
             self.text(request.handle, &TextResult::error("The person is being asked already"));
         } else {
             let question = ClientRequest::elicitation(&QUESTION).on_behalf_of(request.handle);
             match self.send(|server, tx| server.request(board::now(), &question, tx)) {
                 Ok(call) => self.question = Some((call, request.handle)),
-                Err(_) => self.text(request.handle, &TextResult::error("The person cannot be asked now")),
+                Err(_) => {
+                    self.text(request.handle, &TextResult::error("The person cannot be asked now"))
+                }
             }
         }
     }
 
     /// What the person answered.
     fn rename(&mut self, request: RequestHandle, answer: Option<RawJson<'_>>) {
-        let answer =
-            answer.and_then(|answer| answer.to::<ElicitResult<'_>>().ok()).filter(|answer| answer.action == ElicitAction::Accept);
+        let answer = answer
+            .and_then(|answer| answer.to::<ElicitResult<'_>>().ok())
+            .filter(|answer| answer.action == ElicitAction::Accept);
         let name = answer.and_then(|answer| answer.content?.get("name")?.as_string());
         let Some(len) = name.and_then(|name| name.copy_to(&mut self.name).map(str::len)) else {
             return self.text(request, &TextResult::error("The board keeps its name"));
@@ -286,42 +326,64 @@ impl Board {
     }
 
     fn prompt(&mut self, request: &Request<'_>) {
-        let part = request.arguments().get("part").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
+        let part = request
+            .arguments()
+            .get("part")
+            .and_then(RawJson::as_string)
+            .map(Text::from)
+            .unwrap_or_default();
         let messages = [
-            PromptMessage::user("Explain this part of the board to somebody who has never seen one:"),
+            PromptMessage::user(
+                "Explain this part of the board to somebody who has never seen one:",
+            ),
             PromptMessage::new(Role::User, ContentBlock::from(part)),
         ];
-        let _ = self.send(|server, tx| server.respond(request.handle, &GetPromptResult::new(&messages), tx));
+        let _ = self.send(|server, tx| {
+            server.respond(request.handle, &GetPromptResult::new(&messages), tx)
+        });
     }
 
     fn read_pin(&mut self, target: &Target<'_>, request: &Request<'_>) {
         let Some(uri) = request.uri() else { return };
         let number = target.variable("number", uri).and_then(decimal);
-        let Some((number, high)) = number.and_then(|number| Some((number, board::pin(number)?))) else {
-            let _ = self.send(|server, tx| server.respond_error(request.handle, &RpcError::resource_not_found(uri), tx));
+        let Some((number, high)) = number.and_then(|number| Some((number, board::pin(number)?)))
+        else {
+            let _ = self.send(|server, tx| {
+                server.respond_error(request.handle, &RpcError::resource_not_found(uri), tx)
+            });
             return;
         };
         let mut data = [0; 32];
         if let Ok(data) = to_slice(&PinState { number, high }, Revision::LATEST, &mut data) {
             // The URI as the client wrote it.
             let data = ResourceData::Text(Text::new(data.as_str()));
-            let contents = [ResourceContents::new(Text::from_json(uri), data).mime_type("application/json")];
-            let _ = self.send(|server, tx| server.respond(request.handle, &ReadResourceResult::new(&contents), tx));
+            let contents =
+                [ResourceContents::new(Text::from_json(uri), data).mime_type("application/json")];
+            let _ = self.send(|server, tx| {
+                server.respond(request.handle, &ReadResourceResult::new(&contents), tx)
+            });
         }
     }
 
     fn complete(&mut self, request: &Request<'_>) {
-        let typed = request.params.get("argument").and_then(|argument| argument.get("value")).and_then(RawJson::as_string);
+        let typed = request
+            .params
+            .get("argument")
+            .and_then(|argument| argument.get("value"))
+            .and_then(RawJson::as_string);
         let mut values = [Text::default(); PARTS.len()];
         let mut found = 0;
-        for (value, part) in
-            values.iter_mut().zip(PARTS.iter().filter(|part| typed.is_some_and(|typed| begins_with(part, typed))))
+        for (value, part) in values
+            .iter_mut()
+            .zip(PARTS.iter().filter(|part| typed.is_some_and(|typed| begins_with(part, typed))))
         {
             *value = Text::new(part);
             found += 1;
         }
         let completion = Completion::new(values.get(..found).unwrap_or_default());
-        let _ = self.send(|server, tx| server.respond(request.handle, &CompleteResult::new(completion), tx));
+        let _ = self.send(|server, tx| {
+            server.respond(request.handle, &CompleteResult::new(completion), tx)
+        });
     }
 
     /// Does what is due. Returns whether anything ever will be.
@@ -338,7 +400,8 @@ impl Board {
             job.due = Instant::from_millis(now.as_millis() + u64::from(job.period / 2));
             board::set_lamp(job.changes & 1 == 0);
             let request = job.request;
-            let progress = Progress::of(u32::from(job.times) - u32::from(job.changes / 2)).total(u32::from(job.times));
+            let progress = Progress::of(u32::from(job.times) - u32::from(job.changes / 2))
+                .total(u32::from(job.times));
             match job.changes.checked_sub(1) {
                 Some(left) => {
                     job.changes = left;
@@ -358,7 +421,9 @@ impl Board {
 
 /// A small number in digits.
 fn decimal(digits: impl Iterator<Item = char>) -> Option<u8> {
-    digits.into_iter().try_fold(0u8, |number, c| number.checked_mul(10)?.checked_add(c.to_digit(10)? as u8))
+    digits
+        .into_iter()
+        .try_fold(0u8, |number, c| number.checked_mul(10)?.checked_add(c.to_digit(10)? as u8))
 }
 
 fn begins_with(text: &str, typed: JsonStr<'_>) -> bool {
@@ -385,7 +450,9 @@ fn main() -> ! {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);
             let now = board::now();
-            while let Ok(Some(event)) = board.send(|server, tx| server.next_event(now, &mut messages, tx)) {
+            while let Ok(Some(event)) =
+                board.send(|server, tx| server.next_event(now, &mut messages, tx))
+            {
                 board.take(event);
             }
         }

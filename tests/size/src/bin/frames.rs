@@ -1,4 +1,5 @@
-//! The lowest layer alone: lines are framed, scanned and answered, but nothing knows the protocol yet.
+//! The lowest layer alone: lines are framed, scanned and answered, but nothing knows the protocol
+//! yet.
 #![no_std]
 #![no_main]
 
@@ -8,7 +9,10 @@ use size::{RX_BYTES, TX_BYTES, uart::Uart};
 
 size::figure!("buffer rx", RX_BYTES);
 size::figure!("buffer tx", TX_BYTES);
-size::figure!("size of RxBuffer, beside its bytes", size_of::<RxBuffer<[u8; RX_BYTES]>>() - RX_BYTES);
+size::figure!(
+    "size of RxBuffer, beside its bytes",
+    size_of::<RxBuffer<[u8; RX_BYTES]>>() - RX_BYTES
+);
 
 #[derive(Serialize)]
 struct Answer<'f> {
@@ -31,7 +35,8 @@ fn main() -> ! {
                 && let Ok(json) = RawJson::parse(text)
                 && let Some(id) = json.get("id")
             {
-                let answer = Answer { jsonrpc: "2.0", id, method: json.get("method"), bytes: line.len() };
+                let answer =
+                    Answer { jsonrpc: "2.0", id, method: json.get("method"), bytes: line.len() };
                 if let Ok(sent) = to_slice(&answer, Revision::LATEST, TX) {
                     port.write(sent.as_str().as_bytes());
                     port.write(b"\n");

@@ -1,16 +1,20 @@
-//! `one_tool` over HTTP: the codec and the rules of Streamable HTTP, for clients of 2026-07-28. The serial port stands in for a socket.
+//! `one_tool` over HTTP: the codec and the rules of Streamable HTTP, for clients of 2026-07-28. The
+//! serial port stands in for a socket.
 #![no_std]
 #![no_main]
 
 use core::num::NonZeroU32;
 
-use mcp_sansio::http::codec::{BodyLength, CONTINUE, Chunk, Fault, HeadWriter, IncomingRequest, LAST_CHUNK, Part, RequestReader};
+use mcp_sansio::http::codec::{
+    BodyLength, CONTINUE, Chunk, Fault, HeadWriter, IncomingRequest, LAST_CHUNK, Part,
+    RequestReader,
+};
 use mcp_sansio::http::server::{Access, Endpoint, Refused, Reply, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerCapability, ServerConfig, ServerEvent,
-    Target, Tx, TxBuffer,
+    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerCapability,
+    ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 use size::{board, uart::Uart};
 
@@ -23,10 +27,13 @@ size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
 
 const REVISIONS: Revisions = Revisions::MODERN;
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS).revisions(REVISIONS);
+    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS)
+        .revisions(REVISIONS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "lamp",
-    RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+    ),
 )
 .description("Switches the lamp")]);
 const ENDPOINT: Endpoint<'static> = Endpoint::new(REVISIONS).access(Access::ANY_HOST);
@@ -71,10 +78,13 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
     let mut sender = Sender { port, has_begun: false };
     let (method, target) = head.line();
     let head_of = RequestHead::new(method, target, head);
-    let mut messages = Messages::over_http(Frame::Complete(body.bytes()), &head_of, NonZeroU32::MIN);
+    let mut messages =
+        Messages::over_http(Frame::Complete(body.bytes()), &head_of, NonZeroU32::MIN);
     let admitted = ENDPOINT.admit(&head_of).map(|_| ());
     let route = match admitted {
-        _ if target != "/mcp" => Route::Refused(Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here")),
+        _ if target != "/mcp" => {
+            Route::Refused(Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"))
+        }
         _ if head.is_cut || body.is_cut => Route::Refused(Refused::too_large()),
         Err(refused) => Route::Refused(refused),
         Ok(()) => ENDPOINT.route(&head_of, &messages),
@@ -90,9 +100,14 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
 
 fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &mut Sender<'_>) {
     let mut server: Server<'_, 1, 1> = Server::with_capacity(&CONFIG);
-    while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx)) {
+    while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx))
+    {
         let ServerEvent::Request(request) = event else { continue };
-        let Ok(Some(Target::Tool(_))) = sender.send(tx, |tx| CATALOG.answer(&mut server, &request, tx)) else { continue };
+        let Ok(Some(Target::Tool(_))) =
+            sender.send(tx, |tx| CATALOG.answer(&mut server, &request, tx))
+        else {
+            continue;
+        };
         let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
             Some(on) => {
                 board::set_lamp(on);
@@ -107,7 +122,9 @@ fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &m
 /// What is no HTTP.
 fn refuse(fault: Fault, port: &mut Uart) {
     let mut out = [0; 128];
-    let len = HeadWriter::response(&mut out, fault.status()).field("connection", "close").finish(BodyLength::Known(0));
+    let len = HeadWriter::response(&mut out, fault.status())
+        .field("connection", "close")
+        .finish(BodyLength::Known(0));
     port.write(out.get(..len.unwrap_or(0)).unwrap_or_default());
 }
 
@@ -149,7 +166,10 @@ impl Sender<'_> {
             }
             return self.port.write(LAST_CHUNK);
         }
-        self.head(tx.reply().unwrap_or(Reply::ACCEPTED), BodyLength::Known(tx.pending().len() as u64));
+        self.head(
+            tx.reply().unwrap_or(Reply::ACCEPTED),
+            BodyLength::Known(tx.pending().len() as u64),
+        );
         self.port.write(tx.pending());
     }
 

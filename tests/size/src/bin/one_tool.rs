@@ -5,19 +5,28 @@
 use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer};
+use mcp_sansio::{
+    Catalog, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    Target, TxBuffer,
+};
 use size::{board, drain, send, uart::Uart};
 
 const BYTES: usize = 512;
 size::figure!("buffer rx", BYTES);
 size::figure!("buffer tx", BYTES);
 size::figure!("size of Server<4, 4>", size_of::<Server<'_, 4, 4>>());
-size::figure!("each request in flight", size_of::<Server<'_, 5, 4>>() - size_of::<Server<'_, 4, 4>>());
+size::figure!(
+    "each request in flight",
+    size_of::<Server<'_, 5, 4>>() - size_of::<Server<'_, 4, 4>>()
+);
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "lamp",
-    RawJson::from_static(r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"on":{"type":"boolean"}},"required":["on"]}"#,
+    ),
 )
 .description("Switches the lamp")]);
 
@@ -33,9 +42,15 @@ fn main() -> ! {
     loop {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Ok(Some(event)) = send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx)) {
+            while let Ok(Some(event)) =
+                send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx))
+            {
                 let ServerEvent::Request(request) = event else { continue };
-                let Ok(Some(Target::Tool(_))) = send(&mut port, TX, |tx| CATALOG.answer(server, &request, tx)) else { continue };
+                let Ok(Some(Target::Tool(_))) =
+                    send(&mut port, TX, |tx| CATALOG.answer(server, &request, tx))
+                else {
+                    continue;
+                };
                 let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
                     Some(on) => {
                         board::set_lamp(on);

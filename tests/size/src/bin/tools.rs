@@ -1,5 +1,5 @@
-//! A complete server of tools: described ones with typed arguments, failures that a model can learn from, and one that takes its time and can be
-//! cancelled. For all revisions of the protocol.
+//! A complete server of tools: described ones with typed arguments, failures that a model can learn
+//! from, and one that takes its time and can be cancelled. For all revisions of the protocol.
 #![no_std]
 #![no_main]
 
@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
-    Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer, Server, ServerCapability,
-    ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
+    Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer,
+    Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -25,14 +25,20 @@ size::figure!("size of Server<8, 8>", size_of::<Server<'_, 8, 8>>());
 size::figure!("size of Server<8, 16>", size_of::<Server<'_, 8, 16>>());
 size::figure!("size of Client<1>", size_of::<Client<'_, 1>>());
 size::figure!("size of Client<4>", size_of::<Client<'_, 4>>());
-size::figure!("size of TxBuffer, beside its bytes", size_of::<TxBuffer<[u8; TX_BYTES]>>() - TX_BYTES);
+size::figure!(
+    "size of TxBuffer, beside its bytes",
+    size_of::<TxBuffer<[u8; TX_BYTES]>>() - TX_BYTES
+);
 size::figure!("size of the jobs", size_of::<[Option<Blinking>; IN_FLIGHT]>());
 size::figure!("size of Request (stack)", size_of::<Request<'_>>());
 size::figure!("size of ServerEvent (stack)", size_of::<ServerEvent<'_>>());
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("board", "1.0.0").title("Board"), ServerCapability::TOOLS)
-    .instructions("A microcontroller with one lamp and 31 pins.")
-    .request_timeout(Duration::from_secs(30));
+static CONFIG: ServerConfig = ServerConfig::new(
+    Implementation::new("board", "1.0.0").title("Board"),
+    ServerCapability::TOOLS,
+)
+.instructions("A microcontroller with one lamp and 31 pins.")
+.request_timeout(Duration::from_secs(30));
 
 static CATALOG: Catalog = Catalog::new().tools(&[
     Tool::new(
@@ -122,29 +128,43 @@ impl Board {
     }
 
     fn answer(&mut self, request: &Request<'_>) {
-        let target = send(&mut self.port, &mut self.tx, |tx| CATALOG.answer(&mut self.server, request, tx));
+        let target =
+            send(&mut self.port, &mut self.tx, |tx| CATALOG.answer(&mut self.server, request, tx));
         let Ok(Some(Target::Tool(tool))) = target else { return };
         match tool.name.as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {
                     board::set_lamp(on);
-                    self.text(request.handle, &TextResult::new(if on { "The lamp is on" } else { "The lamp is off" }));
+                    self.text(
+                        request.handle,
+                        &TextResult::new(if on { "The lamp is on" } else { "The lamp is off" }),
+                    );
                 }
                 Err(_) => self.text(request.handle, &TextResult::error("on must be true or false")),
             },
-            Some("pin") => match request.arguments().to::<Pin>().ok().and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
+            Some("pin") => match request
+                .arguments()
+                .to::<Pin>()
+                .ok()
+                .and_then(|pin| Some((pin.number, board::pin(pin.number)?)))
             {
                 Some((number, high)) => {
                     let mut data = [0; 32];
-                    if let Ok(data) = to_slice(&PinResult { number, high }, Revision::LATEST, &mut data) {
-                        let _ = send(&mut self.port, &mut self.tx, |tx| self.server.respond_structured(request.handle, data, tx));
+                    if let Ok(data) =
+                        to_slice(&PinResult { number, high }, Revision::LATEST, &mut data)
+                    {
+                        let _ = send(&mut self.port, &mut self.tx, |tx| {
+                            self.server.respond_structured(request.handle, data, tx)
+                        });
                     }
                 }
                 None => self.text(request.handle, &TextResult::error("number must be 0 to 30")),
             },
             Some("uptime") => {
                 let mut digits = [0; 20];
-                if let Ok(digits) = to_slice(&board::now().as_millis(), Revision::LATEST, &mut digits) {
+                if let Ok(digits) =
+                    to_slice(&board::now().as_millis(), Revision::LATEST, &mut digits)
+                {
                     self.text(request.handle, &TextResult::new(digits.as_str()));
                 }
             }
@@ -160,7 +180,12 @@ impl Board {
                         *free = Some(job);
                     }
                 }
-                _ => self.text(request.handle, &TextResult::error("times must be 1 to 255, and period a number of milliseconds")),
+                _ => self.text(
+                    request.handle,
+                    &TextResult::error(
+                        "times must be 1 to 255, and period a number of milliseconds",
+                    ),
+                ),
             },
         }
     }
@@ -172,7 +197,9 @@ impl Board {
     /// Does what is due. Returns whether anything ever will be.
     fn work(&mut self) -> bool {
         let now = board::now();
-        while let Ok(Some(event)) = send(&mut self.port, &mut self.tx, |tx| self.server.handle_timeout(now, tx)) {
+        while let Ok(Some(event)) =
+            send(&mut self.port, &mut self.tx, |tx| self.server.handle_timeout(now, tx))
+        {
             self.take(event);
         }
         for place in 0..IN_FLIGHT {
@@ -213,8 +240,9 @@ fn main() -> ! {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);
             let now = board::now();
-            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| board.server.next_event(now, &mut messages, tx))
-            {
+            while let Ok(Some(event)) = send(&mut board.port, &mut board.tx, |tx| {
+                board.server.next_event(now, &mut messages, tx)
+            }) {
                 board.take(event);
             }
         }

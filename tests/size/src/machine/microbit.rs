@@ -27,7 +27,8 @@ const OUT_CLEAR: usize = GPIO + 0x50C;
 const IN: usize = GPIO + 0x510;
 const DIRECTION_SET: usize = GPIO + 0x518;
 
-/// The lamp in the upper left corner lights when its row is high and its column, which is low, is an output.
+/// The lamp in the upper left corner lights when its row is high and its column, which is low, is
+/// an output.
 const LAMP: u32 = 1 << 13;
 const LAMP_COLUMN: u32 = 1 << 4;
 

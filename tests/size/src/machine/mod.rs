@@ -1,4 +1,5 @@
-//! The emulated machines, a file each with the same functions. What they cost is part of the figures, so they are as plain as can be.
+//! The emulated machines, a file each with the same functions. What they cost is part of the
+//! figures, so they are as plain as can be.
 
 #[cfg(machine = "microbit")]
 mod microbit;

@@ -1,4 +1,5 @@
-//! QEMU's RISC-V machine. It has neither pins nor a lamp: the scratch register of the serial port stands in for both.
+//! QEMU's RISC-V machine. It has neither pins nor a lamp: the scratch register of the serial port
+//! stands in for both.
 
 use core::ptr;
 
@@ -12,7 +13,8 @@ const SCRATCH: usize = UART + 7;
 
 const CLOCK: usize = 0x0200_BFF8;
 
-/// Without its queue, which would be emptied when it is switched on: somebody may have spoken before.
+/// Without its queue, which would be emptied when it is switched on: somebody may have spoken
+/// before.
 pub(crate) fn open_port() {
     write(LINE_CONTROL, 3);
 }

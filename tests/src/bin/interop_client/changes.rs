@@ -54,7 +54,10 @@ pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
     session.client.list_tools()?;
     let began = Instant::now();
     let ended = session.client.close()?;
-    want((ended.how, ended.status.is_some_and(|status| status.success())), (Ending::ByItself, true))?;
+    want(
+        (ended.how, ended.status.is_some_and(|status| status.success())),
+        (Ending::ByItself, true),
+    )?;
     want(began.elapsed() < Duration::from_secs(2), true)
 }
 

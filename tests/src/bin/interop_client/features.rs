@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::CallOptions;
 use mcp_sansio::types::{
-    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference, ResourceTemplateReference,
+    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
+    ResourceTemplateReference,
 };
 use mcp_sansio_adapters::stdio::client::Error;
 use serde_json::{Value, json};
@@ -63,13 +64,18 @@ pub(crate) const ALL: [Feature; 30] = [
         want((s.all("violation"), s.all("progress").len() < 10), (Vec::new(), true))
     }),
     ("fail", |s| want(s.call("fail", json!({}))?["isError"].as_bool(), Some(true))),
-    ("unknown_tool", |s| s.refused(-32602, "tools/call", json!({"name": "no_such_tool", "arguments": {}}))),
+    ("unknown_tool", |s| {
+        s.refused(-32602, "tools/call", json!({"name": "no_such_tool", "arguments": {}}))
+    }),
     ("log", |s| {
         s.client.set_level(LoggingLevel::Debug)?;
         s.forget();
         want(s.said("log", json!({"level": "error", "text": "a line"}))?.as_str(), "sent")?;
         let seen = s.take("log")?;
-        want([&seen["level"], &seen["logger"], &seen["data"]], [&json!("error"), &json!("offer"), &json!("a line")])
+        want(
+            [&seen["level"], &seen["logger"], &seen["data"]],
+            [&json!("error"), &json!("offer"), &json!("a line")],
+        )
     }),
     ("log_level", |s| {
         s.client.set_level(LoggingLevel::Error)?;
@@ -81,9 +87,15 @@ pub(crate) const ALL: [Feature; 30] = [
     }),
     ("ask_model", |s| {
         s.forget();
-        want(s.said("ask_model", json!({"prompt": "what is six times seven?"}))?.as_str(), "forty-two")?;
+        want(
+            s.said("ask_model", json!({"prompt": "what is six times seven?"}))?.as_str(),
+            "forty-two",
+        )?;
         let params = &s.take("question")?["params"];
-        want((params["messages"][0]["role"].as_str(), params["maxTokens"].as_u64()), (Some("user"), Some(100)))
+        want(
+            (params["messages"][0]["role"].as_str(), params["maxTokens"].as_u64()),
+            (Some("user"), Some(100)),
+        )
     }),
     ("ask_user", |s| {
         s.forget();
@@ -103,20 +115,34 @@ pub(crate) const ALL: [Feature; 30] = [
     ("roots", |s| want(s.said("roots", json!({}))?.as_str(), "file:///one\nfile:///two")),
     ("ping_client", |s| want(s.said("ping", json!({}))?.as_str(), "pong")),
     ("big", |s| want(s.said("big", json!({"bytes": 1 << 20}))? == "x".repeat(1 << 20), true)),
-    ("image", |s| want(each(&s.call("image", json!({}))?["content"], "data"), each(&json!([OFFER["image"]]), "data"))),
+    ("image", |s| {
+        want(
+            each(&s.call("image", json!({}))?["content"], "data"),
+            each(&json!([OFFER["image"]]), "data"),
+        )
+    }),
     ("mixed", |s| {
         let kinds = each(&s.call("mixed", json!({}))?["content"], "type");
-        want(kinds.iter().map(String::as_str).collect(), vec!["text", "image", "audio", "resource_link", "resource", "resource"])
+        want(
+            kinds.iter().map(String::as_str).collect(),
+            vec!["text", "image", "audio", "resource_link", "resource", "resource"],
+        )
     }),
     ("pages", |s| {
         let listed = s.client.list_resources()?;
-        let uris: Vec<_> = listed.raw().map(|resource| value(resource)["uri"].as_str().unwrap_or("").to_owned()).collect();
+        let uris: Vec<_> = listed
+            .raw()
+            .map(|resource| value(resource)["uri"].as_str().unwrap_or("").to_owned())
+            .collect();
         want((uris, listed.pages().len()), (each(&OFFER["resources"], "uri"), 3))
     }),
     ("bad_cursor", |s| s.refused(-32602, "resources/list", json!({"cursor": "no such cursor"}))),
     ("templates", |s| {
         let listed = s.client.list_resource_templates()?;
-        want(listed.raw().map(|template| value(template)["uriTemplate"].clone()).collect(), vec![json!("test://item/{id}")])?;
+        want(
+            listed.raw().map(|template| value(template)["uriTemplate"].clone()).collect(),
+            vec![json!("test://item/{id}")],
+        )?;
         want(read(s, "test://item/42")?["text"].as_str(), Some("item 42"))
     }),
     ("read", |s| {
@@ -129,9 +155,15 @@ pub(crate) const ALL: [Feature; 30] = [
     }),
     ("prompts", |s| {
         let listed = s.client.list_prompts()?;
-        want(listed.raw().map(|prompt| value(prompt)["name"].clone()).collect(), vec![json!("plain"), json!("with_args")])?;
+        want(
+            listed.raw().map(|prompt| value(prompt)["name"].clone()).collect(),
+            vec![json!("plain"), json!("with_args")],
+        )?;
         want(text_of(s.client.get_prompt("plain", &json!({}))), Ok("plain".to_owned()))?;
-        want(text_of(s.client.get_prompt("with_args", &json!({"name": "Ada"}))), Ok("Hello, Ada".to_owned()))
+        want(
+            text_of(s.client.get_prompt("with_args", &json!({"name": "Ada"}))),
+            Ok("Hello, Ada".to_owned()),
+        )
     }),
     ("unknown_prompt", |s| s.refused(-32602, "prompts/get", json!({"name": "nothing"}))),
     ("complete", |s| {
@@ -164,7 +196,9 @@ fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
 /// How many calls the server has seen cancelled.
 fn cancelled(s: &mut Session) -> Result<u64, Wrong> {
     let text = read(s, "test://cancelled")?["text"].clone();
-    text.as_str().and_then(|text| text.parse().ok()).ok_or_else(|| Wrong(format!("test://cancelled says {text}")))
+    text.as_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| Wrong(format!("test://cancelled says {text}")))
 }
 
 pub(crate) fn read(s: &mut Session, uri: &str) -> Result<Value, Error> {

@@ -10,12 +10,14 @@ use super::Feature;
 use super::session::{Wrong, want};
 
 pub(crate) const ALL: [Feature; 2] = [
-    // The stream of the call ends before the answer; what has been seen once may come again from some servers.
+    // The stream of the call ends before the answer; what has been seen once may come again from
+    // some servers.
     ("resumes", |s| {
         s.forget();
         let params = json!({"name": "hang_up", "arguments": {}});
         s.client.call("tools/call", &params, CallOptions::new().progress())?;
-        let steps: Vec<_> = s.all("progress").iter().filter_map(|seen| seen[1]["progress"].as_f64()).collect();
+        let steps: Vec<_> =
+            s.all("progress").iter().filter_map(|seen| seen[1]["progress"].as_f64()).collect();
         want((steps.first().copied(), steps.last().copied()), (Some(1.0), Some(2.0)))?;
         want(s.all("violation"), Vec::new())
     }),
@@ -35,7 +37,10 @@ pub(crate) const ALL: [Feature; 2] = [
 fn delete(url: &str, session: &str) -> std::io::Result<String> {
     let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap_or((url, ""));
     let mut stream = TcpStream::connect(host)?;
-    write!(stream, "DELETE /{path} HTTP/1.1\r\nHost: {host}\r\nMcp-Session-Id: {session}\r\nConnection: close\r\n\r\n")?;
+    write!(
+        stream,
+        "DELETE /{path} HTTP/1.1\r\nHost: {host}\r\nMcp-Session-Id: {session}\r\nConnection: close\r\n\r\n"
+    )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer.split(' ').nth(1).unwrap_or_default().to_owned())

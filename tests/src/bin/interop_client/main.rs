@@ -1,6 +1,8 @@
-//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER COMMAND…`, or `… SERVER URL`
+//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER
+//! COMMAND…`, or `… SERVER URL`
 //!
-//! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give. Exit status 1 on any failure.
+//! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give.
+//! Exit status 1 on any failure.
 
 mod changes;
 mod data;
@@ -22,7 +24,9 @@ type Feature = (&'static str, fn(&mut Session) -> Result<(), Wrong>);
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let (Some(offers), Some(server)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: interop-client OFFERS.json SERVER COMMAND…, or URL instead of the command");
+        eprintln!(
+            "usage: interop-client OFFERS.json SERVER COMMAND…, or URL instead of the command"
+        );
         return ExitCode::from(2);
     };
     let command: Vec<String> = arguments.collect();
@@ -32,7 +36,8 @@ fn main() -> ExitCode {
         .unwrap_or_else(|error| panic!("{offers}: {error}"));
     let transport = Transport::of(&command);
     let offered = transport.offers(&offers[&server]);
-    let mut report = Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
+    let mut report =
+        Report { server: format!("{server}{}", transport.shown()), transport, failed: 0 };
     for revision in Revision::ALL {
         hold(&mut report, &offered[revision.as_str()], &command, revision);
     }
@@ -46,7 +51,8 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
         return report.not_offered("everything", revision.as_str(), reason);
     }
     let mut session = None;
-    let of_transport: &[Feature] = if report.transport == Transport::Http { &http::ALL } else { &[] };
+    let of_transport: &[Feature] =
+        if report.transport == Transport::Http { &http::ALL } else { &[] };
     for (name, run) in features::ALL.iter().chain(&changes::ALL).chain(of_transport) {
         // What a server sends too late or too much is the client's to bear: that is held for all.
         if !report.is_offered(offered, name, revision) && *name != "silent_after_cancel" {
@@ -76,7 +82,8 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
     }
 }
 
-/// A client of all revisions finds out which to speak, and what it found out spares the next one the probe.
+/// A client of all revisions finds out which to speak, and what it found out spares the next one
+/// the probe.
 fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     let best = match report.transport {
         // It is tried in its own revision, but the servers speak every legacy one over it.
@@ -129,7 +136,8 @@ impl Transport {
         }
     }
 
-    /// Over HTTP all is as over stdio, unless it is said to be otherwise; HTTP+SSE is of the revisions that are named there.
+    /// Over HTTP all is as over stdio, unless it is said to be otherwise; HTTP+SSE is of the
+    /// revisions that are named there.
     fn offers(self, all: &Value) -> Value {
         let over_stdio = all.clone();
         if self == Self::Stdio {
@@ -141,7 +149,9 @@ impl Transport {
             let mut features = over_stdio[revision].clone();
             match (features.as_object_mut(), different[revision].as_object()) {
                 (Some(features), Some(different)) => features.extend(different.clone()),
-                (Some(_), None) if self == Self::HttpSse => features = "HTTP+SSE is tried in 2024-11-05".into(),
+                (Some(_), None) if self == Self::HttpSse => {
+                    features = "HTTP+SSE is tried in 2024-11-05".into()
+                }
                 _ => {}
             }
             found.insert(revision.to_owned(), features);
@@ -177,12 +187,20 @@ impl Report {
         };
         match &offered[feature] {
             Value::Bool(true) if revision < since => {
-                self.not_offered(feature, revision.as_str(), &format!("not before {since}, so the client does not declare it"));
+                self.not_offered(
+                    feature,
+                    revision.as_str(),
+                    &format!("not before {since}, so the client does not declare it"),
+                );
             }
             Value::Bool(true) => return true,
             Value::String(_) if feature == "silent_after_cancel" => {}
             Value::String(reason) => self.not_offered(feature, revision.as_str(), reason),
-            _ => self.say(feature, revision.as_str(), Err(Wrong("the offers do not say whether it is there".to_owned()))),
+            _ => self.say(
+                feature,
+                revision.as_str(),
+                Err(Wrong("the offers do not say whether it is there".to_owned())),
+            ),
         }
         false
     }

@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
-use mcp_sansio::{CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions};
+use mcp_sansio::{
+    CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions,
+};
 use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way};
+use mcp_sansio_adapters::stdio::client::{
+    Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way,
+};
 use serde_json::{Value, json};
 
 /// Why a feature does not work.
@@ -15,7 +19,11 @@ use serde_json::{Value, json};
 pub(crate) struct Wrong(pub(crate) String);
 
 pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong> {
-    if seen == wanted { Ok(()) } else { Err(Wrong(format!("{seen:?} instead of {wanted:?}").chars().take(400).collect())) }
+    if seen == wanted {
+        Ok(())
+    } else {
+        Err(Wrong(format!("{seen:?} instead of {wanted:?}").chars().take(400).collect()))
+    }
 }
 
 pub(crate) struct Session {
@@ -31,21 +39,31 @@ pub(crate) type Seen = (&'static str, Value);
 
 impl Session {
     /// `server` is a command, or the one word that is an URL.
-    pub(crate) fn open(server: &[String], revisions: Revisions, era: Option<Era>) -> Result<Self, Wrong> {
+    pub(crate) fn open(
+        server: &[String],
+        revisions: Revisions,
+        era: Option<Era>,
+    ) -> Result<Self, Wrong> {
         let all = ClientCapability::ROOTS_LIST_CHANGED
             .and(ClientCapability::SAMPLING)
             .and(ClientCapability::ELICITATION_FORM)
             .and(ClientCapability::ELICITATION_URL);
-        let config = ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
+        let config =
+            ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
         // A few dozen in a process that ends soon.
-        let config: &'static ClientConfig<'static> = Box::leak(Box::new(config.call_timeout(Duration::from_secs(20))));
+        let config: &'static ClientConfig<'static> =
+            Box::leak(Box::new(config.call_timeout(Duration::from_secs(20))));
         let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
         let lines = Arc::clone(&sent);
-        let mut connector = Connector::new(config).handler(Recorder(Arc::clone(&seen))).trace(move |way, line| {
-            if way == Way::Sent {
-                lines.lock().expect("no panic").extend(serde_json::from_slice::<Value>(line).ok());
-            }
-        });
+        let mut connector =
+            Connector::new(config).handler(Recorder(Arc::clone(&seen))).trace(move |way, line| {
+                if way == Way::Sent {
+                    lines
+                        .lock()
+                        .expect("no panic")
+                        .extend(serde_json::from_slice::<Value>(line).ok());
+                }
+            });
         if let Some(era) = era {
             connector = connector.era(era);
         }
@@ -53,8 +71,9 @@ impl Session {
             [url] if url.starts_with("http://") => {
                 let http = Http::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
                 let notices = Arc::clone(&seen);
-                let http =
-                    http.on_notice(move |notice| notices.lock().expect("no panic").push(("notice", notice.to_string().into())));
+                let http = http.on_notice(move |notice| {
+                    notices.lock().expect("no panic").push(("notice", notice.to_string().into()))
+                });
                 connector.connect(HttpServer::new(http))?
             }
             words => connector.connect(Process::new(super::command(words)))?,
@@ -68,7 +87,11 @@ impl Session {
 
     /// The method of the first message that was sent, if any was.
     pub(crate) fn sent_first(&self) -> Option<String> {
-        self.sent.lock().expect("no panic").first().and_then(|line| line["method"].as_str().map(str::to_owned))
+        self.sent
+            .lock()
+            .expect("no panic")
+            .first()
+            .and_then(|line| line["method"].as_str().map(str::to_owned))
     }
 
     pub(crate) fn forget(&self) {
@@ -77,7 +100,13 @@ impl Session {
 
     /// All of a kind that has come.
     pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
-        self.seen.lock().expect("no panic").iter().filter(|(seen, _)| *seen == kind).map(|(_, value)| value.clone()).collect()
+        self.seen
+            .lock()
+            .expect("no panic")
+            .iter()
+            .filter(|(seen, _)| *seen == kind)
+            .map(|(_, value)| value.clone())
+            .collect()
     }
 
     /// The first of a kind, waited for.
@@ -118,7 +147,9 @@ impl Session {
     pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
         match self.request(method, params) {
             Err(Error::Peer(fault)) => want(fault.code, code),
-            Ok(result) => Err(Wrong(format!("{result} instead of error {code}").chars().take(300).collect())),
+            Ok(result) => {
+                Err(Wrong(format!("{result} instead of error {code}").chars().take(300).collect()))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -152,23 +183,33 @@ impl Handler for Recorder {
         })
     }
 
-    fn told(&mut self, about: Option<mcp_sansio_adapters::stdio::client::CallId>, event: &ClientEvent<'_>) {
+    fn told(
+        &mut self,
+        about: Option<mcp_sansio_adapters::stdio::client::CallId>,
+        event: &ClientEvent<'_>,
+    ) {
         match event {
-            ClientEvent::Progress { params, .. } => self.saw("progress", json!([about.is_some(), value(*params)])),
+            ClientEvent::Progress { params, .. } => {
+                self.saw("progress", json!([about.is_some(), value(*params)]))
+            }
             ClientEvent::Log { params } => self.saw("log", value(*params)),
             ClientEvent::Listening { filter, .. } => self.saw("listening", value(*filter)),
             ClientEvent::Changed { what, .. } => match what {
                 Changed::Tools => self.saw("tools", json!(about.is_some())),
                 Changed::Prompts => self.saw("prompts", json!(about.is_some())),
                 Changed::Resources => self.saw("resources", json!(about.is_some())),
-                Changed::Resource { uri } => self.saw("counter", json!([about.is_some(), uri.to_string()])),
+                Changed::Resource { uri } => {
+                    self.saw("counter", json!([about.is_some(), uri.to_string()]))
+                }
                 _ => self.saw("unknown", Value::Null),
             },
             ClientEvent::Notification { method, params } => {
                 let complete = *method == "notifications/elicitation/complete";
                 self.saw(if complete { "complete" } else { "unknown" }, value(params.raw()));
             }
-            ClientEvent::Violation(violation) => self.saw("violation", violation.to_string().into()),
+            ClientEvent::Violation(violation) => {
+                self.saw("violation", violation.to_string().into())
+            }
             other => self.saw("unknown", format!("{other:?}").into()),
         }
     }

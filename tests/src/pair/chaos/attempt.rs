@@ -4,7 +4,8 @@ use mcp_sansio::{SendError, Tx};
 
 use super::super::line::Line;
 
-/// Makes the call. `state` is what must not change when it fails; `intrudes` when a frame of somebody else is open.
+/// Makes the call. `state` is what must not change when it fails; `intrudes` when a frame of
+/// somebody else is open.
 pub(super) fn attempt<M, S: PartialEq + std::fmt::Debug, R>(
     machine: &mut M,
     line: &mut Line,
@@ -18,12 +19,19 @@ pub(super) fn attempt<M, S: PartialEq + std::fmt::Debug, R>(
     let ends = written.iter().filter(|byte| **byte == b'\n').count();
     assert!(!intrudes || written.is_empty(), "somebody wrote into the frame of another");
     match &result {
-        Ok(_) => assert!(ends <= 1 && (written.is_empty() || written.ends_with(b"\n")), "not one frame"),
-        Err(SendError::More) => assert!(!written.is_empty() && ends == 0, "More, and not more of it"),
+        Ok(_) => {
+            assert!(ends <= 1 && (written.is_empty() || written.ends_with(b"\n")), "not one frame")
+        }
+        Err(SendError::More) => {
+            assert!(!written.is_empty() && ends == 0, "More, and not more of it")
+        }
         Err(error) => {
             assert!(written.is_empty(), "{error:?}, but something was written");
             assert_eq!(state(machine), was, "{error:?}, but something happened");
-            assert!(*error != SendError::Full || !line.tx.is_idle(), "Full, but nothing is pending");
+            assert!(
+                *error != SendError::Full || !line.tx.is_idle(),
+                "Full, but nothing is pending"
+            );
         }
     }
     result

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use mcp_sansio::types::LoggingLevel;
-use mcp_sansio::{Call, CallOptions, ClientConfig, ClientEvent, Outcome, RawJson, RequestHandle, Revision, Violation};
+use mcp_sansio::{
+    Call, CallOptions, ClientConfig, ClientEvent, Outcome, RawJson, RequestHandle, Revision,
+    Violation,
+};
 
 use super::client_end::Machine;
 use super::corpus::REQUESTS;
@@ -49,7 +52,13 @@ pub(super) struct Again {
 }
 
 impl Books {
-    pub(super) fn event(&mut self, client: &Machine, event: &ClientEvent<'_>, now: u64, roomy: bool) {
+    pub(super) fn event(
+        &mut self,
+        client: &Machine,
+        event: &ClientEvent<'_>,
+        now: u64,
+        roomy: bool,
+    ) {
         show(format_args!("   client saw {event:?}"));
         match event {
             ClientEvent::Opened(opened) => {
@@ -67,10 +76,20 @@ impl Books {
                 match outcome {
                     Outcome::InputRequired(input) => {
                         assert!(REQUESTS[waiting.kind].1.is_object() && !waiting.is_listen);
-                        assert!(client.revision() == Some(Revision::LATEST) && input.round() < client.config().max_rounds);
-                        let state = input.state().map(|state| state.as_plain().expect("our state").to_owned());
+                        assert!(
+                            client.revision() == Some(Revision::LATEST)
+                                && input.round() < client.config().max_rounds
+                        );
+                        let state = input
+                            .state()
+                            .map(|state| state.as_plain().expect("our state").to_owned());
                         let answers = input.raw_requests().is_some();
-                        self.again.push(Again { kind: waiting.kind, round: input.round(), state, answers });
+                        self.again.push(Again {
+                            kind: waiting.kind,
+                            round: input.round(),
+                            state,
+                            answers,
+                        });
                     }
                     Outcome::Invalid(violation) => assert!(
                         matches!(violation, Violation::TooManyRounds | Violation::InputNotAllowed)
@@ -110,35 +129,50 @@ impl Books {
                 waiting.deadline = None;
             }
             ClientEvent::Changed { listen, .. } => match listen {
-                Some(call) => assert!(self.waiting(*call).listening, "a change before the acknowledgement"),
+                Some(call) => {
+                    assert!(self.waiting(*call).listening, "a change before the acknowledgement")
+                }
                 None => assert!(client.revision().is_some_and(|revision| !revision.is_modern())),
             },
             ClientEvent::Request(request) => {
-                assert!(client.is_requested(request.handle) && client.revision().is_some_and(|revision| !revision.is_modern()));
+                assert!(
+                    client.is_requested(request.handle)
+                        && client.revision().is_some_and(|revision| !revision.is_modern())
+                );
                 self.asked.push(request.handle);
             }
-            ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
-                let at = self.asked.iter().position(|asked| asked == request).expect("it ends twice");
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestExpired { request } => {
+                let at =
+                    self.asked.iter().position(|asked| asked == request).expect("it ends twice");
                 self.asked.remove(at);
                 assert!(!client.is_requested(*request));
             }
             ClientEvent::Unresponsive => self.given_up += 1,
             ClientEvent::Violation(violation) => match violation {
-                // It remembers as many as it can have in flight, and one or two that were for the opening.
+                // It remembers as many as it can have in flight, and one or two that were for the
+                // opening.
                 Violation::UnexpectedResponse => assert!(self.given_up > 1, "an answer to nothing"),
                 Violation::TooLong => assert!(!roomy),
                 // Nothing was agreed on, and nobody has closed the connection yet.
                 Violation::UnexpectedRequest => assert!(self.failed),
-                Violation::UnknownMethod | Violation::InvalidParams | Violation::TooManyRequests => {}
+                Violation::UnknownMethod
+                | Violation::InvalidParams
+                | Violation::TooManyRequests => {}
                 other => panic!("{other:?}"),
             },
-            ClientEvent::Log { .. } | ClientEvent::Notification { .. } | ClientEvent::LateDiscovery(_) => {}
+            ClientEvent::Log { .. }
+            | ClientEvent::Notification { .. }
+            | ClientEvent::LateDiscovery(_) => {}
             other => panic!("{other:?}"),
         }
     }
 
     fn waiting(&mut self, call: Call) -> &mut Waiting {
-        self.calls.iter_mut().find(|waiting| waiting.call == call).expect("about a request that is over")
+        self.calls
+            .iter_mut()
+            .find(|waiting| waiting.call == call)
+            .expect("about a request that is over")
     }
 
     fn forget(&mut self, call: Call) -> Waiting {
@@ -160,13 +194,15 @@ impl How {
     pub(super) fn of(kind: usize, config: &ClientConfig<'_>) -> Self {
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let (timeout, limit) = (millis(config.call_timeout), millis(config.call_limit));
-        let mut how = Self { options: CallOptions::new(), timeout, limit, wants_progress: kind & 1 > 0 };
+        let mut how =
+            Self { options: CallOptions::new(), timeout, limit, wants_progress: kind & 1 > 0 };
         if how.wants_progress {
             how.options = how.options.progress();
         }
         if kind & 2 > 0 {
             how.timeout = 700;
-            how.options = how.options.timeout(Duration::from_millis(700)).log_level(LoggingLevel::Info);
+            how.options =
+                how.options.timeout(Duration::from_millis(700)).log_level(LoggingLevel::Info);
         }
         if kind & 4 > 0 {
             how.limit = 1000;

@@ -4,8 +4,8 @@ use std::mem::discriminant;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
-    Answered, Call, Client, ClientEvent, Era, Frame, Inputs, Instant, Messages, Outcome, Position, Progress, RawJson,
-    RequestHandle, Revision, RpcError, RxBuffer, SendError, Tx,
+    Answered, Call, Client, ClientEvent, Era, Frame, Inputs, Instant, Messages, Outcome, Position,
+    Progress, RawJson, RequestHandle, Revision, RpcError, RxBuffer, SendError, Tx,
 };
 
 use super::super::line::Line;
@@ -81,7 +81,11 @@ impl ClientEnd {
             4 | 5 => Op::Listen { kind: script.below(3), options: script.below(8) },
             6 | 7 => {
                 let calls = self.books.calls.len();
-                let call = if calls == 0 { *self.books.gone.last()? } else { self.books.calls[script.below(calls)].call };
+                let call = if calls == 0 {
+                    *self.books.gone.last()?
+                } else {
+                    self.books.calls[script.below(calls)].call
+                };
                 Op::Cancel { call, reason: script.once_in(2) }
             }
             8 | 9 => Op::Respond { request: self.question(script)?, kind: script.below(4) },
@@ -137,7 +141,11 @@ impl ClientEnd {
         let by_itself = |op: &Op| matches!(op, Op::NextEvent | Op::Timeout);
         self.crossing = !self.client.is_open() && by_itself(begun) && by_itself(&op);
         let result = self.perform(&op, now);
-        assert!(self.crossing || result != Err(SendError::More), "{op:?} in the middle of {:?}", self.begun);
+        assert!(
+            self.crossing || result != Err(SendError::More),
+            "{op:?} in the middle of {:?}",
+            self.begun
+        );
         self.crossing = false;
         if !is_open(&self.line) {
             self.begun = None;
@@ -158,13 +166,17 @@ impl ClientEnd {
             Op::Timeout => return self.timeouts(now),
             Op::Open => {
                 let opened = self.attempt(|client, tx| client.open(at, tx));
-                assert!(!matches!(opened, Err(SendError::TooMany | SendError::Value)), "{opened:?}");
+                assert!(
+                    !matches!(opened, Err(SendError::TooMany | SendError::Value)),
+                    "{opened:?}"
+                );
                 opened?;
             }
             Op::Request { kind, options } => {
                 let (method, params) = REQUESTS[*kind];
                 let how = How::of(*options, self.client.config());
-                let call = self.attempt(|client, tx| client.request(at, method, &params, how.options, tx))?;
+                let call = self
+                    .attempt(|client, tx| client.request(at, method, &params, how.options, tx))?;
                 self.books.calls.push(how.waiting(call, Some(*kind), now));
             }
             Op::Retry(again) => {
@@ -175,14 +187,20 @@ impl ClientEnd {
                 let result = match answers {
                     Some(answers) => {
                         let inputs = Inputs::new(again.round).responses(answers).state(state);
-                        self.attempt(|client, tx| client.retry(at, method, &params, &inputs, how.options, tx))
+                        self.attempt(|client, tx| {
+                            client.retry(at, method, &params, &inputs, how.options, tx)
+                        })
                     }
                     None => {
                         let inputs = Inputs::<RawJson<'_>>::new(again.round).state(state);
-                        self.attempt(|client, tx| client.retry(at, method, &params, &inputs, how.options, tx))
+                        self.attempt(|client, tx| {
+                            client.retry(at, method, &params, &inputs, how.options, tx)
+                        })
                     }
                 };
-                if !matches!(result, Err(SendError::Full | SendError::More)) && !self.books.again.is_empty() {
+                if !matches!(result, Err(SendError::Full | SendError::More))
+                    && !self.books.again.is_empty()
+                {
                     self.books.again.remove(0);
                 }
                 self.books.calls.push(how.waiting(result?, Some(again.kind), now));
@@ -190,14 +208,18 @@ impl ClientEnd {
             Op::Listen { kind, options } => {
                 let how = How::of(*options, self.client.config());
                 let uris = [Text::new("m://1"), Text::new("m://2")];
-                let filter = SubscriptionFilter::new().tools_list_changed(*kind != 1).resource_subscriptions(&uris[..*kind]);
-                let call = self.attempt(|client, tx| client.listen(at, &filter, how.options, tx))?;
+                let filter = SubscriptionFilter::new()
+                    .tools_list_changed(*kind != 1)
+                    .resource_subscriptions(&uris[..*kind]);
+                let call =
+                    self.attempt(|client, tx| client.listen(at, &filter, how.options, tx))?;
                 self.books.calls.push(how.waiting(call, None, now));
             }
             Op::Cancel { call, reason } => {
                 let known = self.books.calls.iter().position(|waiting| waiting.call == *call);
                 let words = "because of a \"reason\"";
-                let given_up = self.attempt(|client, tx| client.cancel(*call, reason.then_some(words), tx))?;
+                let given_up =
+                    self.attempt(|client, tx| client.cancel(*call, reason.then_some(words), tx))?;
                 assert_eq!(given_up, known.is_some(), "a request ends once");
                 if let Some(at) = known {
                     self.books.calls.remove(at);
@@ -210,7 +232,9 @@ impl ClientEnd {
                 let open = self.books.asked.contains(&request);
                 let answered = match kind {
                     0 => self.attempt(|client, tx| client.respond_raw(request, ROOTS, tx)),
-                    1 => self.attempt(|client, tx| client.respond_error(request, &RpcError::internal("never"), tx)),
+                    1 => self.attempt(|client, tx| {
+                        client.respond_error(request, &RpcError::internal("never"), tx)
+                    }),
                     2 => self.attempt(|client, tx| client.respond(request, &SAMPLED, tx)),
                     _ => self.attempt(|client, tx| client.respond_raw(request, ANSWERS, tx)),
                 }?;
@@ -221,14 +245,22 @@ impl ClientEnd {
                 let progress = Progress::of(*done as u64).total(5).message("so \"far\"");
                 let told = self.attempt(|client, tx| client.progress(at, *request, &progress, tx));
                 assert!(!matches!(told, Ok(Answered::Gone)) || !self.books.asked.contains(request));
-                assert!(!matches!(told, Err(SendError::More | SendError::NotAllowed | SendError::Value)), "{told:?}");
+                assert!(
+                    !matches!(
+                        told,
+                        Err(SendError::More | SendError::NotAllowed | SendError::Value)
+                    ),
+                    "{told:?}"
+                );
                 _ = told?;
             }
             Op::Notify { kind } => match kind {
                 0 => self.attempt(|client, tx| client.roots_changed(tx))?,
                 1 => self.attempt(|client, tx| client.notify("notifications/own", &ANSWERS, tx))?,
                 _ => {
-                    let refused = self.attempt(|client, tx| client.notify("notifications/cancelled", &ANSWERS, tx));
+                    let refused = self.attempt(|client, tx| {
+                        client.notify("notifications/cancelled", &ANSWERS, tx)
+                    });
                     assert_eq!(refused, Err(SendError::NotAllowed));
                 }
             },
@@ -236,8 +268,17 @@ impl ClientEnd {
         Ok(())
     }
 
-    fn attempt<R>(&mut self, call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
-        attempt(&mut self.client, &mut self.line, state, self.begun.is_some() && !self.crossing, call)
+    fn attempt<R>(
+        &mut self,
+        call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        attempt(
+            &mut self.client,
+            &mut self.line,
+            state,
+            self.begun.is_some() && !self.crossing,
+            call,
+        )
     }
 
     fn next_event(&mut self, now: u64) -> Result<(), SendError> {
@@ -250,7 +291,8 @@ impl ClientEnd {
         };
         loop {
             let at = Instant::from_millis(now);
-            let call = |client: &mut Machine, tx: &mut Tx<'_>| client.next_event(at, &mut messages, tx);
+            let call =
+                |client: &mut Machine, tx: &mut Tx<'_>| client.next_event(at, &mut messages, tx);
             let event = match attempt(&mut self.client, &mut self.line, state, intrudes, call) {
                 Ok(Some(event)) => event,
                 Ok(None) => return Ok(()),
@@ -280,11 +322,16 @@ impl ClientEnd {
             let at = Instant::from_millis(now);
             let idle = due.is_none_or(|due| due > at) && !self.crossing;
             let before = self.line.tx.pending().len();
-            let event = attempt(&mut self.client, &mut self.line, state, intrudes, |client, tx| client.handle_timeout(at, tx));
+            let event = attempt(&mut self.client, &mut self.line, state, intrudes, |client, tx| {
+                client.handle_timeout(at, tx)
+            });
             let wrote = self.line.tx.pending().len() > before;
             // A frame that had begun goes on whatever the time is.
             let nothing = matches!(event, Ok(None)) && !wrote;
-            assert!(!idle || nothing || self.going_on, "late: due at {due:?}, now is {now}: {event:?}");
+            assert!(
+                !idle || nothing || self.going_on,
+                "late: due at {due:?}, now is {now}: {event:?}"
+            );
             self.going_on &= event.is_err();
             let Some(event) = event? else {
                 let due = self.client.poll_timeout().is_some_and(|due| due <= at);
@@ -294,7 +341,9 @@ impl ClientEnd {
                 if !intrudes && now < u64::MAX / 4 {
                     assert!(!due, "due, and nothing is done");
                     let overdue =
-                        self.books.calls.iter().find(|waiting| waiting.deadline.is_some_and(|deadline| deadline <= now));
+                        self.books.calls.iter().find(|waiting| {
+                            waiting.deadline.is_some_and(|deadline| deadline <= now)
+                        });
                     assert!(overdue.is_none(), "overdue at {now}: {overdue:?}");
                 }
                 return Ok(());
@@ -309,12 +358,26 @@ impl ClientEnd {
     /// The connection is lost.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         while let Some(event) = self.client.close() {
-            let ClientEvent::Ended { call, outcome: Outcome::Closed } = event else { panic!("{event:?}") };
-            let at = self.books.calls.iter().position(|waiting| waiting.call == call).expect("it ends twice");
+            let ClientEvent::Ended { call, outcome: Outcome::Closed } = event else {
+                panic!("{event:?}")
+            };
+            let at = self
+                .books
+                .calls
+                .iter()
+                .position(|waiting| waiting.call == call)
+                .expect("it ends twice");
             self.books.gone.push(self.books.calls.remove(at).call);
         }
         assert!(self.books.calls.is_empty(), "without an end: {:?}", self.books.calls);
-        assert_eq!((self.client.calls_in_flight(), self.client.requests_in_flight(), self.client.poll_timeout()), (0, 0, None));
+        assert_eq!(
+            (
+                self.client.calls_in_flight(),
+                self.client.requests_in_flight(),
+                self.client.poll_timeout()
+            ),
+            (0, 0, None)
+        );
         self.books.asked.clear();
         self.books.again.clear();
         self.begun = None;
@@ -361,7 +424,8 @@ fn state(client: &Machine) -> (usize, usize, Option<Revision>) {
     (client.calls_in_flight(), client.requests_in_flight(), client.revision())
 }
 
-/// Whether two calls would write into one frame. To make the second then would be a mistake of the application's.
+/// Whether two calls would write into one frame. To make the second then would be a mistake of the
+/// application's.
 fn same(one: &Op, other: &Op) -> bool {
     match (one, other) {
         (Op::Cancel { call: one, .. }, Op::Cancel { call: other, .. }) => one == other,

@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_sansio::types::{CreateMessageResult, Implementation, LoggingLevel, Role, SamplingContents};
-use mcp_sansio::{ClientCapability, ClientConfig, RawJson, Revision, Revisions, RxBuffer, ServerCapability as Can, ServerConfig};
+use mcp_sansio::types::{
+    CreateMessageResult, Implementation, LoggingLevel, Role, SamplingContents,
+};
+use mcp_sansio::{
+    ClientCapability, ClientConfig, RawJson, Revision, Revisions, RxBuffer,
+    ServerCapability as Can, ServerConfig,
+};
 
 use crate::chaos::script::Script;
 
@@ -36,31 +41,40 @@ pub(super) const REQUESTS: [(&str, RawJson<'static>); 12] = [
     ("tools/call", RawJson::from_static(r#"{"name":"v"}"#)),
 ];
 
-pub(super) const ANSWERS: RawJson<'static> = RawJson::from_static(r#"{"k":{"action":"accept","content":{"who":"me"}}}"#);
+pub(super) const ANSWERS: RawJson<'static> =
+    RawJson::from_static(r#"{"k":{"action":"accept","content":{"who":"me"}}}"#);
 pub(super) const ROOTS: RawJson<'static> = RawJson::from_static(r#"{"roots":[]}"#);
 pub(super) const SAMPLED: CreateMessageResult<'static> =
     CreateMessageResult::new(Role::Assistant, SamplingContents::text("42"), "m");
 
 const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("chaos", "0.0.0"),
-    ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+    ClientCapability::ROOTS_LIST_CHANGED
+        .and(ClientCapability::SAMPLING)
+        .and(ClientCapability::ELICITATION_FORM),
 );
 
 pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
     CLIENT.max_rounds(1),
     CLIENT.max_rounds(2).log_level(LoggingLevel::Debug),
-    CLIENT.revisions(Revisions::LEGACY).request_timeout(Duration::from_secs(3)).ping_interval(Duration::from_secs(2)),
+    CLIENT
+        .revisions(Revisions::LEGACY)
+        .request_timeout(Duration::from_secs(3))
+        .ping_interval(Duration::from_secs(2)),
     CLIENT.revisions(Revisions::MODERN).progress_prolongs(false).name_in_requests(false),
     CLIENT
         .revisions(Revisions::only(Revision::V2025_03_26))
         .ping_interval(Duration::from_millis(300))
         .ping_timeout(Duration::from_secs(1)),
-    CLIENT.revisions(Revisions::only(Revision::V2024_11_05).and(Revisions::MODERN)).probe_timeout(Duration::from_millis(50)),
+    CLIENT
+        .revisions(Revisions::only(Revision::V2024_11_05).and(Revisions::MODERN))
+        .probe_timeout(Duration::from_millis(50)),
     CLIENT
         .call_timeout(Duration::from_millis(500))
         .call_limit(Duration::from_secs(2))
         .progress_interval(Duration::from_millis(5)),
-    ClientConfig::new(Implementation::new("nothing", "0.0.0"), ClientCapability::NONE).call_timeout(Duration::ZERO),
+    ClientConfig::new(Implementation::new("nothing", "0.0.0"), ClientCapability::NONE)
+        .call_timeout(Duration::ZERO),
 ];
 
 const ALL: Can = Can::TOOLS_LIST_CHANGED
@@ -69,18 +83,25 @@ const ALL: Can = Can::TOOLS_LIST_CHANGED
     .and(Can::PROMPTS_LIST_CHANGED)
     .and(Can::COMPLETIONS)
     .and(Can::LOGGING);
-const SERVER: ServerConfig<'static> = ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
+const SERVER: ServerConfig<'static> =
+    ServerConfig::new(Implementation::new("chaos", "0.0.0"), ALL).methods(&["own/method"]);
 
 pub(super) static SERVERS: [ServerConfig<'static>; 8] = [
     SERVER,
     SERVER,
     SERVER.revisions(Revisions::MODERN).request_timeout(Duration::from_secs(2)),
-    SERVER.revisions(Revisions::LEGACY).ping_interval(Duration::from_secs(1)).call_timeout(Duration::from_millis(1500)),
-    SERVER.revisions(Revisions::only(Revision::V2025_03_26)).request_timeout(Duration::from_secs(1)),
+    SERVER
+        .revisions(Revisions::LEGACY)
+        .ping_interval(Duration::from_secs(1))
+        .call_timeout(Duration::from_millis(1500)),
+    SERVER
+        .revisions(Revisions::only(Revision::V2025_03_26))
+        .request_timeout(Duration::from_secs(1)),
     SERVER
         .revisions(Revisions::only(Revision::V2025_06_18))
         .ping_interval(Duration::from_millis(200))
         .ping_timeout(Duration::from_millis(500)),
     SERVER.request_timeout(Duration::ZERO).progress_interval(Duration::from_millis(5)),
-    ServerConfig::new(Implementation::new("tools", "0.0.0"), Can::TOOLS).call_timeout(Duration::from_millis(700)),
+    ServerConfig::new(Implementation::new("tools", "0.0.0"), Can::TOOLS)
+        .call_timeout(Duration::from_millis(700)),
 ];

@@ -3,11 +3,13 @@
 use std::mem::discriminant;
 
 use mcp_sansio::types::{
-    ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema, StringSchema, TextResult,
+    ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema,
+    StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Answered, Call, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages, Position, Progress, RawJson,
-    RequestHandle, Revision, RpcError, RxBuffer, SendError, Server, Tx,
+    Answered, Call, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages,
+    Position, Progress, RawJson, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
+    Tx,
 };
 
 use super::super::line::Line;
@@ -76,7 +78,9 @@ impl ServerEnd {
     }
 
     fn choose(&mut self, script: &mut Script<'_>) -> Option<Op> {
-        let some = |script: &mut Script<'_>, from: &[RequestHandle]| (!from.is_empty()).then(|| *script.pick(from));
+        let some = |script: &mut Script<'_>, from: &[RequestHandle]| {
+            (!from.is_empty()).then(|| *script.pick(from))
+        };
         let books = &self.books;
         Some(match script.below(16) {
             0..4 => Op::Respond { request: some(script, &books.jobs)?, kind: script.below(9) },
@@ -158,13 +162,21 @@ impl ServerEnd {
                 let is_job = self.books.jobs.contains(&request);
                 let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
                 let long = "a \"text\"\n".repeat(60);
-                let (state, nothing) = (InputRequiredResult::new().request_state("state"), InputRequiredResult::ask(&questions));
+                let (state, nothing) = (
+                    InputRequiredResult::new().request_state("state"),
+                    InputRequiredResult::ask(&questions),
+                );
                 let answered = match kind {
-                    0 | 1 => self.attempt(|server, tx| server.respond(request, &TextResult::new("ok"), tx)),
-                    2 => self.attempt(|server, tx| server.respond(request, &TextResult::new(&long), tx)),
+                    0 | 1 => self
+                        .attempt(|server, tx| server.respond(request, &TextResult::new("ok"), tx)),
+                    2 => self
+                        .attempt(|server, tx| server.respond(request, &TextResult::new(&long), tx)),
                     3 => self.attempt(|server, tx| server.respond_raw(request, RAW, tx)),
-                    4 => self.attempt(|server, tx| server.respond_error(request, &RpcError::internal("no"), tx)),
-                    5 => self.attempt(|server, tx| server.refuse_arguments(request, &"not \"so\"", tx)),
+                    4 => self.attempt(|server, tx| {
+                        server.respond_error(request, &RpcError::internal("no"), tx)
+                    }),
+                    5 => self
+                        .attempt(|server, tx| server.refuse_arguments(request, &"not \"so\"", tx)),
                     6 => self.attempt(|server, tx| server.input_required(request, &state, tx)),
                     7 => self.attempt(|server, tx| server.input_required(request, &nothing, tx)),
                     _ => {
@@ -220,25 +232,36 @@ impl ServerEnd {
                 let call = match kind {
                     0 => self.ask(ClientRequest::roots(), *parent, at),
                     1 => self.ask(
-                        ClientRequest::new("sampling/createMessage", Some(&raw), ClientCapability::SAMPLING),
+                        ClientRequest::new(
+                            "sampling/createMessage",
+                            Some(&raw),
+                            ClientCapability::SAMPLING,
+                        ),
                         *parent,
                         at,
                     ),
                     2 => self.ask(ClientRequest::elicitation(&form), *parent, at),
                     3 => self.ask(ClientRequest::ping(), *parent, at),
-                    _ => self.ask(ClientRequest::new("own/question", Some(&RAW), ClientCapability::NONE), *parent, at),
+                    _ => self.ask(
+                        ClientRequest::new("own/question", Some(&RAW), ClientCapability::NONE),
+                        *parent,
+                        at,
+                    ),
                 }?;
                 self.books.calls.push(call);
                 self.books.calls.retain(|call| self.server.is_call_open(*call));
             }
             Op::CancelCall { call } => {
                 let open = self.books.calls.contains(call);
-                // Meanwhile the request that it belonged to may have ended: then nobody waits for it, but it is there.
+                // Meanwhile the request that it belonged to may have ended: then nobody waits for
+                // it, but it is there.
                 let ended = self.attempt(|server, tx| server.cancel_call(at, *call, tx))?;
                 assert!(ended || !open, "a request ends once");
                 self.books.calls.retain(|open| open != call);
             }
-            Op::Notify => self.attempt(|server, tx| server.notify("notifications/own", &RAW, tx))?,
+            Op::Notify => {
+                self.attempt(|server, tx| server.notify("notifications/own", &RAW, tx))?
+            }
         }
         Ok(())
     }
@@ -256,7 +279,10 @@ impl ServerEnd {
         self.attempt(|server, tx| server.request(at, &request, tx))
     }
 
-    fn attempt<R>(&mut self, call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>) -> Result<R, SendError> {
+    fn attempt<R>(
+        &mut self,
+        call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
         attempt(&mut self.server, &mut self.line, state, self.begun.is_some(), call)
     }
 
@@ -270,7 +296,8 @@ impl ServerEnd {
         };
         loop {
             let at = Instant::from_millis(now);
-            let call = |server: &mut Machine, tx: &mut Tx<'_>| server.next_event(at, &mut messages, tx);
+            let call =
+                |server: &mut Machine, tx: &mut Tx<'_>| server.next_event(at, &mut messages, tx);
             match attempt(&mut self.server, &mut self.line, state, intrudes, call) {
                 Ok(Some(event)) => {
                     self.going_on = false;
@@ -296,10 +323,15 @@ impl ServerEnd {
             let (due, at) = (self.server.poll_timeout(), Instant::from_millis(now));
             let idle = due.is_none_or(|due| due > at);
             let before = self.line.tx.pending().len();
-            let event = attempt(&mut self.server, &mut self.line, state, intrudes, |server, tx| server.handle_timeout(at, tx));
+            let event = attempt(&mut self.server, &mut self.line, state, intrudes, |server, tx| {
+                server.handle_timeout(at, tx)
+            });
             let wrote = self.line.tx.pending().len() > before;
             let nothing = matches!(event, Ok(None)) && !wrote;
-            assert!(!idle || nothing || self.going_on, "late: due at {due:?}, now is {now}: {event:?}");
+            assert!(
+                !idle || nothing || self.going_on,
+                "late: due at {due:?}, now is {now}: {event:?}"
+            );
             self.going_on &= event.is_err();
             if let Some(event) = event? {
                 self.events += 1;
@@ -316,7 +348,10 @@ impl ServerEnd {
     /// The connection is lost.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         self.server.close();
-        assert_eq!((self.server.in_flight(), self.server.calls_in_flight(), self.server.poll_timeout()), (0, 0, None));
+        assert_eq!(
+            (self.server.in_flight(), self.server.calls_in_flight(), self.server.poll_timeout()),
+            (0, 0, None)
+        );
         *self = Self {
             // Perhaps it is another one by now.
             server: if script.once_in(3) {
@@ -332,12 +367,21 @@ impl ServerEnd {
 
     fn check(&self) {
         assert_eq!(self.begun.is_some(), is_open(&self.line), "{:?}", self.begun);
-        assert!(self.books.jobs.iter().chain(&self.books.listens).all(|request| self.server.is_open(*request)));
+        assert!(
+            self.books
+                .jobs
+                .iter()
+                .chain(&self.books.listens)
+                .all(|request| self.server.is_open(*request))
+        );
         assert!(self.books.calls.iter().all(|call| self.server.is_call_open(*call)));
         assert!(!self.books.gone.iter().rev().take(8).any(|gone| self.server.is_open(*gone)));
         // One that is being acknowledged is there already.
         let more = self.server.in_flight() - self.books.jobs.len() - self.books.listens.len();
-        assert!(more == 0 || more == 1 && matches!(self.begun, Some(Op::NextEvent)), "{more} requests that nobody knows of");
+        assert!(
+            more == 0 || more == 1 && matches!(self.begun, Some(Op::NextEvent)),
+            "{more} requests that nobody knows of"
+        );
     }
 
     /// One thing on the way to an end. `false` when there is nothing left.
@@ -362,17 +406,21 @@ fn state(server: &Machine) -> (usize, usize, Option<Revision>) {
     (server.in_flight(), server.calls_in_flight(), server.legacy_revision())
 }
 
-/// Whether two calls would write into one frame. To make the second then would be a mistake of the application's.
+/// Whether two calls would write into one frame. To make the second then would be a mistake of the
+/// application's.
 fn same(one: &Op, other: &Op) -> bool {
     match (one, other) {
         (Op::Respond { request: one, .. }, Op::Respond { request: other, .. }) => one == other,
         (Op::CancelCall { call: one }, Op::CancelCall { call: other }) => one == other,
-        // A cancellation has one wording, so the machine may go on with it when the time is over as well.
+        // A cancellation has one wording, so the machine may go on with it when the time is over as
+        // well.
         (Op::CancelCall { .. }, Op::Timeout) | (Op::Timeout, Op::CancelCall { .. }) => true,
         _ => discriminant(one) == discriminant(other),
     }
 }
 
 const RAW: RawJson<'static> = RawJson::from_static(r#"{ "a" : [ 1.50 ], "b": "\u00e9" }"#);
-const FORM: ElicitParams =
-    ElicitParams::form("Who?", RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]));
+const FORM: ElicitParams = ElicitParams::form(
+    "Who?",
+    RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]),
+);

@@ -175,7 +175,11 @@ impl<'d> World<'d> {
                 left |= self.client.begun.is_some() || self.client.finish(self.now);
             }
             left |= [&self.client.line, &self.server.line].into_iter().any(|line| line.is_busy());
-            if !left && self.client.begun.is_none() && self.server.begun.is_none() && self.rest_is_read() {
+            if !left
+                && self.client.begun.is_none()
+                && self.server.begun.is_none()
+                && self.rest_is_read()
+            {
                 return self.over();
             }
         }
@@ -195,8 +199,14 @@ impl<'d> World<'d> {
 
     fn over(&self) -> u64 {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
-        assert_eq!((self.client.client.requests_in_flight(), self.server.server.in_flight()), (0, 0));
-        assert_eq!((self.client.client.calls_in_flight(), self.server.server.calls_in_flight()), (0, 0));
+        assert_eq!(
+            (self.client.client.requests_in_flight(), self.server.server.in_flight()),
+            (0, 0)
+        );
+        assert_eq!(
+            (self.client.client.calls_in_flight(), self.server.server.calls_in_flight()),
+            (0, 0)
+        );
         self.client.events + self.server.events + self.audit.lines
     }
 }

@@ -19,16 +19,23 @@ pub(super) const STEPS: &[Step] = &[
             // Meanwhile: what is late is ignored.
             let now = stage.instant();
             let progress = Progress::of(1);
-            let told = stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+            let told =
+                stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
             assert!(matches!(told, Ok(Answered::Sent) | Err(SendError::TooLarge)));
             stage.run();
-            let late = stage.server.line.send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            let late = stage
+                .server
+                .line
+                .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
             assert_eq!(late, Ok(Answered::Gone));
             tool(stage, "crossing", "slow", CallOptions::new());
             stage.run();
             // The answer is on its way when the cancellation leaves.
             let slow = stage.server.app.slow.remove(0);
-            let answered = stage.server.line.send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            let answered = stage
+                .server
+                .line
+                .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
             assert_eq!(answered, Ok(Answered::Sent));
             assert!(stage.client.cancel("crossing", None));
         },
@@ -47,10 +54,16 @@ pub(super) const STEPS: &[Step] = &[
             app.ask(server, line, now, "roots", None).expect("declared");
             stage.run();
             let (call, _) = stage.server.app.asked.remove(0);
-            assert_eq!(stage.server.line.send(|tx| stage.server.server.cancel_call(now, call, tx)), Ok(true));
+            assert_eq!(
+                stage.server.line.send(|tx| stage.server.server.cancel_call(now, call, tx)),
+                Ok(true)
+            );
             let late = stage.client.app.asked[0];
             stage.run();
-            let late = stage.client.line.send(|tx| stage.client.client.respond_raw(late, RawJson::EMPTY, tx));
+            let late = stage
+                .client
+                .line
+                .send(|tx| stage.client.client.respond_raw(late, RawJson::EMPTY, tx));
             assert_eq!(late, Ok(Answered::Gone));
             // What was asked on behalf of a request ends with it.
             ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);
@@ -81,7 +94,10 @@ pub(super) const STEPS: &[Step] = &[
                 stage.wait(Duration::from_millis(1500));
                 alive += stage.client.app.waiting.len();
                 let (now, progress) = (stage.instant(), Progress::of(done).total(10));
-                _ = stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+                _ = stage
+                    .server
+                    .line
+                    .send(|tx| stage.server.server.progress(now, slow, &progress, tx));
                 stage.run();
             }
             // Progress prolongs it up to its limit; a small buffer carries none.

@@ -23,7 +23,12 @@ pub(super) const STEPS: &[Step] = &[
         name: "tools: answers of all kinds, asked at once",
         era: None,
         play: |stage| {
-            ask(stage, "echo", "tools/call", r#"{"name":"echo","arguments":{"text":"\u00e9 \"\n\ud83e\udd80"}}"#);
+            ask(
+                stage,
+                "echo",
+                "tools/call",
+                r#"{"name":"echo","arguments":{"text":"\u00e9 \"\n\ud83e\udd80"}}"#,
+            );
             tool(stage, "structured", "structured", CallOptions::new());
             tool(stage, "wrong", "wrong", CallOptions::new());
             tool(stage, "fail", "fail", CallOptions::new());
@@ -94,7 +99,10 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             // The last first.
             while let Some(slow) = stage.server.app.slow.pop() {
-                let answered = stage.server.line.send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+                let answered = stage
+                    .server
+                    .line
+                    .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
                 assert_eq!(answered, Ok(Answered::Sent));
             }
         },

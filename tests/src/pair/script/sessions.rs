@@ -1,7 +1,10 @@
 //! What the eras do in ways of their own: logs, subscriptions, questions, pings.
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio::{Answered, CallOptions, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson, SendError};
+use mcp_sansio::{
+    Answered, CallOptions, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson,
+    SendError,
+};
 
 use super::super::ServerSide;
 use super::{LEGACY, MODERN, Step, ask, secs, tool};
@@ -35,9 +38,18 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             tool(stage, "silent", "chatter", CallOptions::new());
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
-            assert_eq!(stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx)), Ok(Answered::Unasked));
+            assert_eq!(
+                stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx)),
+                Ok(Answered::Unasked)
+            );
             let now = stage.instant();
-            let refused = stage.client.request(now, "", "logging/setLevel", r#"{"level":"debug"}"#, CallOptions::new());
+            let refused = stage.client.request(
+                now,
+                "",
+                "logging/setLevel",
+                r#"{"level":"debug"}"#,
+                CallOptions::new(),
+            );
             assert_eq!(refused, Err(SendError::NotAllowed));
         },
         expect: r#"
@@ -54,7 +66,12 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             ask(stage, "subscribe", "resources/subscribe", r#"{"uri":"m://a"}"#);
             stage.run();
-            for change in [Change::resource("m://a"), Change::resource("m://b"), Change::tools(), Change::prompts()] {
+            for change in [
+                Change::resource("m://a"),
+                Change::resource("m://b"),
+                Change::tools(),
+                Change::prompts(),
+            ] {
                 stage.server.publish(change);
             }
             stage.run();
@@ -62,7 +79,10 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             stage.server.publish(Change::resource("m://a"));
             let now = stage.instant();
-            assert_eq!(stage.client.listen(now, "", &SubscriptionFilter::new()), Err(SendError::NotAllowed));
+            assert_eq!(
+                stage.client.listen(now, "", &SubscriptionFilter::new()),
+                Err(SendError::NotAllowed)
+            );
         },
         expect: r#"
             s subscribed "m://a"
@@ -79,24 +99,42 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             let now = stage.instant();
             let uris = ["m://a".into(), "m://c".into()];
-            let filter = SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
+            let filter =
+                SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
             stage.client.listen(now, "one", &filter).expect("it may listen");
             stage.run();
-            let filter = SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true);
+            let filter =
+                SubscriptionFilter::new().tools_list_changed(true).prompts_list_changed(true);
             stage.client.listen(now, "two", &filter).expect("it may listen");
             stage.run();
-            for change in [Change::resource("m://a"), Change::resource("m://b"), Change::tools(), Change::prompts()] {
+            for change in [
+                Change::resource("m://a"),
+                Change::resource("m://b"),
+                Change::tools(),
+                Change::prompts(),
+            ] {
                 stage.server.publish(change);
             }
             // Neither has a deadline once it was acknowledged.
             stage.wait(secs(1000));
             let listen = stage.server.app.listens.remove(0);
-            while stage.server.line.send(|tx| stage.server.server.end_listen(listen, tx)).expect("room") {}
+            while stage
+                .server
+                .line
+                .send(|tx| stage.server.server.end_listen(listen, tx))
+                .expect("room")
+            {}
             stage.run();
             assert!(stage.client.cancel("two", Some("enough")));
             stage.run();
             stage.server.publish(Change::tools());
-            let refused = stage.client.request(now, "", "resources/subscribe", r#"{"uri":"m://a"}"#, CallOptions::new());
+            let refused = stage.client.request(
+                now,
+                "",
+                "resources/subscribe",
+                r#"{"uri":"m://a"}"#,
+                CallOptions::new(),
+            );
             assert_eq!(refused, Err(SendError::NotAllowed));
         },
         expect: r#"
@@ -116,7 +154,12 @@ pub(super) const STEPS: &[Step] = &[
         era: LEGACY,
         play: |stage| {
             for what in ["roots", "sampling", "elicitation"] {
-                ask(stage, what, "tools/call", &format!(r#"{{"name":"ask","arguments":{{"what":["{what}"]}}}}"#));
+                ask(
+                    stage,
+                    what,
+                    "tools/call",
+                    &format!(r#"{{"name":"ask","arguments":{{"what":["{what}"]}}}}"#),
+                );
                 stage.run();
             }
         },
@@ -139,7 +182,8 @@ pub(super) const STEPS: &[Step] = &[
         name: "a modern server needs input, round by round",
         era: MODERN,
         play: |stage| {
-            let params = r#"{"name":"ask","arguments":{"what":["roots","sampling","elicitation"]}}"#;
+            let params =
+                r#"{"name":"ask","arguments":{"what":["roots","sampling","elicitation"]}}"#;
             ask(stage, "ask", "tools/call", params);
         },
         expect: r#"
@@ -194,17 +238,33 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             stage.client.app.deaf = true;
             let now = stage.instant();
-            let params = RawJson::from_static(r#"{"messages":[],"maxTokens":1,"_meta":{"progressToken":"t"}}"#);
-            let request = ClientRequest::new("sampling/createMessage", Some(&params), ClientCapability::SAMPLING);
-            let call = stage.server.line.send(|tx| stage.server.server.request(now, &request, tx)).expect("declared");
+            let params = RawJson::from_static(
+                r#"{"messages":[],"maxTokens":1,"_meta":{"progressToken":"t"}}"#,
+            );
+            let request = ClientRequest::new(
+                "sampling/createMessage",
+                Some(&params),
+                ClientCapability::SAMPLING,
+            );
+            let call = stage
+                .server
+                .line
+                .send(|tx| stage.server.server.request(now, &request, tx))
+                .expect("declared");
             stage.server.app.asked.push((call, None));
             stage.run();
             let asked = stage.client.app.asked.remove(0);
             for done in [1, 1, 2] {
                 let progress = Progress::of(done).total(2);
-                _ = stage.client.line.send(|tx| stage.client.client.progress(now, asked, &progress, tx));
+                _ = stage
+                    .client
+                    .line
+                    .send(|tx| stage.client.client.progress(now, asked, &progress, tx));
             }
-            let answered = stage.client.line.send(|tx| stage.client.client.respond_raw(asked, RawJson::EMPTY, tx));
+            let answered = stage
+                .client
+                .line
+                .send(|tx| stage.client.client.respond_raw(asked, RawJson::EMPTY, tx));
             assert_eq!(answered, Ok(Answered::Sent));
             stage.run();
             stage.client.app.deaf = false;
@@ -235,7 +295,10 @@ pub(super) const STEPS: &[Step] = &[
             let now = stage.instant();
             let refused = stage.client.request(now, "", "ping", "{}", CallOptions::new());
             assert_eq!(refused, Err(SendError::NotAllowed));
-            assert_eq!(stage.client.line.send(|tx| stage.client.client.roots_changed(tx)), Err(SendError::NotAllowed));
+            assert_eq!(
+                stage.client.line.send(|tx| stage.client.client.roots_changed(tx)),
+                Err(SendError::NotAllowed)
+            );
             let ServerSide { server, line, app, .. } = &mut stage.server;
             for what in ["ping", "roots", "sampling", "elicitation"] {
                 assert_eq!(app.ask(server, line, now, what, None), Err(SendError::NotAllowed));
@@ -248,8 +311,16 @@ pub(super) const STEPS: &[Step] = &[
         era: LEGACY,
         play: |stage| {
             stage.client.line.send(|tx| stage.client.client.roots_changed(tx)).expect("declared");
-            stage.client.line.send(|tx| stage.client.client.notify("notifications/own", &RawJson::EMPTY, tx)).expect("open");
-            stage.server.line.send(|tx| stage.server.server.notify("notifications/own", &RawJson::EMPTY, tx)).expect("ready");
+            stage
+                .client
+                .line
+                .send(|tx| stage.client.client.notify("notifications/own", &RawJson::EMPTY, tx))
+                .expect("open");
+            stage
+                .server
+                .line
+                .send(|tx| stage.server.server.notify("notifications/own", &RawJson::EMPTY, tx))
+                .expect("ready");
         },
         expect: r#"
             s notification "notifications/roots/list_changed"

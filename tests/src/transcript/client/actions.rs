@@ -1,4 +1,5 @@
-//! What the application of a client does, as text. `?1` is the first request or listen of ours, `#1` the server's first.
+//! What the application of a client does, as text. `?1` is the first request or listen of ours,
+//! `#1` the server's first.
 //!
 //! | action | call |
 //! | --- | --- |
@@ -72,12 +73,16 @@ impl<const N: usize> Player<'_, N> {
             }
             "is" if rest == "open" => Ok(client.is_open().to_string()),
             "era" => Ok(format!("{:?}", client.era())),
-            "revision" => Ok(client.revision().map_or("none".into(), |revision| code(revision).to_string())),
+            "revision" => {
+                Ok(client.revision().map_or("none".into(), |revision| code(revision).to_string()))
+            }
             "capabilities" => Ok(format!("{:?}", client.server_capabilities())),
             "in" => Ok(format!("{} {}", client.calls_in_flight(), client.requests_in_flight())),
             "done" => match (client.calls_in_flight(), client.requests_in_flight()) {
                 (0, 0) => Ok("Ok".into()),
-                (calls, requests) => Err(format!("{calls} requests of ours and {requests} of the server's are in flight")),
+                (calls, requests) => Err(format!(
+                    "{calls} requests of ours and {requests} of the server's are in flight"
+                )),
             },
             _ if subject.starts_with('?') => self.act_on_call(subject, rest),
             _ if subject.starts_with('#') => self.act_on_request(subject, rest),
@@ -97,9 +102,12 @@ impl<const N: usize> Player<'_, N> {
             "waiting" => Ok(client.is_waiting(call).to_string()),
             "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),
             "retry" => {
-                let Asked { round, state } = self.asked.get(name).ok_or("it did not end with questions")?;
+                let Asked { round, state } =
+                    self.asked.get(name).ok_or("it did not end with questions")?;
                 let state = match state {
-                    Some(state) => Some(Text::from_json(json(state)?.as_string().ok_or("the state is no string")?)),
+                    Some(state) => Some(Text::from_json(
+                        json(state)?.as_string().ok_or("the state is no string")?,
+                    )),
                     None => None,
                 };
                 let (text, responses) = match rest.split_once(" answers ") {
@@ -160,13 +168,21 @@ fn params_and_options(text: &str) -> Result<(RawJson<'_>, CallOptions), String> 
     let mut options = CallOptions::new();
     let mut words = text[end..].split(' ').filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
-        let mut number = || words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing");
+        let mut number = || {
+            words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing")
+        };
         options = match word {
             "progress" => options.progress(),
             "within" => options.timeout(number()?),
             "at" => {
                 words.next();
-                options.limit(words.next().and_then(|word| word.parse().ok()).map(millis).ok_or("a number is missing")?)
+                options.limit(
+                    words
+                        .next()
+                        .and_then(|word| word.parse().ok())
+                        .map(millis)
+                        .ok_or("a number is missing")?,
+                )
             }
             "log" => options.log_level(level(words.next().unwrap_or_default())?),
             _ => return Err(format!("no such option: {word}")),

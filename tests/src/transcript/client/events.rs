@@ -30,14 +30,20 @@ impl<const N: usize> Player<'_, N> {
         match event {
             ClientEvent::Opened(Opened { revision, capabilities, result, .. }) => {
                 let can = format!("can {capabilities:?}").replace(['{', '}', ','], "");
-                Event::new(format!("opened {}", code(*revision))).detail(can.trim()).detail(result.as_str())
+                Event::new(format!("opened {}", code(*revision)))
+                    .detail(can.trim())
+                    .detail(result.as_str())
             }
-            ClientEvent::OpenFailed(OpenError::Refused(error)) => peer_error("open failed refused", error),
+            ClientEvent::OpenFailed(OpenError::Refused(error)) => {
+                peer_error("open failed refused", error)
+            }
             ClientEvent::OpenFailed(OpenError::NoCommonRevision(theirs)) => {
                 let event = Event::new("open failed NoCommonRevision");
                 if let Some(theirs) = theirs { event.detail(theirs.as_str()) } else { event }
             }
-            ClientEvent::OpenFailed(OpenError::Invalid(violation)) => Event::new(format!("open failed {violation:?}")),
+            ClientEvent::OpenFailed(OpenError::Invalid(violation)) => {
+                Event::new(format!("open failed {violation:?}"))
+            }
             ClientEvent::OpenFailed(error) => Event::new(format!("open failed {error:?}")),
             ClientEvent::Ended { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Progress { call, params } => {
@@ -54,7 +60,8 @@ impl<const N: usize> Player<'_, N> {
                     Changed::Resource { uri } => format!("resource {uri}"),
                     other => format!("{other:?}"),
                 };
-                let by = listen.map_or(String::new(), |listen| format!(" by {}", self.call_name(listen)));
+                let by = listen
+                    .map_or(String::new(), |listen| format!(" by {}", self.call_name(listen)));
                 Event::new(format!("changed {what}{by}"))
             }
             ClientEvent::Log { params } => Event::new("log").detail(params.as_str()),
@@ -73,10 +80,14 @@ impl<const N: usize> Player<'_, N> {
                     None => event,
                 }
             }
-            ClientEvent::RequestExpired { request } => Event::new(format!("expired {}", self.name(*request))),
+            ClientEvent::RequestExpired { request } => {
+                Event::new(format!("expired {}", self.name(*request)))
+            }
             ClientEvent::Pinged => Event::new("pinged"),
             ClientEvent::Unresponsive => Event::new("unresponsive"),
-            ClientEvent::LateDiscovery(result) => Event::new("late discovery").detail(result.as_str()),
+            ClientEvent::LateDiscovery(result) => {
+                Event::new("late discovery").detail(result.as_str())
+            }
             ClientEvent::Notification { method, params } => {
                 Event::new(format!("notification {method}")).detail(params.raw().as_str())
             }
@@ -94,7 +105,8 @@ impl<const N: usize> Player<'_, N> {
             Outcome::InputRequired(input) => {
                 let state = input.state().map(|state| state.as_json().to_owned());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });
-                let event = Event::new(format!("input required {name}")).detail(format!("round {}", input.round()));
+                let event = Event::new(format!("input required {name}"))
+                    .detail(format!("round {}", input.round()));
                 event.detail(input.as_json().as_str())
             }
             Outcome::Invalid(violation) => Event::new(format!("invalid {name} {violation:?}")),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{Call, Client, ClientEvent, Era, Instant, Messages, RequestHandle, Revision, SendError};
+use mcp_sansio::{
+    Call, Client, ClientEvent, Era, Instant, Messages, RequestHandle, Revision, SendError,
+};
 use serde_json::Value;
 
 use super::super::claims::Claims;
@@ -12,7 +14,10 @@ use super::super::wire::Way;
 use super::setup::Setup;
 
 /// Plays it in one way; returns what was sent.
-pub(in super::super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+pub(in super::super) fn play(
+    transcript: &Transcript,
+    way: &Way,
+) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
     match setup.size {
         1 => Player::<1>::play(transcript, &setup, way),
@@ -58,10 +63,14 @@ impl<const N: usize> Machine for Player<'_, N> {
             )
         } else {
             self.client.assume(Some(Era::Legacy));
-            format!(r#""protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{server}"#)
+            format!(
+                r#""protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{server}"#
+            )
         };
         self.act("open")?;
-        self.input(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{result}}}}}\n").as_bytes())?;
+        self.input(
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{result}}}}}\n").as_bytes(),
+        )?;
         self.collect()?;
         if self.client.revision() != Some(revision) || self.bench.claims.events.len() != 1 {
             return Err(format!("the session did not open:{}", self.bench.claims.rest()));
@@ -94,7 +103,9 @@ impl<const N: usize> Machine for Player<'_, N> {
     fn arrives(&mut self, _: &Value) {}
 
     fn revision_of(&self, message: &Value) -> Revision {
-        let named = |version: &Value| Revision::ALL.into_iter().find(|revision| version == revision.as_str());
+        let named = |version: &Value| {
+            Revision::ALL.into_iter().find(|revision| version == revision.as_str())
+        };
         let said = match message["method"].as_str() {
             Some("initialize") => named(&message["params"]["protocolVersion"]),
             _ => named(&message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]),
@@ -104,7 +115,11 @@ impl<const N: usize> Machine for Player<'_, N> {
 }
 
 impl<const N: usize> Player<'_, N> {
-    fn play(transcript: &Transcript, setup: &Setup<'_>, way: &Way) -> Result<Vec<(Revision, String)>, String> {
+    fn play(
+        transcript: &Transcript,
+        setup: &Setup<'_>,
+        way: &Way,
+    ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
         let mut player = Player::<N> {
             client: Client::with_capacity(&config),

@@ -35,7 +35,9 @@ impl<'t> Setup<'t> {
         let config = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
         let mut setup = Self { config, session: None, size: 8, rx: 4096, result_types: Vec::new() };
         for (line, option) in &transcript.options {
-            setup.option(option).map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
+            setup
+                .option(option)
+                .map_err(|fault| format!("{}:{line}: {fault}: {option}", transcript.name))?;
         }
         Ok(setup)
     }
@@ -48,7 +50,9 @@ impl<'t> Setup<'t> {
     fn option(&mut self, option: &'t str) -> Result<(), String> {
         let (name, value) = option.split_once(' ').unwrap_or((option, ""));
         let mut words = value.split(' ').filter(|word| !word.is_empty());
-        let mut number = || words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing");
+        let mut number = || {
+            words.next().and_then(|word| word.parse::<usize>().ok()).ok_or("a number is missing")
+        };
         let config = &mut self.config;
         match name {
             "revisions" => config.revisions = revisions(value)?,

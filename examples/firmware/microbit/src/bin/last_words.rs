@@ -1,4 +1,5 @@
-//! Panics on `p` and faults on `f`, so that the tests see what the firmware would say: it cannot panic itself, and they prove that from the image.
+//! Panics on `p` and faults on `f`, so that the tests see what the firmware would say: it cannot
+//! panic itself, and they prove that from the image.
 #![no_std]
 #![no_main]
 

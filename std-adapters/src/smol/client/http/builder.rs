@@ -50,7 +50,11 @@ impl<D: Dial> Http<D> {
     pub fn with_dial(url: &str, dial: D) -> Result<Self, UrlError> {
         let (origin, target) = Origin::parse(url)?;
         Ok(Self {
-            address: Address { host: origin.host.to_owned(), port: origin.port, is_secure: origin.is_secure },
+            address: Address {
+                host: origin.host.to_owned(),
+                port: origin.port,
+                is_secure: origin.is_secure,
+            },
             authority: origin.authority.to_owned(),
             target: target.to_owned(),
             dial,
@@ -77,8 +81,10 @@ impl<D: Dial> Http<D> {
         Self { token: Some(token.into()), ..self }
     }
 
-    /// Who finds a token when a server answers with 401 or 403: is given the field `WWW-Authenticate`, empty where there was none
-    /// ([`challenges`](mcp_sansio::http::client::challenges) reads it), and returns a token, with which the request is sent once more. `None`: the request fails.
+    /// Who finds a token when a server answers with 401 or 403: is given the field
+    /// `WWW-Authenticate`, empty where there was none
+    /// ([`challenges`](mcp_sansio::http::client::challenges) reads it), and returns a token, with
+    /// which the request is sent once more. `None`: the request fails.
     #[must_use]
     pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
     where
@@ -93,7 +99,8 @@ impl<D: Dial> Http<D> {
         Self { on_notice: Some(Arc::new(on_notice)), ..self }
     }
 
-    /// The longest message accepted, in bytes; memory is taken as messages need it. Default: [`MAX_MESSAGE`].
+    /// The longest message accepted, in bytes; memory is taken as messages need it. Default:
+    /// [`MAX_MESSAGE`].
     #[must_use]
     pub fn max_message(self, max_message: usize) -> Self {
         Self { max_message: max_message.max(1024), ..self }
@@ -121,10 +128,15 @@ impl<D: Dial> Http<D> {
     }
 
     pub(super) fn url_of(&self, target: &str) -> String {
-        format!("{}://{}{target}", if self.address.is_secure { "https" } else { "http" }, self.authority)
+        format!(
+            "{}://{}{target}",
+            if self.address.is_secure { "https" } else { "http" },
+            self.authority
+        )
     }
 
-    /// A stream for [`Connector::connect`](crate::smol::client::Connector::connect). Nothing is connected before there is a message to be sent.
+    /// A stream for [`Connector::connect`](crate::smol::client::Connector::connect). Nothing is
+    /// connected before there is a message to be sent.
     #[must_use]
     pub fn connect(self) -> Stream<D> {
         Stream::new(Arc::new(Shared::new(self)))
@@ -134,7 +146,10 @@ impl<D: Dial> Http<D> {
 /// Without fields and tokens, which may be secrets.
 impl<D> fmt::Debug for Http<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http").field("address", &self.address).field("target", &self.target).finish_non_exhaustive()
+        f.debug_struct("Http")
+            .field("address", &self.address)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
     }
 }
 

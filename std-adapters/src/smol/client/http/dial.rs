@@ -51,12 +51,15 @@ impl Dial for Tcp {
 
     async fn dial(&self, address: Address) -> io::Result<Async<TcpStream>> {
         if address.is_secure {
-            let message = "https needs a stream with TLS: give Http::with_dial a function that makes one";
+            let message =
+                "https needs a stream with TLS: give Http::with_dial a function that makes one";
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let Address { host, port, .. } = address;
-        let addresses: Vec<SocketAddr> =
-            blocking::unblock(move || (host.as_str(), port).to_socket_addrs().map(Iterator::collect)).await?;
+        let addresses: Vec<SocketAddr> = blocking::unblock(move || {
+            (host.as_str(), port).to_socket_addrs().map(Iterator::collect)
+        })
+        .await?;
         let mut failed = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
         for address in addresses {
             match Async::<TcpStream>::connect(address).await {

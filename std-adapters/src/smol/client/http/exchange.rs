@@ -71,7 +71,9 @@ pub(super) async fn follow<D: Dial>(
     loop {
         if let Some(mut wire) = current.take() {
             // A stream that is cut off has ended.
-            let _ = hear(shared, &mut wire, exchange, &mut events, Vec::new(), to, &mut got.message).await;
+            let _ =
+                hear(shared, &mut wire, exchange, &mut events, Vec::new(), to, &mut got.message)
+                    .await;
             if exchange.is_answered() {
                 got.wire = Some(wire);
             }
@@ -140,7 +142,8 @@ pub(super) async fn hear<D: Dial>(
             }
         }
         if exchange.is_answered() {
-            // Most servers end the stream at once. Whether this one has is seen without waiting for it.
+            // Most servers end the stream at once. Whether this one has is seen without waiting for
+            // it.
             let _ = poll_once(wire.piece(&mut |_| ())).await;
             return Ok(());
         }
@@ -168,7 +171,13 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> us
 }
 
 /// Takes a message.
-async fn take<D: Dial>(shared: &Shared<D>, exchange: &mut Exchange, data: Frame<'_>, to: To, message: &mut Vec<u8>) {
+async fn take<D: Dial>(
+    shared: &Shared<D>,
+    exchange: &mut Exchange,
+    data: Frame<'_>,
+    to: To,
+    message: &mut Vec<u8>,
+) {
     let was_answered = exchange.is_answered();
     shared.with(|state| state.session.received(exchange, data));
     match data {
@@ -176,13 +185,18 @@ async fn take<D: Dial>(shared: &Shared<D>, exchange: &mut Exchange, data: Frame<
             To::Client => shared.deliver(bytes).await,
             To::ClientAsTools if exchange.is_answered() => {
                 let sound = shared.with(|state| state.tools.take(bytes));
-                sound.dropped.iter().for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+                sound
+                    .dropped
+                    .iter()
+                    .for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
                 shared.deliver(sound.message.as_deref().unwrap_or(bytes)).await;
             }
             To::ClientAsTools => shared.deliver(bytes).await,
             To::Us => bytes.clone_into(message),
         },
-        Frame::Oversized { .. } if exchange.is_answered() && !was_answered => unusable(shared, exchange, TOO_LONG).await,
+        Frame::Oversized { .. } if exchange.is_answered() && !was_answered => {
+            unusable(shared, exchange, TOO_LONG).await
+        }
         Frame::Oversized { .. } => shared.notice(Notice::TooLong),
     }
 }

@@ -91,7 +91,11 @@ mod tests {
             assert!(!inbox.is_empty());
             assert!(inbox.bytes.len() <= 2 * ENOUGH + into.len(), "{}", inbox.bytes.len());
         }
-        assert!(inbox.bytes.capacity() <= 4 * ENOUGH + 2 * into.len(), "{}", inbox.bytes.capacity());
+        assert!(
+            inbox.bytes.capacity() <= 4 * ENOUGH + 2 * into.len(),
+            "{}",
+            inbox.bytes.capacity()
+        );
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub(super) struct Begun<S> {
 pub(super) enum Name {
     /// The id of the request that it brings the answer to.
     Request(String),
-    /// A message without an answer, or the end of the session: it is finished before the stream closes.
+    /// A message without an answer, or the end of the session: it is finished before the stream
+    /// closes.
     Short,
     /// The stream of what belongs to no request. There is one: that of the latest session.
     Listen,

@@ -23,11 +23,14 @@ pub(super) async fn listen<D: Dial>(shared: &Shared<D>) {
 /// Hears all that a server of 2024-11-05 says. Its end is that of everything.
 pub(super) async fn older<D: Dial>(shared: &Shared<D>, begun: Begun<D::Stream>) {
     let Begun { mut wire, mut exchange, mut events, chunk } = begun;
-    let ended = hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new()).await;
+    let ended =
+        hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new())
+            .await;
     shared.finish(ended.err().filter(|error| error.kind() != ErrorKind::UnexpectedEof));
 }
 
-/// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are to be posted to.
+/// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are
+/// to be posted to.
 pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
     let mut exchange = Exchange::older();
     let head = shared.with(|state| {
@@ -38,7 +41,8 @@ pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
         })
     });
     let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
-    let reply = wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await;
+    let reply =
+        wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await;
     if !matches!(reply, Ok(Reply::Events)) {
         return Ok(false);
     }
@@ -48,7 +52,9 @@ pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
     let first = loop {
         if let Some(event) = events.next_event() {
             break match (event.kind, event.data) {
-                (EventKind::Endpoint, Frame::Complete(uri)) if uri.len() <= MAX_ENDPOINT => String::from_utf8(uri.to_vec()).ok(),
+                (EventKind::Endpoint, Frame::Complete(uri)) if uri.len() <= MAX_ENDPOINT => {
+                    String::from_utf8(uri.to_vec()).ok()
+                }
                 _ => None,
             };
         }
@@ -64,7 +70,10 @@ pub(super) async fn try_older<D: Dial>(shared: &Shared<D>) -> io::Result<bool> {
     shared.with(|state| {
         let target = shared.origin().resolve(&state.target, &uri).map(|target| target.to_string());
         state.older = Some(target.map_err(|error| {
-            io::Error::new(ErrorKind::InvalidData, format!("the server wants its messages at `{uri}`: {error}"))
+            io::Error::new(
+                ErrorKind::InvalidData,
+                format!("the server wants its messages at `{uri}`: {error}"),
+            )
         })?);
         state.jobs.push(Job::Older(Box::new(Begun { wire, exchange, events, chunk })));
         Ok(true)

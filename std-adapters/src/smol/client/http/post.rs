@@ -78,7 +78,9 @@ async fn fail<D: Dial>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
     let error;
     let failure = match failed {
         Failed::Status(status) => Failure::Status(*status),
-        Failed::Unauthorized(status, challenge) => Failure::Unauthorized { status: *status, challenge },
+        Failed::Unauthorized(status, challenge) => {
+            Failure::Unauthorized { status: *status, challenge }
+        }
         Failed::Error(body) => {
             error = shared.with(|state| state.session.refused(body));
             error.map_or(Failure::Lost, Failure::Error)
@@ -92,23 +94,43 @@ async fn fail<D: Dial>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
     }
 }
 
-async fn attempt<D: Dial>(shared: &Shared<D>, post: &Post<'_>, message: &[u8], tried: &mut Tried) -> Next {
+async fn attempt<D: Dial>(
+    shared: &Shared<D>,
+    post: &Post<'_>,
+    message: &[u8],
+    tried: &mut Tried,
+) -> Next {
     let begun = shared.with(|state| {
         remember(&mut state.opening, post, message);
         let exchange = state.session.begin(post);
         let schema = post.tool().and_then(|tool| state.tools.schema(&tool.to_string()));
         let target = state.older.as_ref().unwrap_or(&state.target);
         let length = BodyLength::Known(message.len() as u64);
-        let head = shared.head(state, "POST", target, length, &mut |put| state.session.post_fields(post, schema, put).is_ok());
+        let head = shared.head(state, "POST", target, length, &mut |put| {
+            state.session.post_fields(post, schema, put).is_ok()
+        });
         head.map(|head| (exchange, head, state.generation, state.older.is_some()))
     });
     let (mut exchange, head, generation, is_older) = match begun {
         Ok(begun) => begun,
         Err(reason) => return Next::Failed(Failed::Unusable(reason.to_owned())),
     };
-    match exchange_messages(shared, post, message, &mut exchange, &head, generation, is_older, tried).await {
+    match exchange_messages(
+        shared,
+        post,
+        message,
+        &mut exchange,
+        &head,
+        generation,
+        is_older,
+        tried,
+    )
+    .await
+    {
         Ok(next) => next,
-        Err(error) if post.opens() => Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url()))),
+        Err(error) if post.opens() => {
+            Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url())))
+        }
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Next::Failed(Failed::Lost),
         Err(error) => Next::Failed(Failed::Unusable(error.to_string())),
     }
@@ -141,8 +163,13 @@ async fn exchange_messages<D: Dial>(
         let head = wire.head(|head| {
             let reply = shared.with(|state| state.session.reply(exchange, head));
             let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
-            let challenge = if matches!(reply, Reply::Unauthorized(_)) { text("www-authenticate") } else { String::new() };
-            let location = if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
+            let challenge = if matches!(reply, Reply::Unauthorized(_)) {
+                text("www-authenticate")
+            } else {
+                String::new()
+            };
+            let location =
+                if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
             (head.status, reply, challenge, location)
         });
         let head = head.await?;
@@ -155,7 +182,8 @@ async fn exchange_messages<D: Dial>(
         shared.drain(wire).await;
         return Ok(Next::Done);
     }
-    let to = if post.is("tools/list") && exchange.is_modern() { To::ClientAsTools } else { To::Client };
+    let to =
+        if post.is("tools/list") && exchange.is_modern() { To::ClientAsTools } else { To::Client };
     match reply {
         Reply::Message => {
             let got = within(patience, read(shared, wire, exchange, to)).await?;
@@ -172,7 +200,8 @@ async fn exchange_messages<D: Dial>(
             }
             shared.drain(wire).await;
             if post.id().is_some() {
-                unusable(shared, exchange, "the server took the request and does not answer it").await;
+                unusable(shared, exchange, "the server took the request and does not answer it")
+                    .await;
             }
             Ok(Next::Done)
         }
@@ -218,7 +247,8 @@ async fn unauthorized<D: Dial>(
     tried: &mut Tried,
 ) -> io::Result<Next> {
     if let Some(authorize) = shared.http.authorize.as_ref().filter(|_| !tried.authorization)
-        && let Some(token) = guard::outcome(guard::call(|| authorize(challenge.clone()))).await.flatten()
+        && let Some(token) =
+            guard::outcome(guard::call(|| authorize(challenge.clone()))).await.flatten()
     {
         tried.authorization = true;
         shared.with(|state| state.token = Some(token));
@@ -249,7 +279,10 @@ async fn refused<D: Dial>(
     if !location.is_empty() && tried.redirects < MAX_REDIRECTS {
         tried.redirects += 1;
         let moved = shared.with(|state| {
-            let target = shared.origin().resolve(&state.target, location).map(|target| target.to_string())?;
+            let target = shared
+                .origin()
+                .resolve(&state.target, location)
+                .map(|target| target.to_string())?;
             state.target.clone_from(&target);
             Ok::<_, mcp_sansio::http::client::UrlError>(target)
         });
@@ -258,12 +291,15 @@ async fn refused<D: Dial>(
                 shared.notice(Notice::Redirected(&target));
                 Next::Again
             }
-            Err(error) => Next::Failed(Failed::Unusable(format!("the server redirects us to `{location}`: {error}"))),
+            Err(error) => Next::Failed(Failed::Unusable(format!(
+                "the server redirects us to `{location}`: {error}"
+            ))),
         });
     }
     let error = shared.with(|state| state.session.refused(&body));
     let code = error.and_then(|error| error.get("code").and_then(RawJson::as_i64));
-    if shared.with(|state| state.older.is_none() && state.session.may_be_older(exchange, status, error))
+    if shared
+        .with(|state| state.older.is_none() && state.session.may_be_older(exchange, status, error))
         && listen::try_older(shared).await?
     {
         return Ok(Next::Again);
@@ -275,10 +311,13 @@ async fn refused<D: Dial>(
             return Ok(Next::Again);
         }
     }
-    // A server that does not know the version of the message, and says that it does: once that is worth another try.
+    // A server that does not know the version of the message, and says that it does: once that is
+    // worth another try.
     let supported = error.and_then(|error| error.get("data")?.get("supported"));
     let mutual = supported.zip(post.version()).is_some_and(|(supported, ours)| {
-        supported.elements().any(|version| version.as_string().is_some_and(|version| version == ours))
+        supported
+            .elements()
+            .any(|version| version.as_string().is_some_and(|version| version == ours))
     });
     if code == Some(UNSUPPORTED_VERSION) && mutual && !tried.same_version {
         tried.same_version = true;
@@ -286,7 +325,9 @@ async fn refused<D: Dial>(
     }
     match error {
         Some(_) => Ok(Next::Failed(Failed::Error(body))),
-        None if post.opens() && status >= 500 => Err(io::Error::other(Failure::Status(status).to_string())),
+        None if post.opens() && status >= 500 => {
+            Err(io::Error::other(Failure::Status(status).to_string()))
+        }
         None => Ok(Next::Failed(Failed::Status(status))),
     }
 }

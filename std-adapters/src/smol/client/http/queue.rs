@@ -32,7 +32,8 @@ impl Queue {
 
     pub(super) fn push(&mut self, message: Vec<u8>) {
         let Some(post) = Post::read(&message) else { return };
-        let (id, opens, is_answer) = (post.id().map(str::to_owned), post.opens(), post.method().is_none());
+        let (id, opens, is_answer) =
+            (post.id().map(str::to_owned), post.opens(), post.method().is_none());
         self.bytes += message.len();
         self.messages.push_back(Queued { message, id, opens, is_answer });
     }
@@ -40,8 +41,10 @@ impl Queue {
     /// The next that may go. `shorts` are under way that have no answer. What opens a session goes
     /// first; an answer may be what that waits for.
     pub(super) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
-        let may_go =
-            |queued: &Queued| queued.opens || (!is_opening || queued.is_answer) && (queued.id.is_some() || shorts < MAX_SHORTS);
+        let may_go = |queued: &Queued| {
+            queued.opens
+                || (!is_opening || queued.is_answer) && (queued.id.is_some() || shorts < MAX_SHORTS)
+        };
         let at = self.messages.iter().position(may_go)?;
         let queued = self.messages.remove(at)?;
         self.bytes -= queued.message.len();
@@ -75,7 +78,8 @@ mod tests {
     use super::*;
 
     fn answer(length: usize) -> Vec<u8> {
-        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{}"}}}}"#, "x".repeat(length)).into_bytes()
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"{}"}}}}"#, "x".repeat(length))
+            .into_bytes()
     }
 
     fn fill(queue: &mut Queue, length: usize) -> usize {
@@ -106,7 +110,10 @@ mod tests {
         let mut queue = Queue::default();
         queue.push(answer(1));
         queue.push(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#.to_vec());
-        assert_eq!(queue.next(false, MAX_SHORTS).and_then(|queued| queued.id).as_deref(), Some("7"));
+        assert_eq!(
+            queue.next(false, MAX_SHORTS).and_then(|queued| queued.id).as_deref(),
+            Some("7")
+        );
         assert!(queue.next(false, MAX_SHORTS).is_none());
         // An answer may be what the opening waits for.
         assert!(queue.next(true, MAX_SHORTS - 1).is_some());

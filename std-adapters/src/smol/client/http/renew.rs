@@ -1,4 +1,5 @@
-//! Another session in the place of one that the server has ended (2025-03-26 to 2025-11-25, basic/transports).
+//! Another session in the place of one that the server has ended (2025-03-26 to 2025-11-25,
+//! basic/transports).
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
@@ -50,7 +51,11 @@ async fn begin<D: Dial>(shared: &Shared<D>) -> io::Result<()> {
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
     let answer = exchange(shared, &initialize).await?;
     let accepted = exchange(shared, &initialized).await?;
-    if answer && accepted && shared.with(|state| state.session.revision()) == before { Ok(()) } else { Err(ended()) }
+    if answer && accepted && shared.with(|state| state.session.revision()) == before {
+        Ok(())
+    } else {
+        Err(ended())
+    }
 }
 
 /// Whether this message was answered, or accepted.
@@ -59,12 +64,16 @@ async fn exchange<D: Dial>(shared: &Shared<D>, message: &[u8]) -> io::Result<boo
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin(&post);
         let length = BodyLength::Known(message.len() as u64);
-        let head =
-            shared.head(state, "POST", &state.target, length, &mut |put| state.session.post_fields(&post, None, put).is_ok());
+        let head = shared.head(state, "POST", &state.target, length, &mut |put| {
+            state.session.post_fields(&post, None, put).is_ok()
+        });
         (exchange, head)
     });
     let mut wire = shared.send("POST", &head.map_err(io::Error::other)?, message).await?;
-    let got = match wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await? {
+    let got = match wire
+        .head(|head| shared.with(|state| state.session.reply(&mut exchange, head)))
+        .await?
+    {
         Reply::Message => read(shared, wire, &mut exchange, To::Us).await?,
         Reply::Events => follow(shared, wire, &mut exchange, To::Us).await?,
         Reply::Accepted => {
@@ -80,7 +89,10 @@ async fn exchange<D: Dial>(shared: &Shared<D>, message: &[u8]) -> io::Result<boo
 }
 
 fn ended() -> io::Error {
-    io::Error::new(ErrorKind::ConnectionReset, "the server has ended the session, and does not begin another like it")
+    io::Error::new(
+        ErrorKind::ConnectionReset,
+        "the server has ended the session, and does not begin another like it",
+    )
 }
 
 /// Lets others have their turn, whatever becomes of this one.

@@ -61,18 +61,21 @@ type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Notice<'n> {
-    /// A tool was taken out of the list, for its annotations break a rule (2026-07-28, server/tools).
+    /// A tool was taken out of the list, for its annotations break a rule (2026-07-28,
+    /// server/tools).
     ToolDropped {
         /// Its name.
         name: &'n str,
         /// The rule.
         reason: &'n str,
     },
-    /// The server had ended the session; another one has been begun. What was subscribed to, and the level of the log, is gone.
+    /// The server had ended the session; another one has been begun. What was subscribed to, and
+    /// the level of the log, is gone.
     SessionRenewed,
     /// The server has redirected us to this path.
     Redirected(&'n str),
-    /// The server does not take something that has no answer: a notification, or the answer to a question of its own.
+    /// The server does not take something that has no answer: a notification, or the answer to a
+    /// question of its own.
     Refused(Failure<'n>),
     /// A message that is no answer was longer than what is read, and is lost.
     TooLong,
@@ -135,10 +138,16 @@ impl<D: Dial> Shared<D> {
 
     pub(super) fn origin(&self) -> Origin<'_> {
         let address = &self.http.address;
-        Origin { is_secure: address.is_secure, authority: &self.http.authority, host: &address.host, port: address.port }
+        Origin {
+            is_secure: address.is_secure,
+            authority: &self.http.authority,
+            host: &address.host,
+            port: address.port,
+        }
     }
 
-    /// The head of a request. `None` when it cannot be written: what the application has set is no field.
+    /// The head of a request. `None` when it cannot be written: what the application has set is no
+    /// field.
     pub(super) fn head(
         &self,
         state: &State<D::Stream>,
@@ -149,7 +158,8 @@ impl<D: Dial> Shared<D> {
     ) -> Result<Vec<u8>, &'static str> {
         let mut head = vec![0; HEAD];
         loop {
-            let mut writer = HeadWriter::request(&mut head, method, target).field("host", &self.http.authority);
+            let mut writer =
+                HeadWriter::request(&mut head, method, target).field("host", &self.http.authority);
             for (name, value) in &self.http.fields {
                 writer = writer.field(name, value);
             }
@@ -167,23 +177,36 @@ impl<D: Dial> Shared<D> {
                     return Ok(head);
                 }
                 Err(mcp_sansio::SendError::TooLarge) => head.resize(head.len() * 2, 0),
-                Err(_) => return Err("the head of the request cannot be written: a field has characters that no field may have"),
+                Err(_) => {
+                    return Err(
+                        "the head of the request cannot be written: a field has characters that no field may have",
+                    );
+                }
             }
         }
     }
 
     /// Sends a request, on a connection that waits for one or on a new one.
-    pub(super) async fn send(&self, method: &str, head: &[u8], body: &[u8]) -> io::Result<Wire<D::Stream>> {
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        head: &[u8],
+        body: &[u8],
+    ) -> io::Result<Wire<D::Stream>> {
         while let Some(mut wire) = self.with(|state| state.idle.pop()) {
             if wire.is_fresh() && wire.send(method, head, body).await.is_ok() {
                 return Ok(wire);
             }
         }
         let dial = guard::call(|| self.http.dial.dial(self.http.address.clone()));
-        let dial =
-            async { guard::outcome(dial).await.unwrap_or_else(|| Err(io::Error::other("what makes connections has panicked"))) };
+        let dial = async {
+            guard::outcome(dial)
+                .await
+                .unwrap_or_else(|| Err(io::Error::other("what makes connections has panicked")))
+        };
         let stream = within(self.http.connect_timeout, dial).await;
-        let at = |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
+        let at =
+            |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
         let mut wire = Wire::new(stream.map_err(at)?);
         wire.send(method, head, body).await?;
         Ok(wire)
@@ -241,7 +264,10 @@ impl<D: Dial> Shared<D> {
 }
 
 /// The same, but no longer than that; `Duration::MAX` is no limit.
-pub(super) async fn timeout<R>(limit: std::time::Duration, future: impl Future<Output = R>) -> Result<R, io::Error> {
+pub(super) async fn timeout<R>(
+    limit: std::time::Duration,
+    future: impl Future<Output = R>,
+) -> Result<R, io::Error> {
     let (mut future, mut timer) = (pin!(future), Timer::after(limit));
     poll_fn(|cx| match future.as_mut().poll(cx) {
         Poll::Ready(result) => Poll::Ready(Ok(result)),
@@ -251,7 +277,10 @@ pub(super) async fn timeout<R>(limit: std::time::Duration, future: impl Future<O
 }
 
 /// The same of something that can fail.
-pub(super) async fn within<R>(limit: std::time::Duration, future: impl Future<Output = io::Result<R>>) -> io::Result<R> {
+pub(super) async fn within<R>(
+    limit: std::time::Duration,
+    future: impl Future<Output = io::Result<R>>,
+) -> io::Result<R> {
     timeout(limit, future).await.and_then(|result| result)
 }
 

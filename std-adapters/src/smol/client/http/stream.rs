@@ -89,7 +89,10 @@ impl<D: Dial> Stream<D> {
             Some(queued)
         }) {
             *shorts += usize::from(queued.id.is_none());
-            tasks.insert(queued.id.map_or(Name::Short, Name::Request), Job::Message(queued.message).run(shared));
+            tasks.insert(
+                queued.id.map_or(Name::Short, Name::Request),
+                Job::Message(queued.message).run(shared),
+            );
         }
     }
 
@@ -131,7 +134,11 @@ impl<D: Dial> Stream<D> {
 }
 
 impl<D: Dial> AsyncRead for Stream<D> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         this.work(cx);
         let (result, wakers) = this.shared.with(|state| {
@@ -154,7 +161,11 @@ impl<D: Dial> AsyncRead for Stream<D> {
 }
 
 impl<D: Dial> AsyncWrite for Stream<D> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         if this.closing != Closing::Open {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
@@ -209,7 +220,10 @@ impl<D: Dial> AsyncWrite for Stream<D> {
 impl<D: Dial> fmt::Debug for Stream<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Http { address, .. } = &self.shared.http;
-        f.debug_struct("Stream").field("address", address).field("closing", &self.closing).finish_non_exhaustive()
+        f.debug_struct("Stream")
+            .field("address", address)
+            .field("closing", &self.closing)
+            .finish_non_exhaustive()
     }
 }
 

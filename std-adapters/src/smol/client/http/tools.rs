@@ -44,12 +44,19 @@ impl ToolTable {
     pub(super) fn take(&mut self, message: &[u8]) -> Sound {
         let mut sound = Sound { message: None, dropped: Vec::new() };
         let Some(text) = std::str::from_utf8(message).ok() else { return sound };
-        let Some(list) = RawJson::parse(text.trim()).ok().and_then(|message| message.get("result")?.get("tools")) else {
+        let Some(list) = RawJson::parse(text.trim())
+            .ok()
+            .and_then(|message| message.get("result")?.get("tools"))
+        else {
             return sound;
         };
         let mut kept: Vec<&str> = Vec::new();
         for tool in list.elements() {
-            let name = tool.get("name").and_then(RawJson::as_string).map(|name| name.to_string()).unwrap_or_default();
+            let name = tool
+                .get("name")
+                .and_then(RawJson::as_string)
+                .map(|name| name.to_string())
+                .unwrap_or_default();
             let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
             if let Err(reason) = check_schema(schema) {
                 self.remove(&name);
@@ -76,7 +83,8 @@ impl ToolTable {
     }
 }
 
-/// Reads the whole list of tools again, with the credentials and capabilities of this call. `false` when that fails.
+/// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
+/// when that fails.
 pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
@@ -90,16 +98,26 @@ pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> boo
     let mut bytes = 0;
     for page in 0..MAX_PAGES {
         // Numbers are for the client's own requests.
-        let cursor_member = cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+        let cursor_member =
+            cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         let request = format!(
             r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
         );
         let Some(answer) = ask(shared, request.as_bytes()).await else { return false };
         let sound = shared.with(|state| state.tools.take(&answer));
-        sound.dropped.iter().for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+        sound
+            .dropped
+            .iter()
+            .for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
         let text = String::from_utf8_lossy(&answer);
-        let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result")) else { return false };
-        cursor = result.get("nextCursor").filter(|cursor| cursor.as_string().is_some()).map(|cursor| cursor.as_str().to_owned());
+        let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result"))
+        else {
+            return false;
+        };
+        cursor = result
+            .get("nextCursor")
+            .filter(|cursor| cursor.as_string().is_some())
+            .map(|cursor| cursor.as_str().to_owned());
         let Some(next) = &cursor else { return true };
         bytes += answer.len();
         if bytes > MAX_LIST || !cursors.insert(next.as_bytes()) {
@@ -115,12 +133,17 @@ async fn ask<D: Dial>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin(&post);
         let length = BodyLength::Known(message.len() as u64);
-        let head =
-            shared.head(state, "POST", &state.target, length, &mut |put| state.session.post_fields(&post, None, put).is_ok());
+        let head = shared.head(state, "POST", &state.target, length, &mut |put| {
+            state.session.post_fields(&post, None, put).is_ok()
+        });
         (exchange, head)
     });
     let mut wire = shared.send("POST", &head.ok()?, message).await.ok()?;
-    let got = match wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await.ok()? {
+    let got = match wire
+        .head(|head| shared.with(|state| state.session.reply(&mut exchange, head)))
+        .await
+        .ok()?
+    {
         Reply::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
         Reply::Events => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
         _ => return None,
@@ -145,7 +168,8 @@ mod tests {
     /// more.
     fn page(name: usize, padding: usize) -> Vec<u8> {
         let properties = r#""properties":{"a":{"type":"string","x-mcp-header":"A"}}"#;
-        let schema = format!(r#"{{"type":"object",{properties},"padding":"{}"}}"#, "x".repeat(padding));
+        let schema =
+            format!(r#"{{"type":"object",{properties},"padding":"{}"}}"#, "x".repeat(padding));
         let tools = format!(r#"[{{"name":"{name}","inputSchema":{schema}}}]"#);
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":{tools}}}}}"#).into_bytes()
     }
@@ -161,7 +185,11 @@ mod tests {
             assert!(tools.bytes <= MAX_SCHEMAS);
         }
         assert_eq!(tools.schemas.len(), MAX_SCHEMAS / 100_100);
-        let kept: usize = tools.schemas.iter().map(|(name, schema)| name.len() + schema.as_raw().as_str().len()).sum();
+        let kept: usize = tools
+            .schemas
+            .iter()
+            .map(|(name, schema)| name.len() + schema.as_raw().as_str().len())
+            .sum();
         assert_eq!(tools.bytes, kept);
         assert!(tools.schema("0").is_some() && tools.schema("99").is_none());
         // A schema that has become smaller makes room.

@@ -33,8 +33,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         }
     }
 
-    /// Sends a request. That the server takes no more is no error yet, for it may have answered before it had read everything; on a connection that was used before
-    /// it is one, since that may have been closed meanwhile.
+    /// Sends a request. That the server takes no more is no error yet, for it may have answered
+    /// before it had read everything; on a connection that was used before it is one, since
+    /// that may have been closed meanwhile.
     pub(super) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
         if !self.reader.expect(method) {
             return Err(ErrorKind::NotConnected.into());
@@ -52,13 +53,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         };
         match written {
             Ok(()) => self.stream.flush().await,
-            Err(error) if !was_used && matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Ok(()),
+            Err(error)
+                if !was_used
+                    && matches!(
+                        error.kind(),
+                        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset
+                    ) =>
+            {
+                Ok(())
+            }
             failed => failed,
         }
     }
 
     /// The head of the response, looked at by `look`.
-    pub(super) async fn head<R>(&mut self, look: impl FnOnce(&ResponseHead<'_>) -> R) -> io::Result<R> {
+    pub(super) async fn head<R>(
+        &mut self,
+        look: impl FnOnce(&ResponseHead<'_>) -> R,
+    ) -> io::Result<R> {
         loop {
             match self.reader.next_part().map_err(invalid)? {
                 Some(Part::Head(head)) => return Ok(look(&head.as_head())),
@@ -122,7 +134,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         loop {
             let read = match self.stream.read(self.reader.spare()).await {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted) => 0,
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+                    ) =>
+                {
+                    0
+                }
                 read => read?,
             };
             self.reader.commit(read);
@@ -142,7 +161,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
             return false;
         }
         let mut byte = [0];
-        Pin::new(&mut self.stream).poll_read(&mut Context::from_waker(Waker::noop()), &mut byte).is_pending()
+        Pin::new(&mut self.stream)
+            .poll_read(&mut Context::from_waker(Waker::noop()), &mut byte)
+            .is_pending()
     }
 }
 
@@ -156,7 +177,8 @@ fn cut(fault: Fault) -> io::Error {
 
 /// The longest head of a response, in bytes.
 const MAX_HEAD: usize = 64 << 10;
-/// How long a connection may wait for the next request. Servers close them after five seconds and more.
+/// How long a connection may wait for the next request. Servers close them after five seconds and
+/// more.
 const MAX_REST: Duration = Duration::from_secs(4);
 /// Reads and pieces of a body in a row before others have their turn.
 const STEPS: u8 = 16;

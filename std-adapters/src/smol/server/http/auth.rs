@@ -1,4 +1,5 @@
-//! Who sends a request: the part of the authorization specification that a resource server has (2025-06-18 and later, basic/authorization).
+//! Who sends a request: the part of the authorization specification that a resource server has
+//! (2025-06-18 and later, basic/authorization).
 
 use mcp_sansio::http::{Only, RequestHead};
 use serde::Serialize;
@@ -18,8 +19,15 @@ impl<'r> Credentials<'r> {
             Only::Value(value) => Some(value),
             _ => None,
         };
-        let token = value.and_then(|value| value.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        Self { token: token.map(|(_, token)| token.trim_matches(' ')).filter(|token| !token.is_empty()), head }
+        let token = value
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        Self {
+            token: token
+                .map(|(_, token)| token.trim_matches(' '))
+                .filter(|token| !token.is_empty()),
+            head,
+        }
     }
 }
 
@@ -44,7 +52,8 @@ impl Denied {
         Self { status: 401, error: Some("invalid_token"), scope: None }
     }
 
-    /// 403: the token is good, but not for this. `scope` is what it takes: `files:read files:write`.
+    /// 403: the token is good, but not for this. `scope` is what it takes: `files:read
+    /// files:write`.
     #[must_use]
     pub fn insufficient_scope(scope: impl Into<String>) -> Self {
         Self { status: 403, error: Some("insufficient_scope"), scope: Some(scope.into()) }
@@ -65,8 +74,14 @@ impl Denied {
     /// The value of `WWW-Authenticate`.
     pub(super) fn challenge(&self, resource: Option<&ProtectedResource>) -> String {
         let metadata = resource.map(ProtectedResource::url);
-        let parts = [("error", self.error), ("scope", self.scope.as_deref()), ("resource_metadata", metadata.as_deref())];
-        let parts = parts.iter().filter_map(|(name, value)| Some(format!("{name}=\"{}\"", quoted((*value)?))));
+        let parts = [
+            ("error", self.error),
+            ("scope", self.scope.as_deref()),
+            ("resource_metadata", metadata.as_deref()),
+        ];
+        let parts = parts
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name}=\"{}\"", quoted((*value)?))));
         let parts = parts.collect::<Vec<_>>().join(", ");
         if parts.is_empty() { "Bearer".into() } else { format!("Bearer {parts}") }
     }
@@ -129,8 +144,10 @@ impl ProtectedResource {
     /// other path is left out.
     fn split(&self) -> (&str, &str, &str) {
         let host = self.resource.find("://").map_or(0, |at| at + 3);
-        let (url, query) = self.resource.split_at(self.resource.find('?').unwrap_or(self.resource.len()));
-        let path = url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
+        let (url, query) =
+            self.resource.split_at(self.resource.find('?').unwrap_or(self.resource.len()));
+        let path =
+            url.get(host..).and_then(|rest| rest.find('/')).map_or(url.len(), |at| host + at);
         let (origin, path) = url.split_at(path);
         (origin, if path == "/" { "" } else { path }, query)
     }
@@ -144,7 +161,9 @@ mod tests {
 
     #[test]
     fn a_challenge_says_what_is_missing_and_where_to_get_it() {
-        let resource = ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com").scopes(["a"]);
+        let resource =
+            ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
+                .scopes(["a"]);
         assert_eq!(Denied::token_needed().challenge(None), "Bearer");
         assert_eq!(
             Denied::insufficient_scope("a b").challenge(Some(&resource)),
@@ -183,9 +202,12 @@ mod tests {
             Credentials::of(&head).token.map(str::to_owned)
         };
         assert_eq!(token(&[("Authorization", "bearer  abc ")]).as_deref(), Some("abc"));
-        for fields in
-            [&[("Authorization", "Basic abc")][..], &[("Authorization", "Bearer ")], &[("authorization", "Bearer a"); 2], &[]]
-        {
+        for fields in [
+            &[("Authorization", "Basic abc")][..],
+            &[("Authorization", "Bearer ")],
+            &[("authorization", "Bearer a"); 2],
+            &[],
+        ] {
             assert_eq!(token(fields), None);
         }
     }

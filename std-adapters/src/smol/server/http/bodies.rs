@@ -109,7 +109,8 @@ impl Share {
         if let Some(number) = self.number {
             state.waiting.leave(number);
         }
-        let next = [state.waiting.first(), state.preferred].map(|number| state.waiting.waker(number?));
+        let next =
+            [state.waiting.first(), state.preferred].map(|number| state.waiting.waker(number?));
         drop(state);
         next.into_iter().flatten().for_each(Waker::wake);
     }

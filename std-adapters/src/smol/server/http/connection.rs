@@ -34,7 +34,10 @@ use super::wire::{Next, Wire};
 use super::{direct, post, stream};
 
 /// Serves a connection until it ends.
-pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(shared: &Shared<A, F, N, S>, socket: T) -> io::Result<()>
+pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(
+    shared: &Shared<A, F, N, S>,
+    socket: T,
+) -> io::Result<()>
 where
     A: Deref<Target = App<H, N, S>>,
     H: Fn(Context<N, S>) -> F,
@@ -118,12 +121,15 @@ where
         if let Only::Value(origin) = head.fields.only("origin") {
             // It was checked: it may see what it asked for.
             self.sender.add("access-control-allow-origin", origin.to_owned());
-            self.sender.add("access-control-expose-headers", "mcp-session-id, www-authenticate".into());
+            self.sender
+                .add("access-control-expose-headers", "mcp-session-id, www-authenticate".into());
             self.sender.add("vary", "origin".into());
         }
         let path = head.path();
-        if let Some(resource) =
-            options.resource.as_ref().filter(|resource| resource.is_at(path) && matches!(head.method, "GET" | "HEAD"))
+        if let Some(resource) = options
+            .resource
+            .as_ref()
+            .filter(|resource| resource.is_at(path) && matches!(head.method, "GET" | "HEAD"))
         {
             self.wire.skip_body();
             let json = OwnedJson::new(resource, Revision::LATEST).map_err(io::Error::other)?;
@@ -134,7 +140,11 @@ where
             return self.answer_old(&head).await;
         }
         if path != options.path {
-            return self.refuse(&Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"));
+            return self.refuse(&Refused::new(
+                404,
+                ErrorCode::InvalidRequest,
+                "There is nothing here",
+            ));
         }
         if head.method == "OPTIONS" {
             // A preflight: a browser sends it before it sends a token.
@@ -166,13 +176,15 @@ where
                 Some(session) => self.post(&session, &head, &body, held).await,
                 None => self.refuse(&Refused::no_such_session()),
             },
-            Route::Stream { session, after } => match self.shared.sessions.find(session, principal.as_deref()) {
-                Some(session) => {
-                    let hub = self.shared.app.hub();
-                    stream::serve(hub, options, self.wire, &session, after, self.sender).await
+            Route::Stream { session, after } => {
+                match self.shared.sessions.find(session, principal.as_deref()) {
+                    Some(session) => {
+                        let hub = self.shared.app.hub();
+                        stream::serve(hub, options, self.wire, &session, after, self.sender).await
+                    }
+                    None => self.refuse(&Refused::no_such_session()),
                 }
-                None => self.refuse(&Refused::no_such_session()),
-            },
+            }
             Route::End(id) => match self.shared.sessions.find(id, principal.as_deref()) {
                 Some(session) => {
                     self.shared.sessions.forget(session.id);
@@ -187,8 +199,14 @@ where
         }
     }
 
-    /// A request that has no session. It is the only one that its client's server ever sees, unless they come in a batch, as in older revisions.
-    async fn alone(self, messages: Messages<'_>, held: &Option<Held>, principal: Option<Arc<str>>) -> io::Result<()> {
+    /// A request that has no session. It is the only one that its client's server ever sees, unless
+    /// they come in a batch, as in older revisions.
+    async fn alone(
+        self,
+        messages: Messages<'_>,
+        held: &Option<Held>,
+        principal: Option<Arc<str>>,
+    ) -> io::Result<()> {
         let peer = self.peer::<1>(principal);
         self.alone_on(&peer, messages, held).await
     }
@@ -210,8 +228,22 @@ where
         Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal)
     }
 
-    async fn alone_on<const M: usize>(self, peer: &Peer<F, M, S>, messages: Messages<'_>, held: &Option<Held>) -> io::Result<()> {
-        direct::serve(&*self.shared.app, &self.shared.options, self.wire, peer, Some(messages), held.as_ref(), self.sender).await
+    async fn alone_on<const M: usize>(
+        self,
+        peer: &Peer<F, M, S>,
+        messages: Messages<'_>,
+        held: &Option<Held>,
+    ) -> io::Result<()> {
+        direct::serve(
+            &*self.shared.app,
+            &self.shared.options,
+            self.wire,
+            peer,
+            Some(messages),
+            held.as_ref(),
+            self.sender,
+        )
+        .await
     }
 
     async fn open_session(
@@ -234,12 +266,40 @@ where
             sender.add("mcp-session-id", session.id.as_str().to_owned());
             shared.sessions.open(&session, &shared.options);
         };
-        post::serve(&*shared.app, &shared.options, self.wire, &session, head, body, held.as_ref(), self.sender, opened).await
+        post::serve(
+            &*shared.app,
+            &shared.options,
+            self.wire,
+            &session,
+            head,
+            body,
+            held.as_ref(),
+            self.sender,
+            opened,
+        )
+        .await
     }
 
-    async fn post(self, session: &Session<F, N, S>, head: &RequestHead<'_>, body: &[u8], held: &Option<Held>) -> io::Result<()> {
+    async fn post(
+        self,
+        session: &Session<F, N, S>,
+        head: &RequestHead<'_>,
+        body: &[u8],
+        held: &Option<Held>,
+    ) -> io::Result<()> {
         let shared = self.shared;
-        post::serve(&*shared.app, &shared.options, self.wire, session, head, body, held.as_ref(), self.sender, |_| {}).await
+        post::serve(
+            &*shared.app,
+            &shared.options,
+            self.wire,
+            session,
+            head,
+            body,
+            held.as_ref(),
+            self.sender,
+            |_| {},
+        )
+        .await
     }
 
     /// HTTP+SSE: a GET opens the stream, POSTs bring the messages.
@@ -264,11 +324,13 @@ where
                 let mut event = vec![0; uri.len() + 64];
                 let len = Piece::Endpoint(&uri).write(&mut event).unwrap_or(0);
                 self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
-                direct::serve(&*shared.app, options, self.wire, &peer, None, None, self.sender).await
+                direct::serve(&*shared.app, options, self.wire, &peer, None, None, self.sender)
+                    .await
             }
             "POST" => {
                 let mut share = Share::new(&shared.bodies);
-                let body = match self.wire.body(self.head, options.read_timeout, &mut share).await? {
+                let body = match self.wire.body(self.head, options.read_timeout, &mut share).await?
+                {
                     Next::Got(body) => body,
                     Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
                     Next::Fault(fault) => return self.refuse(&fault_of(fault)),
@@ -294,7 +356,11 @@ where
                     if self.wire.poll_gone(cx) {
                         return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
                     }
-                    if self.wire.timer.poll(cx, due) { Poll::Ready(Ok(false)) } else { Poll::Pending }
+                    if self.wire.timer.poll(cx, due) {
+                        Poll::Ready(Ok(false))
+                    } else {
+                        Poll::Pending
+                    }
                 });
                 if !took.await? {
                     return self.refuse(&Refused::too_many());
@@ -302,7 +368,11 @@ where
                 self.sender.empty(202, &mut self.wire.out);
                 Ok(())
             }
-            _ => self.refuse(&Refused::new(405, ErrorCode::InvalidRequest, "This method is not served here")),
+            _ => self.refuse(&Refused::new(
+                405,
+                ErrorCode::InvalidRequest,
+                "This method is not served here",
+            )),
         }
     }
 
@@ -324,7 +394,11 @@ where
     fn deny(self, denied: &Denied) -> io::Result<()> {
         let options = &self.shared.options;
         self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
-        let message = if denied.status == 403 { "The token does not allow this" } else { "A valid token is needed" };
+        let message = if denied.status == 403 {
+            "The token does not allow this"
+        } else {
+            "A valid token is needed"
+        };
         self.refuse(&Refused::new(denied.status, ErrorCode::InvalidRequest, message))
     }
 

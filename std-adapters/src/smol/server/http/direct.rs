@@ -1,4 +1,5 @@
-//! A peer whose only connection this is: a request that stands alone, or the stream of an old client. It ends with the connection.
+//! A peer whose only connection this is: a request that stands alone, or the stream of an old
+//! client. It ends with the connection.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -19,7 +20,8 @@ use super::wire::Wire;
 
 /// Serves it until all is said, or until the client has gone away.
 ///
-/// `messages` are those of the request; without any the stream ends only with the connection or the application.
+/// `messages` are those of the request; without any the stream ends only with the connection or the
+/// application.
 #[allow(clippy::too_many_arguments)] // what a request consists of
 pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
@@ -50,7 +52,8 @@ where
             if wire.out.is_empty() {
                 let has_to_end = peer.work().is_over(is_endless);
                 let mut state = peer.link.lock();
-                let is_over = has_to_end || taken.is_all && !is_endless && state.server.in_flight() == 0;
+                let is_over =
+                    has_to_end || taken.is_all && !is_endless && state.server.in_flight() == 0;
                 let tx = &mut state.outlets.own().tx;
                 let had = !tx.pending().is_empty();
                 sender.take(tx, is_over && !had, &mut wire.out, |_| {});
@@ -87,7 +90,10 @@ where
             }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
             moved |= poll_timer(app, &mut wire.timer, cx, peer, silent_until);
-            if sender.is_open() && wire.out.is_empty() && wire.wrote_at.elapsed() >= options.keep_alive {
+            if sender.is_open()
+                && wire.out.is_empty()
+                && wire.wrote_at.elapsed() >= options.keep_alive
+            {
                 let mut state = peer.link.lock();
                 if !state.outlets.own().tx.is_mid_frame() {
                     sender.chunk(COMMENT, &mut wire.out);
@@ -114,7 +120,13 @@ pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     let work = peer.work();
     let (looked, full_until) = (work.looked, work.full_until(app));
     drop(work);
-    let due = peer.link.lock().server.poll_timeout().filter(|at| *at > looked).and_then(|at| peer.link.real_time(at));
+    let due = peer
+        .link
+        .lock()
+        .server
+        .poll_timeout()
+        .filter(|at| *at > looked)
+        .and_then(|at| peer.link.real_time(at));
     let looked = peer.link.real_time(looked);
     let full_until = full_until.filter(|at| looked.is_none_or(|looked| *at > looked));
     let also = Some(also).filter(|at| *at > Instant::now());

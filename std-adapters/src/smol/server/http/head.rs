@@ -33,7 +33,12 @@ impl Head {
         };
         let (method, target) = (keep(request.method.as_bytes()), keep(request.target.as_bytes()));
         let mut fields = Vec::with_capacity(16);
-        fields.extend(request.fields.iter().map(|(name, value)| Field { name: keep(name.as_bytes()), value: keep(value) }));
+        fields.extend(
+            request
+                .fields
+                .iter()
+                .map(|(name, value)| Field { name: keep(name.as_bytes()), value: keep(value) }),
+        );
         Self {
             bytes,
             method,
@@ -41,7 +46,9 @@ impl Head {
             fields,
             is_http_1_0: request.is_http_1_0,
             expects_continue: request.expects_continue,
-            content_length: request.content_length.map(|length| usize::try_from(length).unwrap_or(usize::MAX)),
+            content_length: request
+                .content_length
+                .map(|length| usize::try_from(length).unwrap_or(usize::MAX)),
         }
     }
 
@@ -60,8 +67,10 @@ impl Head {
 
 impl Fields for Head {
     fn nth(&self, name: &str, n: usize) -> Option<&[u8]> {
-        let is_it =
-            |field: &&Field| field.name.len() == name.len() && self.part(&field.name).eq_ignore_ascii_case(name.as_bytes());
+        let is_it = |field: &&Field| {
+            field.name.len() == name.len()
+                && self.part(&field.name).eq_ignore_ascii_case(name.as_bytes())
+        };
         self.fields.iter().filter(is_it).nth(n).map(|field| self.part(&field.value))
     }
 }

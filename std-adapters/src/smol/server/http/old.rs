@@ -1,4 +1,5 @@
-//! HTTP+SSE (2024-11-05): everything that the server says goes out on one stream, and what the client says comes in requests of their own.
+//! HTTP+SSE (2024-11-05): everything that the server says goes out on one stream, and what the
+//! client says comes in requests of their own.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,9 @@ use super::options::Options;
 use super::peer::Peer;
 
 /// The streams that are open.
-pub(super) struct OldStreams<F, const N: usize, const S: usize>(Mutex<HashMap<String, Old<F, N, S>>>);
+pub(super) struct OldStreams<F, const N: usize, const S: usize>(
+    Mutex<HashMap<String, Old<F, N, S>>>,
+);
 
 pub(super) struct Old<F, const N: usize, const S: usize> {
     pub(super) peer: Arc<Peer<F, N, S>>,
@@ -25,11 +28,16 @@ impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
     pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
         let all = self.lock();
         let own = || all.values().filter(|old| old.principal == *principal).count();
-        all.len() >= options.max_sessions || principal.is_some() && own() >= options.max_sessions_per_principal
+        all.len() >= options.max_sessions
+            || principal.is_some() && own() >= options.max_sessions_per_principal
     }
 
     /// The peer that a message is for: the query says which.
-    pub(super) fn find(&self, query: Option<&str>, principal: Option<&str>) -> Option<Arc<Peer<F, N, S>>> {
+    pub(super) fn find(
+        &self,
+        query: Option<&str>,
+        principal: Option<&str>,
+    ) -> Option<Arc<Peer<F, N, S>>> {
         let id = query?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))?;
         let all = self.lock();
         let old = all.get(id).filter(|old| old.principal.as_deref() == principal)?;

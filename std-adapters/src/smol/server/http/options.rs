@@ -56,7 +56,8 @@ impl Options {
         Self { path: path.into(), ..self }
     }
 
-    /// Serves HTTP+SSE (2024-11-05) on this path as well: for clients that know nothing newer. Default: no.
+    /// Serves HTTP+SSE (2024-11-05) on this path as well: for clients that know nothing newer.
+    /// Default: no.
     #[must_use]
     pub fn old_path(self, path: impl Into<String>) -> Self {
         Self { old_path: Some(path.into()), ..self }
@@ -68,7 +69,8 @@ impl Options {
         Self { access, ..self }
     }
 
-    /// Serves legacy clients without sessions: nothing is kept of them between two requests, so their handlers cannot ask, and they are told of no changes.
+    /// Serves legacy clients without sessions: nothing is kept of them between two requests, so
+    /// their handlers cannot ask, and they are told of no changes.
     #[must_use]
     pub fn without_sessions(self) -> Self {
         Self { has_sessions: false, ..self }
@@ -114,7 +116,8 @@ impl Options {
         Self { idle_timeout: timeout, ..self }
     }
 
-    /// How many bytes of events a session keeps for clients that have lost their connection. Default: 64 KiB.
+    /// How many bytes of events a session keeps for clients that have lost their connection.
+    /// Default: 64 KiB.
     #[must_use]
     pub fn replay(self, bytes: usize) -> Self {
         Self { replay: bytes, ..self }
@@ -142,9 +145,11 @@ impl Options {
         Self { read_timeout: timeout, ..self }
     }
 
-    /// Is asked about each request: who sends it, or why it is denied. A session belongs to whoever opened it; to everybody else it does not exist.
+    /// Is asked about each request: who sends it, or why it is denied. A session belongs to whoever
+    /// opened it; to everybody else it does not exist.
     ///
-    /// The name that it returns is what [`Context::principal`](super::super::Context::principal) says. Whether a token was made out for this server (its audience) is for this
+    /// The name that it returns is what [`Context::principal`](super::super::Context::principal)
+    /// says. Whether a token was made out for this server (its audience) is for this
     /// function to check, too.
     ///
     /// The function is synchronous, and called within the one future that serves all connections:
@@ -153,11 +158,15 @@ impl Options {
     /// that another thread or task fills and expires; deny with [`Denied::invalid_token`] what is
     /// not in it. A check that is a future is planned.
     #[must_use]
-    pub fn authorize(self, check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static) -> Self {
+    pub fn authorize(
+        self,
+        check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static,
+    ) -> Self {
         Self { authorize: Some(Box::new(check)), ..self }
     }
 
-    /// Tells clients where to get a token: served as RFC 9728 has it, and named where a request is denied.
+    /// Tells clients where to get a token: served as RFC 9728 has it, and named where a request is
+    /// denied.
     #[must_use]
     pub fn protected_resource(self, resource: ProtectedResource) -> Self {
         Self { resource: Some(resource), ..self }
@@ -184,6 +193,9 @@ impl Default for Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("path", &self.path).field("access", &self.access).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("path", &self.path)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
     }
 }

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use async_io::Timer;
 
-/// A timer that is set again only to an earlier time; when it goes off before what is waited for by then, it is set to that. A connection that is busy sets one
-/// every half a minute, not one for each request.
+/// A timer that is set again only to an earlier time; when it goes off before what is waited for by
+/// then, it is set to that. A connection that is busy sets one every half a minute, not one for
+/// each request.
 pub(super) struct Patience {
     timer: Timer,
     /// What it is set to.

@@ -37,7 +37,11 @@ pub(super) struct Taken {
 
 impl<F, const M: usize, const S: usize> Peer<F, M, S> {
     /// `tx` is for what belongs to no exchange.
-    pub(super) fn new<H, const N: usize>(app: &App<H, N, S>, tx: TxBuffer<Vec<u8>>, principal: Option<Arc<str>>) -> Self {
+    pub(super) fn new<H, const N: usize>(
+        app: &App<H, N, S>,
+        tx: TxBuffer<Vec<u8>>,
+        principal: Option<Arc<str>>,
+    ) -> Self {
         let link = Arc::new(Link::new(app.config, tx, principal));
         Self {
             link,
@@ -48,7 +52,8 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
         }
     }
 
-    /// From now on it is told of changes, and of the end. Whoever is done at once need not be. `true` the first time: the end may have come before.
+    /// From now on it is told of changes, and of the end. Whoever is done at once need not be.
+    /// `true` the first time: the end may have come before.
     pub(super) fn join(&self) -> bool {
         let mut is_new = false;
         self.ticket.get_or_init(|| {
@@ -130,7 +135,8 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let (is_still, next_due) = self.is_still(&work);
         drop(work);
         let is_sooner = next_due.is_some_and(|next| due.is_none_or(|due| next < due));
-        // Whoever drives it looks after time limits, and after what belongs to other exchanges. Where all was answered at once there is neither.
+        // Whoever drives it looks after time limits, and after what belongs to other exchanges.
+        // Where all was answered at once there is neither.
         if !(was_still && is_still) || is_sooner {
             self.link.alarm.touch();
         }
@@ -152,7 +158,8 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
         work.is_closing = self.hub.is_shutting_down();
-        let moved = work.run(app, &self.link, &mut cx) | work.handle_timeouts(app, &self.link, &mut cx);
+        let moved =
+            work.run(app, &self.link, &mut cx) | work.handle_timeouts(app, &self.link, &mut cx);
         work.send(app, &self.link);
         moved
     }

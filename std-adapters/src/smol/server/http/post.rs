@@ -19,7 +19,8 @@ use super::sender::Sender;
 use super::session::Session;
 use super::wire::Wire;
 
-/// Takes the body in and writes what answers it. `opened` is called when the messages have been taken in and before anything is written.
+/// Takes the body in and writes what answers it. `opened` is called when the messages have been
+/// taken in and before anything is written.
 #[allow(clippy::too_many_arguments)] // what a request consists of
 pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     app: &App<H, N, S>,
@@ -66,7 +67,11 @@ where
                 sender.close();
             }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
-            if wire.timer.poll(cx, silent_until) && sender.is_open() && wire.out.is_empty() && attached.is_between_events() {
+            if wire.timer.poll(cx, silent_until)
+                && sender.is_open()
+                && wire.out.is_empty()
+                && attached.is_between_events()
+            {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;
             }
@@ -86,7 +91,13 @@ struct Attached<'s, F, const N: usize, const S: usize> {
 
 impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
     /// Moves what there is. `true` when it was anything.
-    fn take(&self, taken: Taken, sender: &mut Sender, out: &mut Vec<u8>, waker: std::task::Waker) -> bool {
+    fn take(
+        &self,
+        taken: Taken,
+        sender: &mut Sender,
+        out: &mut Vec<u8>,
+        waker: std::task::Waker,
+    ) -> bool {
         let link = &self.session.peer.link;
         let mut state = link.lock();
         let mut streams = self.session.streams();
@@ -106,7 +117,9 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         let had = !outlet.tx.pending().is_empty();
         let is_blocked = outlet.is_blocked();
         let replay = &mut streams.replay;
-        sender.take(&mut outlet.tx, is_over, out, |events| replay.record(&mut line.recording, events));
+        sender.take(&mut outlet.tx, is_over, out, |events| {
+            replay.record(&mut line.recording, events)
+        });
         if is_over && outlet.tx.reply().is_none() {
             sender.empty(if taken.has_fault { 400 } else { 202 }, out);
         }

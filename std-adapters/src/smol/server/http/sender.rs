@@ -23,7 +23,11 @@ enum Stage {
 }
 
 impl Sender {
-    pub(super) fn new(is_http_1_0: bool, keeps_alive: bool, fields: Vec<(&'static str, String)>) -> Self {
+    pub(super) fn new(
+        is_http_1_0: bool,
+        keeps_alive: bool,
+        fields: Vec<(&'static str, String)>,
+    ) -> Self {
         Self { stage: Stage::Head, is_http_1_0, keeps_alive, is_head: false, fields }
     }
 
@@ -56,8 +60,15 @@ impl Sender {
         self.keeps_alive && self.stage == Stage::Done
     }
 
-    /// Moves what the exchange has written; `is_over` when nothing more will come. `taken` is shown what leaves as events.
-    pub(super) fn take(&mut self, tx: &mut TxBuffer<Vec<u8>>, is_over: bool, out: &mut Vec<u8>, mut taken: impl FnMut(&[u8])) {
+    /// Moves what the exchange has written; `is_over` when nothing more will come. `taken` is shown
+    /// what leaves as events.
+    pub(super) fn take(
+        &mut self,
+        tx: &mut TxBuffer<Vec<u8>>,
+        is_over: bool,
+        out: &mut Vec<u8>,
+        mut taken: impl FnMut(&[u8]),
+    ) {
         if self.stage == Stage::Head {
             let Some(reply) = tx.reply() else { return };
             if reply.body == Body::Json && !tx.is_mid_frame() && !tx.is_cut() {
@@ -153,9 +164,11 @@ impl Sender {
             (true, false) => None,
         };
         let start = out.len();
-        let room = 1024 + self.fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();
+        let room = 1024
+            + self.fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();
         out.resize(start + room, 0);
-        let mut writer = HeadWriter::response(out.get_mut(start..).unwrap_or_default(), reply.status);
+        let mut writer =
+            HeadWriter::response(out.get_mut(start..).unwrap_or_default(), reply.status);
         for (name, value) in reply.fields() {
             writer = writer.field(name, value);
         }
@@ -165,7 +178,8 @@ impl Sender {
         if let Some(connection) = connection {
             writer = writer.field("connection", connection);
         }
-        // Nothing goes into it that could fail: what clients have sent is checked before it is repeated.
+        // Nothing goes into it that could fail: what clients have sent is checked before it is
+        // repeated.
         let written = writer.finish(length).unwrap_or(0);
         out.truncate(start + written);
     }

@@ -14,12 +14,17 @@ use super::connection;
 use super::options::Options;
 use super::shared::Shared;
 
-/// Serves an application over HTTP to everybody who connects, in this one future. It ends when the application [shuts down](super::super::Hub::shut_down), after the last
-/// connection has.
+/// Serves an application over HTTP to everybody who connects, in this one future. It ends when the
+/// application [shuts down](super::super::Hub::shut_down), after the last connection has.
 ///
 /// # Errors
-/// Of the operating system, while it accepts connections; no lack of resources, as long as there are connections that may end.
-pub async fn serve<A, H, L, F, const N: usize, const S: usize>(app: A, listener: L, options: Options) -> io::Result<()>
+/// Of the operating system, while it accepts connections; no lack of resources, as long as there
+/// are connections that may end.
+pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
+    app: A,
+    listener: L,
+    options: Options,
+) -> io::Result<()>
 where
     A: Deref<Target = App<H, N, S>>,
     H: Fn(Context<N, S>) -> F,
@@ -38,7 +43,9 @@ where
             let mut is_still = opened.is_pending();
             match opened {
                 Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
-                Poll::Ready(Some(((), Err(panic)))) => return Poll::Ready(Err(io::Error::other(panic.0))),
+                Poll::Ready(Some(((), Err(panic)))) => {
+                    return Poll::Ready(Err(io::Error::other(panic.0)));
+                }
                 Poll::Ready(Some(((), Ok(Ok(Some(stream)))))) => {
                     connections.insert((), connection::serve(shared, stream));
                     door.insert((), accept_stream(&shared.app, &listener));
@@ -53,7 +60,8 @@ where
             }
             for session in shared.sessions.fresh() {
                 let id = session.id;
-                sessions.insert(id, async move { session.drive(&shared.app, &shared.options).await });
+                sessions
+                    .insert(id, async move { session.drive(&shared.app, &shared.options).await });
                 is_still = false;
             }
             let driven = sessions.poll_next(cx);

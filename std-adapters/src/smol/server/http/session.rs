@@ -54,7 +54,12 @@ pub(super) struct Line {
 }
 
 impl<F, const N: usize, const S: usize> Session<F, N, S> {
-    pub(super) fn new<H>(app: &App<H, N, S>, options: &Options, id: SessionId, principal: Option<Arc<str>>) -> Self {
+    pub(super) fn new<H>(
+        app: &App<H, N, S>,
+        options: &Options,
+        id: SessionId,
+        principal: Option<Arc<str>>,
+    ) -> Self {
         let replay = Replay::with_limit(Vec::new(), options.replay);
         let streams = Streams {
             own_cursor: replay.of_stream(0),
@@ -69,7 +74,12 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             is_over: false,
         };
         let tx = TxBuffer::for_exchange(Vec::new(), app.max_pending).numbered(0);
-        Self { id, peer: Peer::new(app, tx, principal.clone()), principal, streams: Mutex::new(streams) }
+        Self {
+            id,
+            peer: Peer::new(app, tx, principal.clone()),
+            principal,
+            streams: Mutex::new(streams),
+        }
     }
 
     /// Never taken before that of the link, where both are.
@@ -91,7 +101,9 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             _ => tx.numbered(key),
         };
         state.outlets.open(key, tx);
-        streams.lines.insert(key, Line { recording: Recording::new(key), is_detached: false, waker: None });
+        streams
+            .lines
+            .insert(key, Line { recording: Recording::new(key), is_detached: false, waker: None });
         exchange
     }
 
@@ -123,7 +135,9 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     pub(super) fn resume(&self, after: EventId) -> Option<Cursor> {
         let mut streams = self.streams();
         let cursor = streams.replay.after(after);
-        let is_known = after.stream == 0 || streams.lines.contains_key(&after.stream) || streams.replay.has_stream(after.stream);
+        let is_known = after.stream == 0
+            || streams.lines.contains_key(&after.stream)
+            || streams.replay.has_stream(after.stream);
         if let Some(line) = streams.lines.get_mut(&after.stream) {
             line.is_detached = true;
             if let Some(waker) = line.waker.take() {
@@ -138,14 +152,19 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let mut streams = self.streams();
         streams.is_over = true;
         let lines = std::mem::take(&mut streams.lines);
-        let wakers: Vec<Waker> = lines.into_values().filter_map(|line| line.waker).chain(streams.readers.take()).collect();
+        let wakers: Vec<Waker> = lines
+            .into_values()
+            .filter_map(|line| line.waker)
+            .chain(streams.readers.take())
+            .collect();
         drop(streams);
         wakers.into_iter().for_each(Waker::wake);
         self.peer.close();
         self.peer.link.alarm.touch();
     }
 
-    /// Records what has no connection, and wakes the connections of what has. `true` when anything moved.
+    /// Records what has no connection, and wakes the connections of what has. `true` when anything
+    /// moved.
     fn distribute(&self) -> bool {
         let mut state = self.peer.link.lock();
         let mut streams = self.streams();

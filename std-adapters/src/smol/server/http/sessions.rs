@@ -57,7 +57,8 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
     /// The session of this id, if it belongs to this principal.
     pub(super) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<Session<F, N, S>>> {
         let state = self.lock();
-        let entry = state.by_id.get(id).filter(|entry| entry.session.principal.as_deref() == principal)?;
+        let entry =
+            state.by_id.get(id).filter(|entry| entry.session.principal.as_deref() == principal)?;
         Some(Arc::clone(&entry.session))
     }
 
@@ -82,7 +83,9 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
         let own = state.by_principal.entry(session.principal.clone()).or_default();
         own.count += 1;
         own.new.insert(number, session.id);
-        state.by_id.insert(session.id.as_str().to_owned(), Entry { session: Arc::clone(session), number });
+        state
+            .by_id
+            .insert(session.id.as_str().to_owned(), Entry { session: Arc::clone(session), number });
         state.fresh.push(Arc::clone(session));
         drop(state);
         // Apart from the lock: handlers are dropped.
@@ -110,7 +113,9 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
 
     /// Whether this principal has as many as it may have.
     fn has_all_its_own(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
-        principal.is_some() && self.by_principal.get(principal).map_or(0, |own| own.count) >= options.max_sessions_per_principal
+        principal.is_some()
+            && self.by_principal.get(principal).map_or(0, |own| own.count)
+                >= options.max_sessions_per_principal
     }
 
     /// The session that ends when another one is opened at a limit. Each session is looked at once
@@ -120,7 +125,10 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
         let Self { by_id, new, by_principal, .. } = self;
         let new = if is_own { &mut by_principal.get_mut(principal)?.new } else { new };
         while let Some(oldest) = new.first_entry() {
-            if by_id.get(oldest.get().as_str()).is_some_and(|entry| !entry.session.peer.is_initialized()) {
+            if by_id
+                .get(oldest.get().as_str())
+                .is_some_and(|entry| !entry.session.peer.is_initialized())
+            {
                 return Some(*oldest.get());
             }
             oldest.remove();

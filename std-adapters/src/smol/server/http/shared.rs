@@ -60,6 +60,7 @@ where
 /// A name that nobody can guess.
 pub(super) fn new_id() -> io::Result<SessionId> {
     let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|error| io::Error::other(format!("there is no randomness to be had: {error}")))?;
+    getrandom::fill(&mut random)
+        .map_err(|error| io::Error::other(format!("there is no randomness to be had: {error}")))?;
     Ok(SessionId::from_random(random))
 }

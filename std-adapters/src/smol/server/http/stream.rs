@@ -48,12 +48,17 @@ where
             let mut moved = false;
             if wire.out.is_empty() && !sender.is_done() {
                 let mut streams = session.streams();
-                let is_early = (stream == 0 && streams.holder != holder || hub.is_shutting_down()) && !cursor.is_inside();
+                let is_early = (stream == 0 && streams.holder != holder || hub.is_shutting_down())
+                    && !cursor.is_inside();
                 if is_early || streams.is_over {
                     drop(streams);
                     let mut piece = [0; 32];
-                    let retry = Piece::Retry(u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX)).write(&mut piece);
-                    if let (true, Some(len), Some(Revision::V2025_11_25)) = (is_early, retry, revision) {
+                    let retry =
+                        Piece::Retry(u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX))
+                            .write(&mut piece);
+                    if let (true, Some(len), Some(Revision::V2025_11_25)) =
+                        (is_early, retry, revision)
+                    {
                         sender.chunk(piece.get(..len).unwrap_or_default(), &mut wire.out);
                     }
                     sender.end(&mut wire.out);
@@ -74,7 +79,9 @@ where
                                 }
                                 break;
                             }
-                            Err(_) => return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
+                            Err(_) => {
+                                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                            }
                         }
                     }
                     if stream == 0 {
@@ -154,7 +161,8 @@ mod tests {
     use super::super::shared::new_id;
     use super::*;
 
-    static CONFIG: ServerConfig<'static> = ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+    static CONFIG: ServerConfig<'static> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
 
     fn answer(_: context::Context) -> Ready<Result<Reply, Failure>> {
         ready(Err(Failure::tool("")))
@@ -164,13 +172,21 @@ mod tests {
     struct Silent;
 
     impl AsyncRead for Silent {
-        fn poll_read(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>, _: &mut [u8]) -> Poll<io::Result<usize>> {
+        fn poll_read(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<io::Result<usize>> {
             Poll::Pending
         }
     }
 
     impl AsyncWrite for Silent {
-        fn poll_write(self: std::pin::Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        fn poll_write(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
             Poll::Ready(Ok(bytes.len()))
         }
 
@@ -193,15 +209,20 @@ mod tests {
     fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
         let app = App::new(&CONFIG, answer);
         let options = Options::new();
-        let session =
-            Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(&app, &options, new_id().unwrap(), None);
+        let session = Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(
+            &app,
+            &options,
+            new_id().unwrap(),
+            None,
+        );
         let counted = Arc::new(Counted);
         let waker = Waker::from(Arc::clone(&counted));
         let mut cx = Context::from_waker(&waker);
         for after in [None, Some(EventId { stream: 0, number: 0 })] {
             let mut wire = Wire::new(Silent, 1000);
             let mut sender = Sender::new(false, true, Vec::new());
-            let mut stream = pin!(serve(app.hub(), &options, &mut wire, &session, after, &mut sender));
+            let mut stream =
+                pin!(serve(app.hub(), &options, &mut wire, &session, after, &mut sender));
             for _ in 0..3000 {
                 assert!(stream.as_mut().poll(&mut cx).is_pending());
             }

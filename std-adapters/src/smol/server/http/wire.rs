@@ -123,10 +123,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
 
     /// The body that belongs to a head. It is read as far as its share of the room for all bodies
     /// goes.
-    pub(super) async fn body(&mut self, head: &Head, timeout: Duration, share: &mut Share) -> io::Result<Next<Vec<u8>>> {
+    pub(super) async fn body(
+        &mut self,
+        head: &Head,
+        timeout: Duration,
+        share: &mut Share,
+    ) -> io::Result<Next<Vec<u8>>> {
         // In one piece, as long as that is short: a length is only what a client claims.
-        let mut body = Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
-        // As far as it is known, and not so much that a connection which is idle later keeps more than others need.
+        let mut body =
+            Vec::with_capacity(head.content_length.map_or(0, |length| length.min(SHORT_BODY)));
+        // As far as it is known, and not so much that a connection which is idle later keeps more
+        // than others need.
         self.reader.reserve(head.content_length.map_or(0, |length| length.min(LONG_READ)));
         let due = later(Instant::now(), timeout);
         if head.expects_continue {
@@ -196,7 +203,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             let spare = self.reader.spare();
             // Bytes behind dropped ones are not the beginning of a request.
             let is_kept = self.dropped == 0 && !spare.is_empty();
-            match Pin::new(&mut self.stream).poll_read(cx, if is_kept { spare } else { &mut dropped }) {
+            match Pin::new(&mut self.stream)
+                .poll_read(cx, if is_kept { spare } else { &mut dropped })
+            {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(0)) => return true,
                 Poll::Ready(Ok(read)) if is_kept => self.reader.commit(read),
@@ -256,9 +265,12 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         Poll::Ready(Ok(()))
     }
 
-    /// When there is something to do about silence: `keep_alive` after the last byte, and `patience` after the client has stopped to read.
+    /// When there is something to do about silence: `keep_alive` after the last byte, and
+    /// `patience` after the client has stopped to read.
     pub(super) fn silent_until(&self, keep_alive: Duration, patience: Duration) -> Instant {
-        self.stuck.as_ref().map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, patience))
+        self.stuck
+            .as_ref()
+            .map_or(later(self.wrote_at, keep_alive), |stuck| later(stuck.since, patience))
     }
 
     /// Whether the client takes nothing any more, although there is something.
@@ -283,7 +295,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         .await
     }
 
-    /// Ends the connection. What the client still sends is read for a while, so that the system does not throw away what it has not read yet.
+    /// Ends the connection. What the client still sends is read for a while, so that the system
+    /// does not throw away what it has not read yet.
     pub(super) async fn close(&mut self, patience: Duration) -> io::Result<()> {
         self.flush(patience).await?;
         let due = later(Instant::now(), patience.min(LINGER));
@@ -293,7 +306,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             if !is_closed {
                 match Pin::new(&mut self.stream).poll_close(cx) {
                     Poll::Ready(closed) => closed?,
-                    Poll::Pending if self.timer.poll(cx, due) => return Poll::Ready(Err(ErrorKind::TimedOut.into())),
+                    Poll::Pending if self.timer.poll(cx, due) => {
+                        return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+                    }
                     Poll::Pending => return Poll::Pending,
                 }
                 is_closed = true;

@@ -1,4 +1,5 @@
-//! `client-memory PORT ours|rmcp`: opens a thousand connections to a server on this machine, makes a call on each, and prints what one of them takes.
+//! `client-memory PORT ours|rmcp`: opens a thousand connections to a server on this machine, makes
+//! a call on each, and prints what one of them takes.
 
 use std::error::Error;
 use std::net::TcpStream;
@@ -10,12 +11,15 @@ use mcp_sansio_adapters::smol::client::{Client, Connection, Connector, IN_FLIGHT
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 
-static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+static CONFIG: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
 const COUNT: usize = 1000;
 
 fn resident_kib() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")?.trim().parse().ok());
+    let resident = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")?.trim().parse().ok());
     resident.unwrap_or(0)
 }
 
@@ -40,9 +44,11 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
         let mut meter = None;
         for number in 0..COUNT + 10 {
             let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
-            let (client, connection) = Connector::new(&CONFIG).assume(Some(Era::Legacy)).connect(stream);
+            let (client, connection) =
+                Connector::new(&CONFIG).assume(Some(Era::Legacy)).connect(stream);
             executor.spawn(connection).detach();
-            let params = CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));
+            let params =
+                CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));
             client.request("tools/call", &params, CallOptions::new()).await?;
             held.push(client);
             if number == 9 {
@@ -60,7 +66,8 @@ fn rmcp(port: u16) -> Result<(), Box<dyn Error>> {
         let mut held = Vec::new();
         let mut meter = None;
         for number in 0..COUNT + 10 {
-            let service = ().serve(tokio::net::TcpStream::connect(("127.0.0.1", port)).await?).await?;
+            let service =
+                ().serve(tokio::net::TcpStream::connect(("127.0.0.1", port)).await?).await?;
             let mut arguments = serde_json::Map::new();
             arguments.insert("text".into(), "hello".into());
             service.call_tool(CallToolRequestParams::new("echo").with_arguments(arguments)).await?;

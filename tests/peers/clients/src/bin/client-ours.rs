@@ -7,11 +7,13 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Instant, Messages, Outcome, RxBuffer, TxBuffer,
+    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Instant, Messages,
+    Outcome, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 
-static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+static CONFIG: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
 
 #[derive(Serialize)]
 struct Params<'a> {
@@ -66,13 +68,23 @@ impl Connection {
             while next < to && waiting < load.window {
                 let text = load.text(next);
                 let params = Params { name: "echo", arguments: Arguments { text: &text } };
-                let call = self.client.request(now, "tools/call", &params, CallOptions::new(), &mut self.tx)?;
+                let call = self.client.request(
+                    now,
+                    "tools/call",
+                    &params,
+                    CallOptions::new(),
+                    &mut self.tx,
+                )?;
                 expected[call.index()] = Some(text);
                 (next, waiting) = (next + 1, waiting + 1);
             }
             self.step(|event| {
-                let ClientEvent::Ended { call, outcome: Outcome::Result(result) } = event else { panic!("{event:?}") };
-                let text = result.get("content").and_then(|content| content.elements().next()?.get("text")?.as_string());
+                let ClientEvent::Ended { call, outcome: Outcome::Result(result) } = event else {
+                    panic!("{event:?}")
+                };
+                let text = result
+                    .get("content")
+                    .and_then(|content| content.elements().next()?.get("text")?.as_string());
                 let expected = expected[call.index()].take().expect("in flight");
                 assert!(text.and_then(|text| text.as_plain()) == Some(expected.as_str()));
                 waiting -= 1;
@@ -85,11 +97,15 @@ impl Connection {
 fn main() -> Result<(), Box<dyn Error>> {
     let load = Load::from_arguments();
     let mut child = load.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else { return Err("no pipes".into()) };
+    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("no pipes".into());
+    };
     let mut client = Box::new(Client::with_capacity(&CONFIG));
     client.assume(Some(Era::Legacy));
-    let (rx, tx) = (RxBuffer::with_limit(Vec::new(), 16 << 20), TxBuffer::with_limit(Vec::new(), 64 << 20));
-    let mut connection = Connection { client, input, output, rx, tx, clock: std::time::Instant::now() };
+    let (rx, tx) =
+        (RxBuffer::with_limit(Vec::new(), 16 << 20), TxBuffer::with_limit(Vec::new(), 64 << 20));
+    let mut connection =
+        Connection { client, input, output, rx, tx, clock: std::time::Instant::now() };
     let now = connection.now();
     connection.client.open(now, &mut connection.tx)?;
     while !connection.client.is_open() {

@@ -11,7 +11,8 @@ use mcp_sansio_adapters::smol::Pair;
 use mcp_sansio_adapters::smol::client::{Client, Connector};
 use serde::Serialize;
 
-static CONFIG: ClientConfig = ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+static CONFIG: ClientConfig =
+    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
 
 #[derive(Serialize)]
 struct Params<'a> {
@@ -33,9 +34,16 @@ async fn call(client: &Client<64>, load: &Load, from: u64, to: u64) {
                 for number in (from + first..to).step_by(load.window as usize) {
                     let text = load.text(number);
                     let params = Params { name: "echo", arguments: Arguments { text: &text } };
-                    let result = client.request("tools/call", &params, CallOptions::new()).await.expect("an answer");
-                    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
-                    let echoed = content.and_then(|block| block.get("text")).and_then(RawJson::as_string);
+                    let result = client
+                        .request("tools/call", &params, CallOptions::new())
+                        .await
+                        .expect("an answer");
+                    let content = result
+                        .as_raw()
+                        .get("content")
+                        .and_then(|content| content.elements().next());
+                    let echoed =
+                        content.and_then(|block| block.get("text")).and_then(RawJson::as_string);
                     assert!(echoed.and_then(|echoed| echoed.as_plain()) == Some(text.as_str()));
                 }
             })
@@ -53,9 +61,12 @@ async fn call(client: &Client<64>, load: &Load, from: u64, to: u64) {
 fn main() -> Result<(), Box<dyn Error>> {
     let load = Load::from_arguments();
     let mut child = load.command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else { return Err("no pipes".into()) };
+    let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("no pipes".into());
+    };
     let pipes = Pair::new(Async::new(input)?, Async::new(output)?);
-    let (client, connection) = Connector::<64>::with_capacity(&CONFIG).assume(Some(Era::Legacy)).connect(pipes);
+    let (client, connection) =
+        Connector::<64>::with_capacity(&CONFIG).assume(Some(Era::Legacy)).connect(pipes);
     async_io::block_on(connection.drive(async {
         call(&client, &load, 0, WARM_UP).await;
         let clock = Clock::start();

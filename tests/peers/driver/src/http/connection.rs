@@ -53,7 +53,8 @@ impl Connection {
     /// Whether the head of an event stream has arrived.
     pub fn is_streaming(&self) -> bool {
         let received = self.received[..self.filled].to_ascii_lowercase();
-        memmem::find(&received, b"content-type: text/event-stream").is_some() && memmem::find(&received, b"\r\n\r\n").is_some()
+        memmem::find(&received, b"content-type: text/event-stream").is_some()
+            && memmem::find(&received, b"\r\n\r\n").is_some()
     }
 
     pub fn has_more_to_send(&self) -> bool {

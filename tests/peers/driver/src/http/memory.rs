@@ -1,4 +1,5 @@
-//! What a server keeps for each connection and for each open stream: its resident memory before and after.
+//! What a server keeps for each connection and for each open stream: its resident memory before and
+//! after.
 
 use std::io;
 
@@ -21,8 +22,8 @@ pub struct Memory {
     pub each_stream: io::Result<f64>,
 }
 
-/// Starts the server, makes a call on each of 500 connections, and keeps them open while it opens 100 streams: subscriptions in the modern era,
-/// `GET` of a session each in the legacy one.
+/// Starts the server, makes a call on each of 500 connections, and keeps them open while it opens
+/// 100 streams: subscriptions in the modern era, `GET` of a session each in the legacy one.
 pub fn measure(candidate: &Candidate, era: Era, cpus: &Cpus) -> io::Result<Memory> {
     let (process, input, output) = Process::start(candidate, cpus.server, cpus.driver)?;
     let memory = port(output).and_then(|port| grown(&process, port, era));
@@ -64,13 +65,18 @@ fn open_stream(port: u16, era: Era) -> io::Result<Connection> {
     let common = common(port);
     match era {
         Era::Modern => {
-            let head = format!("POST {common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n");
+            let head = format!(
+                "POST {common}MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\n"
+            );
             stream.send(&head, LISTEN.as_bytes(), 0)?;
         }
         Era::Legacy => {
             let answer = ask(&mut stream, &format!("POST {common}"), INITIALIZE.as_bytes())?;
-            let session = answer.session.ok_or_else(|| io::Error::other("no session, so no stream"))?;
-            let head = format!("GET {common}MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n");
+            let session =
+                answer.session.ok_or_else(|| io::Error::other("no session, so no stream"))?;
+            let head = format!(
+                "GET {common}MCP-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: {session}\r\n"
+            );
             stream.send(&head, &[], 0)?;
         }
     }

@@ -44,8 +44,10 @@ pub fn read(bytes: &[u8], out: &mut Response) -> io::Result<bool> {
         None if chunked => unchunk(body, &mut out.body)?,
         _ => false,
     };
-    out.status =
-        head.get(9..12).and_then(|status| status.parse().ok()).ok_or_else(|| io::Error::other(format!("no status: {head}")))?;
+    out.status = head
+        .get(9..12)
+        .and_then(|status| status.parse().ok())
+        .ok_or_else(|| io::Error::other(format!("no status: {head}")))?;
     out.session = session;
     Ok(complete)
 }

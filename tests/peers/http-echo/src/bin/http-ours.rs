@@ -1,4 +1,5 @@
-//! An echo server on the smol adapter's Streamable HTTP. Prints its port, and serves all connections on one thread.
+//! An echo server on the smol adapter's Streamable HTTP. Prints its port, and serves all
+//! connections on one thread.
 
 use std::io;
 use std::net::TcpListener;
@@ -9,17 +10,25 @@ use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
 use mcp_sansio_adapters::smol::http::{self, Options};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
 
-static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS.and(ServerCapability::TOOLS_LIST_CHANGED));
+static CONFIG: ServerConfig = ServerConfig::new(
+    Implementation::new("echo-server", "0.1.0"),
+    ServerCapability::TOOLS.and(ServerCapability::TOOLS_LIST_CHANGED),
+);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
-    RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    ),
 )
 .description("Sends the text back")]);
 
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
     let request = ctx.request();
-    let text = request.arguments().get("text").and_then(RawJson::as_string).ok_or(Failure::arguments("no text"))?;
+    let text = request
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("no text"))?;
     ctx.reply(&TextResult::from(Text::from(text)))
 }
 

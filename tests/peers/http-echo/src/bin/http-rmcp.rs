@@ -1,4 +1,5 @@
-//! An echo server on the official Rust SDK's Streamable HTTP service behind axum. Prints its port, and serves all connections on one thread.
+//! An echo server on the official Rust SDK's Streamable HTTP service behind axum. Prints its port,
+//! and serves all connections on one thread.
 //!
 //! `http-rmcp sessions`: as its documentation shows it.
 //! `http-rmcp json`: without sessions and with JSON answers, the fastest it offers.
@@ -43,7 +44,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let service = StreamableHttpService::new(|| Ok(Echo), Arc::new(LocalSessionManager::default()), config);
+        let service = StreamableHttpService::new(
+            || Ok(Echo),
+            Arc::new(LocalSessionManager::default()),
+            config,
+        );
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         println!("{}", listener.local_addr()?.port());
         let listener = listener.tap_io(|stream| _ = stream.set_nodelay(true));

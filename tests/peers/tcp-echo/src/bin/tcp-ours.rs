@@ -8,16 +8,23 @@ use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
 use mcp_sansio_adapters::smol::{self, App, Context, Failure, Reply};
 
-static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
-    RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#),
+    RawJson::from_static(
+        r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#,
+    ),
 )
 .description("Sends the text back")]);
 
 async fn echo(ctx: Context) -> Result<Reply, Failure> {
     let request = ctx.request();
-    let text = request.arguments().get("text").and_then(RawJson::as_string).ok_or(Failure::arguments("no text"))?;
+    let text = request
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("no text"))?;
     ctx.reply(&TextResult::from(Text::from(text)))
 }
 

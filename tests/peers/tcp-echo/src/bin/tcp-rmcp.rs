@@ -1,4 +1,5 @@
-//! An echo server on the official Rust SDK over TCP, as its examples have it. Prints its port, and serves all connections on one thread.
+//! An echo server on the official Rust SDK over TCP, as its examples have it. Prints its port, and
+//! serves all connections on one thread.
 
 use std::error::Error;
 
