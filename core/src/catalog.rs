@@ -163,7 +163,7 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// The first fault. Worth a test, or a line at start-up.
-    pub fn check(&self) -> Result<(), CatalogFault<'c>> {
+    pub fn check(&self) -> Result<(), CatalogError<'c>> {
         check::check(self.tools, self.resources, self.templates, self.prompts)
     }
 
@@ -176,7 +176,7 @@ impl<'c> Catalog<'c> {
     /// # fn handle(server: &mut Server, request: &Request, target: Target, tx: &mut Tx) -> Result<(), SendError> {
     /// let Target::Tool(tool) = target else { return Ok(()) };
     /// if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
-    ///     let _ = server.refuse_arguments(request.handle, &fault, tx)?;
+    ///     let _ = server.respond_invalid_arguments(request.handle, &fault, tx)?;
     /// }
     /// # Ok(())
     /// # }
@@ -187,7 +187,7 @@ impl<'c> Catalog<'c> {
     pub fn check_arguments<'x>(
         tool: &Tool<'x>,
         arguments: &Arguments<'x>,
-    ) -> Result<(), CatalogFault<'x>> {
+    ) -> Result<(), CatalogError<'x>> {
         schema::check(tool.input_schema, arguments.raw())
     }
 
@@ -201,15 +201,15 @@ impl<'c> Catalog<'c> {
     pub fn check_structured<'x>(
         tool: &Tool<'x>,
         content: Option<RawJson<'x>>,
-    ) -> Result<(), CatalogFault<'x>> {
+    ) -> Result<(), CatalogError<'x>> {
         match (tool.output_schema, content) {
-            (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogFault {
+            (Some(schema), Some(_)) if check::refers_outside(schema) => Err(CatalogError {
                 entry: "$ref",
                 fault: "refers to something outside of the schema",
             }),
             (Some(schema), Some(content)) => schema::check(schema, content),
             (Some(_), None) => {
-                Err(CatalogFault { entry: "structuredContent", fault: "is missing" })
+                Err(CatalogError { entry: "structuredContent", fault: "is missing" })
             }
             (None, _) => Ok(()),
         }
@@ -405,20 +405,20 @@ impl Default for Catalog<'_> {
 
 /// What [`Catalog::check`], [`Catalog::check_arguments`] or [`Catalog::check_structured`] found.
 #[derive(Clone, Copy, Debug)]
-pub struct CatalogFault<'c> {
+pub struct CatalogError<'c> {
     /// The name or URI of the entry; the name of the argument, as it was written.
     pub entry: &'c str,
     /// What is wrong with it.
     pub fault: &'static str,
 }
 
-impl core::fmt::Display for CatalogFault<'_> {
+impl core::fmt::Display for CatalogError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "{}: {}", Printable::new(self.entry), self.fault)
     }
 }
 
-impl core::error::Error for CatalogFault<'_> {}
+impl core::error::Error for CatalogError<'_> {}
 
 /// More than a list in memory has: cursors of different lists lie that far apart.
 const LONGEST: usize = 10_000_000;

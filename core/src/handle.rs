@@ -15,13 +15,13 @@ pub struct Call(pub(crate) Slot);
 /// What became of something that was to be sent about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[must_use]
-pub enum Answered {
+pub enum Delivery {
     /// It is in `tx`.
     Sent,
     /// The peer did not ask for it (no progress token, no such log level): go on.
-    Unasked,
+    NotRequested,
     /// Too soon after the last progress, or no progress beyond it: go on.
-    Held,
+    Throttled,
     /// The request was answered, cancelled, or has expired: stop.
     Gone,
 }

@@ -30,19 +30,19 @@ pub mod types;
 mod uri_template;
 mod violation;
 
-pub use catalog::{Catalog, CatalogFault, Target};
+pub use catalog::{Catalog, CatalogError, Target};
 pub use client::{
-    CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, OpenError,
-    Opened, Outcome, ServerRequest,
+    CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
+    InputRequired, Inputs, Outcome, ServerRequest,
 };
 pub use error::SendError;
-pub use handle::{Answered, Call, RequestHandle};
+pub use handle::{Call, Delivery, RequestHandle};
 #[cfg(feature = "alloc")]
 pub use json::OwnedJson;
 pub use json::{
     Elements, Json, JsonStr, MAX_DEPTH, Members, Payload, RawJson, ReadError, SyntaxError, to_slice,
 };
-pub use lifecycle::{ClientCapability, Era, Method, Revision, Revisions, ServerCapability};
+pub use lifecycle::{ClientFeatures, Era, Method, Revision, Revisions, ServerFeatures};
 pub use message::{Arguments, MAX_ID, Malformed, Message, MessageKind, Messages, Params, Position};
 pub use printable::Printable;
 pub use progress::{Amount, Progress};

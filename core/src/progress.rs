@@ -1,7 +1,7 @@
 //! How far a request has come, and what of that the peer is told.
 
 use crate::error::SendError;
-use crate::handle::Answered;
+use crate::handle::Delivery;
 use crate::json::{WriteError, Writer};
 use crate::lifecycle::Revision;
 use crate::rpc::write_notification_head;
@@ -117,11 +117,11 @@ impl Reported {
         progress: &Progress<'_>,
         revision: Revision,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let last = progress.total == Some(progress.done);
         let told = self.next != Instant::NEVER;
         if told && (progress.done <= self.done || (now < self.next && !last)) {
-            return Ok(Answered::Held);
+            return Ok(Delivery::Throttled);
         }
         tx.whole_frame(revision, &mut |writer| {
             write_notification_head(writer, "notifications/progress")?;
@@ -143,6 +143,6 @@ impl Reported {
         })?;
         let next = now.saturating_add(interval).min(Instant::from_millis(u64::MAX - 1));
         *self = Self { done: progress.done, next };
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 }

@@ -1,7 +1,7 @@
 //! JSON-RPC errors, and the envelope of what is sent.
 
 use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_payload};
-use crate::lifecycle::{ClientCapability, Revision, Revisions};
+use crate::lifecycle::{ClientFeatures, Revision, Revisions};
 use crate::types::tell::{Object, Tell};
 use crate::types::{SupportedVersions, Text};
 
@@ -116,11 +116,11 @@ impl<'e> RpcError<'e> {
     /// The request cannot be served without a capability that the client did not declare (-32021
     /// from 2026-07-28 on).
     #[must_use]
-    pub const fn missing_capability(required: ClientCapability) -> Self {
+    pub const fn missing_capability(required: ClientFeatures) -> Self {
         Self {
             code: ErrorCode::MissingClientCapability,
             message: "The request needs a client capability that was not declared",
-            data: Data::Required(required, ClientCapability::write),
+            data: Data::Required(required, ClientFeatures::write),
         }
     }
 
@@ -183,7 +183,7 @@ enum Data<'e> {
     Raw(RawJson<'e>),
     Uri(JsonStr<'e>),
     /// With what writes it, so that a program which never says this has no code for it.
-    Required(ClientCapability, fn(ClientCapability, &mut Writer<'_>) -> Result<(), WriteError>),
+    Required(ClientFeatures, fn(ClientFeatures, &mut Writer<'_>) -> Result<(), WriteError>),
     Supported {
         supported: Revisions,
         requested: RawJson<'e>,

@@ -26,7 +26,7 @@ pub enum Violation {
     InvalidId,
     /// The id or the progress token is longer than [`MAX_ID`](crate::MAX_ID) bytes.
     IdTooLong,
-    /// The id belongs to a request that is still in flight. Answered without id, since an answer
+    /// The id belongs to a request that is still in flight. Delivery without id, since an answer
     /// with it would end the first one.
     IdInUse,
     /// A batch where the revision has none (all but 2025-03-26), or before `initialize`.

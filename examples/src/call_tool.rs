@@ -4,11 +4,11 @@
 use std::process::Command;
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, Tool};
-use mcp_sansio::{ClientCapability, ClientConfig, Printable, RawJson};
+use mcp_sansio::{ClientConfig, ClientFeatures, Printable, RawJson};
 use mcp_sansio_adapters::stdio::client::Client;
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientFeatures::NONE);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -2,11 +2,11 @@
 //! echo-server`
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig, ServerEvent, Target};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerEvent, ServerFeatures, Target};
 use mcp_sansio_adapters::stdio;
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
     RawJson::from_static(

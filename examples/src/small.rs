@@ -4,7 +4,7 @@
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Frame, Messages, Position, RawJson, Request, RxBuffer, SendError, Server,
-    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 
 /// One peer: the machine, what was read, what is to be written.
@@ -73,12 +73,12 @@ fn answer(
                 &TextResult::new(&(terms.a + terms.b).to_string()),
                 tx,
             ),
-            Err(error) => server.refuse_arguments(request.handle, &error, tx),
+            Err(error) => server.respond_invalid_arguments(request.handle, &error, tx),
         }
     } else {
         match request.arguments().get("text").and_then(RawJson::as_string) {
             Some(text) => server.respond(request.handle, &TextResult::from(Text::from(text)), tx),
-            None => server.refuse_arguments(request.handle, &"text must be a string", tx),
+            None => server.respond_invalid_arguments(request.handle, &"text must be a string", tx),
         }
     };
     answered.map(|_| ())
@@ -91,7 +91,7 @@ struct Terms {
 }
 
 static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("small-server", "0.1.0"), ServerFeatures::TOOLS);
 
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))

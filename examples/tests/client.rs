@@ -12,7 +12,7 @@ use mcp_sansio::types::{
     Resource, ResourceData, ResourceTemplate, Role, Root, SamplingContents, Tool,
 };
 use mcp_sansio::{
-    CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, SendError,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, SendError,
 };
 use mcp_sansio_adapters::stdio::client::{
     Answer, CallId, Client, Connector, Error, Handler, Process, Question, ThreadedStreams,
@@ -22,7 +22,7 @@ use serde_json::json;
 
 static CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("tests", "1"),
-    ClientCapability::ELICITATION_FORM.and(ClientCapability::SAMPLING).and(ClientCapability::ROOTS),
+    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::SAMPLING).and(ClientFeatures::ROOTS),
 )
 .call_timeout(Duration::from_secs(30));
 
@@ -310,7 +310,7 @@ fn time_that_a_person_takes_counts_for_no_deadline() {
 #[test]
 fn notifications_of_ours_are_for_legacy_servers() {
     static ROOTS: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ROOTS_LIST_CHANGED);
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::ROOTS_LIST_CHANGED);
     let mut client =
         Connector::new(&ROOTS).era(Era::Legacy).connect(Process::new(command())).unwrap();
     client.roots_changed().unwrap();

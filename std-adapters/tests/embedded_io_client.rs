@@ -10,13 +10,13 @@ use std::time::Duration;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{CallToolResult, Implementation};
 use mcp_sansio::{
-    CallOptions, ClientCapability, ClientConfig, ClientEvent, Instant, OpenError, Outcome, RawJson,
-    SendError, Violation,
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant, Outcome,
+    RawJson, SendError, Violation,
 };
 use mcp_sansio_adapters::embedded_io::{Client, ClientHandler, ClientSession, Error};
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
 
 const DISCOVERED: &str = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#;
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
@@ -159,7 +159,7 @@ fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
     let refused = r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}"#;
     let (mut house, _) = house(64, vec![("server/discover", format!("{refused}\n"))]);
     let why = house.open(
-        |opened| matches!(opened, Err(OpenError::NoCommonRevision(Some(theirs))) if theirs.as_str() == r#"["2099-01-01"]"#),
+        |opened| matches!(opened, Err(ConnectError::NoCommonRevision(Some(theirs))) if theirs.as_str() == r#"["2099-01-01"]"#),
     );
     assert_eq!(why, Ok(Some(true)));
     assert_eq!(
@@ -171,7 +171,7 @@ fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
 #[test]
 fn a_server_that_is_known_to_be_modern_is_not_asked() {
     let (mut house, port) = house(64, vec![("tools/call", text("at once"))]);
-    house.session().client().assume(Some(mcp_sansio::Era::Modern));
+    house.session().client().set_era(Some(mcp_sansio::Era::Modern));
     assert_eq!(house.open(|_| ()), Ok(None));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("at once".to_owned()));
     assert!(port.is_through());

@@ -5,7 +5,7 @@ use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::*;
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("files", "1.0.0"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("files", "1.0.0"), ServerFeatures::TOOLS);
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 const CANCEL: &str =
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
@@ -21,7 +21,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
         for piece in [rest, &b"in pieces\"}\n]"[..]] {
             rest = piece;
             while !rest.is_empty() {
-                let fed = wire.send(|server, tx| server.feed(request, rest, tx));
+                let fed = wire.send(|server, tx| server.write_response(request, rest, tx));
                 rest = &rest[fed..];
             }
         }
@@ -35,7 +35,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
             Some(SendError::Full),
             "size {size}"
         );
-        assert_eq!(wire.send(|server, tx| server.end_answer(request, tx)), Answered::Sent);
+        assert_eq!(wire.send(|server, tx| server.finish_response(request, tx)), Delivery::Sent);
 
         let mut whole = Wire::new(4000);
         let request = whole.request();
@@ -48,7 +48,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
             String::from_utf8(whole.out).unwrap(),
             "size {size}"
         );
-        assert_eq!(wire.server.in_flight(), 0);
+        assert_eq!(wire.server.open_requests(), 0);
     }
 }
 
@@ -57,9 +57,9 @@ fn an_answer_whose_source_fails_is_abandoned() {
     let mut wire = Wire::new(48);
     let request = wire.request();
     wire.begin(request);
-    let _ = wire.send(|server, tx| server.feed(request, br#""content":["#, tx));
+    let _ = wire.send(|server, tx| server.write_response(request, br#""content":["#, tx));
     let error = RpcError::internal("The file ended too soon");
-    assert_eq!(wire.send(|server, tx| server.abandon(request, &error, tx)), Answered::Sent);
+    assert_eq!(wire.send(|server, tx| server.abandon(request, &error, tx)), Delivery::Sent);
     let out = String::from_utf8(wire.out).unwrap();
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#);
@@ -74,10 +74,10 @@ fn the_calls_come_in_their_order() {
     let mut wire = Wire::new(4000);
     let request = wire.request();
     let Wire { server, tx, .. } = &mut wire;
-    assert_eq!(server.feed(request, b"x", tx).err(), Some(SendError::NotAllowed));
-    assert_eq!(server.end_answer(request, tx).err(), Some(SendError::NotAllowed));
-    assert_eq!(server.begin_answer(request, tx), Ok(Answered::Sent));
-    assert_eq!(server.begin_answer(request, tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(server.write_response(request, b"x", tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(server.finish_response(request, tx).err(), Some(SendError::NotAllowed));
+    assert_eq!(server.begin_response(request, tx), Ok(Delivery::Sent));
+    assert_eq!(server.begin_response(request, tx).err(), Some(SendError::NotAllowed));
     assert_eq!(
         server.respond(request, &TextResult::new("x"), tx).err(),
         Some(SendError::NotAllowed)
@@ -95,7 +95,7 @@ struct Wire {
 impl Wire {
     fn new(size: usize) -> Self {
         Self {
-            server: Server::with_capacity(&CONFIG),
+            server: Server::with_table_sizes(&CONFIG),
             tx: TxBuffer::new(vec![0; size]),
             out: Vec::new(),
         }
@@ -110,7 +110,7 @@ impl Wire {
     }
 
     fn begin(&mut self, request: RequestHandle) {
-        assert_eq!(self.send(|server, tx| server.begin_answer(request, tx)), Answered::Sent);
+        assert_eq!(self.send(|server, tx| server.begin_response(request, tx)), Delivery::Sent);
     }
 
     fn send<R>(

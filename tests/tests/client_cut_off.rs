@@ -2,20 +2,20 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
-    Messages, Outcome, RawJson, SendError, Tx, TxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
+    Outcome, RawJson, SendError, Tx, TxBuffer,
 };
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 
 static CONFIG: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
 fn open() -> Client<'static, 2> {
-    let mut client = Client::with_capacity(&CONFIG);
-    client.assume(Some(Era::Modern));
-    client.open(NOW, &mut TxBuffer::new([0; 8])).unwrap();
+    let mut client = Client::with_table_sizes(&CONFIG);
+    client.set_era(Some(Era::Modern));
+    client.connect(NOW, &mut TxBuffer::new([0; 8])).unwrap();
     client
 }
 
@@ -70,7 +70,7 @@ fn the_line_is_broken_and_its_id_is_nobodys(
     );
     let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     assert!(
-        matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::Result(_) }) if ended == call),
+        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::Result(_) }) if ended == call),
         "{event:?}"
     );
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame,
+    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Delivery, Era, Frame,
     Instant, Messages, RequestHandle, Revision, Revisions, SendError, Tx, TxBuffer,
 };
 
@@ -16,14 +16,14 @@ fn a_second_answer_to_what_was_replaced_is_unexpected() {
     assert_eq!(peer.hears(&refused(1, "null")), [""; 0]);
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
-    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
-    assert_eq!(peer.client.calls_in_flight(), 0);
+    assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
+    assert_eq!(peer.client.open_calls(), 0);
 }
 
 #[test]
 fn an_older_revision_is_offered_than_the_one_that_was_refused() {
     let mut peer = Peer::new(&CONFIG);
-    peer.client.assume(Some(Era::Legacy));
+    peer.client.set_era(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
     assert_eq!(
         peer.hears(&refused(1, r#"{"supported":["2025-11-25","2025-06-18","2024-11-05"]}"#)),
@@ -35,11 +35,11 @@ fn an_older_revision_is_offered_than_the_one_that_was_refused() {
 #[test]
 fn a_server_that_was_taken_for_a_legacy_one_is_probed() {
     let mut peer = Peer::new(&CONFIG);
-    peer.client.assume(Some(Era::Legacy));
+    peer.client.set_era(Some(Era::Legacy));
     assert_eq!(peer.open(), "initialize");
     assert_eq!(peer.hears(&refused(1, r#"{"supported":["2026-07-28"]}"#)), [""; 0]);
     assert!(peer.sent().contains(r#""id":2,"method":"server/discover""#));
-    assert_eq!(peer.client.calls_in_flight(), 1, "the offer is over");
+    assert_eq!(peer.client.open_calls(), 1, "the offer is over");
     assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
     // What was assumed of it is forgotten: it would be probed again.
     assert!(peer.client.close().is_none());
@@ -51,7 +51,7 @@ fn a_client_of_legacy_revisions_alone_offers_one_whatever_is_assumed() {
     static LEGACY: ClientConfig<'static> = CONFIG.revisions(Revisions::only(Revision::V2025_06_18));
     for era in [None, Some(Era::Legacy), Some(Era::Modern)] {
         let mut peer = Peer::new(&LEGACY);
-        peer.client.assume(era);
+        peer.client.set_era(era);
         assert_eq!(peer.open(), "initialize", "{era:?}");
     }
 }
@@ -64,7 +64,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
     assert_eq!(peer.open(), "server/discover");
     assert_eq!(peer.hears(&nonsense(1)), [""; 0]);
     assert!(peer.sent().contains(r#""method":"initialize""#));
-    assert_eq!(peer.hears(&nonsense(2)), ["OpenFailed"]);
+    assert_eq!(peer.hears(&nonsense(2)), ["ConnectFailed"]);
     // It is closed, and can be opened again.
     assert_eq!(peer.open(), "server/discover");
 
@@ -74,7 +74,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
         Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
     let mut peer = Peer::new(&CONFIG);
     peer.open();
-    assert_eq!(peer.takes(too_long), ["OpenFailed"]);
+    assert_eq!(peer.takes(too_long), ["ConnectFailed"]);
     // Unless the offer is on its way already.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
@@ -84,7 +84,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
         peer.drain();
     }
     assert!(peer.sent().ends_with("}}}\n"));
-    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+    assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
         peer.drain();
     }
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
-    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+    assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 
     // A cancellation, when another request, which stands before it in the table, is due as well.
     let mut peer = Peer::opened();
@@ -123,7 +123,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     let result = ListRootsResult::new(&roots);
     assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
     assert_eq!(peer.at(500), Ok(String::new()));
-    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Answered::Sent));
+    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Delivery::Sent));
     assert!(peer.sent().ends_with("file:///a\"}]}}\n"));
 }
 
@@ -131,7 +131,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
 fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
     for (era, method) in [(None, "server/discover"), (Some(Era::Legacy), "initialize")] {
         let mut peer = Peer::new(&CONFIG);
-        peer.client.assume(era);
+        peer.client.set_era(era);
         assert_eq!(peer.open(), method);
         let ping = br#"{"jsonrpc":"2.0","id":"a-long-id-of-a-ping","method":"ping"}"#;
         let mut messages = Messages::new(Frame::Complete(ping));
@@ -151,10 +151,10 @@ fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
 #[test]
 fn late_answers_are_remembered_as_far_as_the_table_is_large() {
     fn check<const N: usize>() {
-        let mut client: Client<'static, N> = Client::with_capacity(&CONFIG);
+        let mut client: Client<'static, N> = Client::with_table_sizes(&CONFIG);
         let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
-        client.assume(Some(Era::Modern));
-        client.open(now, &mut tx).expect("it opens");
+        client.set_era(Some(Era::Modern));
+        client.connect(now, &mut tx).expect("it opens");
         for round in 0..3 {
             for _ in 0..N {
                 let call = client
@@ -192,12 +192,12 @@ fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
     let discovery = |id: u32| {
         format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"]}}}}"#)
     };
-    for (era, events) in [(Era::Legacy, &["LateDiscovery"][..]), (Era::Modern, &[])] {
+    for (era, events) in [(Era::Legacy, &["UnexpectedDiscovery"][..]), (Era::Modern, &[])] {
         let mut peer = Peer::new(&CONFIG);
-        peer.client.assume(Some(era));
-        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        peer.client.set_era(Some(era));
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
         if era == Era::Legacy {
-            assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+            assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
         let call = peer.call(1000);
         let id = peer.client.id(call).expect("it waits");
@@ -231,7 +231,7 @@ fn ids_that_are_too_long_are_refused_wherever_they_are() {
         peer.hears(r#"{"jsonrpc":"2.0","id":"UcHfyFUT","result":{}}"#),
         ["Violation(UnexpectedResponse)"]
     );
-    assert!(peer.client.is_waiting(call));
+    assert!(peer.client.is_call_open(call));
 }
 
 #[test]
@@ -250,15 +250,15 @@ fn a_resource_without_a_name_has_not_changed() {
 
 #[test]
 fn what_a_server_says_of_its_use_is_handed_over() {
-    let mut client: Client<'static, 2> = Client::with_capacity(&CONFIG);
+    let mut client: Client<'static, 2> = Client::with_table_sizes(&CONFIG);
     let (mut tx, now) = (TxBuffer::new([0; 1024]), Instant::from_millis(0));
-    client.assume(Some(Era::Legacy));
-    client.open(now, &mut tx).expect("it opens");
+    client.set_era(Some(Era::Legacy));
+    client.connect(now, &mut tx).expect("it opens");
     let answer =
         handshake(1).replace(r#""capabilities""#, r#""instructions":"Read.","capabilities""#);
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
     match client.next_event(now, &mut messages, &mut tx) {
-        Ok(Some(ClientEvent::Opened(opened))) => {
+        Ok(Some(ClientEvent::Connected(opened))) => {
             assert!(opened.instructions().is_some_and(|text| text == "Read."))
         }
         other => panic!("{other:?}"),
@@ -266,8 +266,8 @@ fn what_a_server_says_of_its_use_is_handed_over() {
 }
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
-        .name_in_requests(false)
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)
+        .send_client_info(false)
         .request_timeout(Duration::from_millis(100));
 
 /// A client whose output buffer holds less than any frame.
@@ -293,7 +293,7 @@ impl Peer {
 
     /// Opens; returns the method that does.
     fn open(&mut self) -> String {
-        self.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        self.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
         let sent = self.sent();
         let (_, method) = sent.split_once(r#""method":""#).expect("a method");
         method.split('"').next().expect("a method").to_owned()
@@ -302,9 +302,9 @@ impl Peer {
     /// With a session of 2025-11-25.
     fn opened() -> Self {
         let mut peer = Self::new(&CONFIG);
-        peer.client.assume(Some(Era::Legacy));
+        peer.client.set_era(Some(Era::Legacy));
         peer.open();
-        assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+        assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         peer.sent();
         peer
     }
@@ -335,7 +335,7 @@ impl Peer {
         let now = self.now;
         let ended = self.finish(|client, tx| {
             client.handle_timeout(now, tx).map(|event| match event {
-                Some(ClientEvent::Ended { call, .. }) => Some(call),
+                Some(ClientEvent::CallFinished { call, .. }) => Some(call),
                 _ => None,
             })
         });

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Answered, Call, CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame,
+    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Delivery, Era, Frame,
     Instant, Messages, Outcome, RequestHandle, Revision, SendError, Tx, TxBuffer,
 };
 
@@ -17,10 +17,10 @@ fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
             |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
         assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::More));
         assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
-        assert!(peer.client.is_waiting(call), "until its cancellation is out");
+        assert!(peer.client.is_call_open(call), "until its cancellation is out");
         assert_eq!(peer.finish(cancel), Ok(true));
         assert!(
-            peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_waiting(call)
+            peer.sent().ends_with("\"reason\":\"enough\"}}\n") && !peer.client.is_call_open(call)
         );
         assert!(peer.hears(&answer).is_empty(), "as late as the first");
         assert_eq!(
@@ -42,18 +42,18 @@ fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
         assert!(peer.hears(&answer).is_empty());
         let ended = peer.finish(|client, tx| {
             client.handle_timeout(now, tx).map(
-                |event| matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+                |event| matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::TimedOut }) if ended == call),
             )
         });
         assert_eq!(ended, Ok(true));
-        assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_waiting(call));
+        assert!(peer.sent().contains("notifications/cancelled") && !peer.client.is_call_open(call));
     }
 }
 
 #[test]
 fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
     let mut peer = Peer::closed();
-    peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
     peer.sent();
     peer.now = Instant::from_millis(10_000);
     let now = peer.now;
@@ -61,11 +61,11 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
     assert_eq!(
         peer.hears(discovered),
-        ["LateDiscovery"],
+        ["UnexpectedDiscovery"],
         "what has begun is finished, and the application is told"
     );
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
-    assert_eq!(peer.hears(&handshake(2)), ["Opened"]);
+    assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
     assert_eq!(peer.client.era(), Some(Era::Legacy));
 }
 
@@ -81,7 +81,7 @@ fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_canc
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
     assert!(peer.hears(cancelled).is_empty());
-    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Answered::Sent));
+    assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Delivery::Sent));
     assert!(peer.sent().ends_with("file:///another\"}]}}\n"));
     assert_eq!(peer.hears(cancelled).len(), 0, "and it is over");
 }
@@ -103,7 +103,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                         );
                     }
                     Step::Answer => {
-                        ends += peer.hears(&answer).iter().filter(|event| *event == "Ended").count()
+                        ends += peer.hears(&answer).iter().filter(|event| *event == "CallFinished").count()
                     }
                     Step::Progress => {
                         let report = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;
@@ -123,9 +123,9 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                     }
                 }
                 told += peer.sent().matches("notifications/cancelled").count();
-                assert_eq!(peer.client.is_waiting(call), ends == 0, "{revision}: {order:?}");
+                assert_eq!(peer.client.is_call_open(call), ends == 0, "{revision}: {order:?}");
             }
-            assert_eq!((ends, peer.client.calls_in_flight()), (1, 0), "{revision}: {order:?}");
+            assert_eq!((ends, peer.client.open_calls()), (1, 0), "{revision}: {order:?}");
             let answered_first = order
                 .iter()
                 .position(|step| matches!(step, Step::Answer | Step::Cancel | Step::Time));
@@ -140,11 +140,11 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
 #[test]
 fn after_an_opening_that_failed_the_client_can_be_opened_again() {
     let mut peer = Peer::closed();
-    peer.client.assume(Some(Era::Legacy));
+    peer.client.set_era(Some(Era::Legacy));
     for id in [1, 2] {
-        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
         assert_eq!(
-            peer.client.open(Instant::from_millis(0), &mut peer.tx),
+            peer.client.connect(Instant::from_millis(0), &mut peer.tx),
             Err(SendError::NotAllowed),
             "it is opening"
         );
@@ -152,12 +152,12 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
         // A response that is not as it must be.
         assert_eq!(
             peer.hears(&format!(r#"{{"jsonrpc":"1.0","id":{id},"result":{{}}}}"#)),
-            ["OpenFailed"]
+            ["ConnectFailed"]
         );
         assert_eq!(peer.hears(&handshake(id)), ["Violation(UnexpectedResponse)"]);
     }
-    peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
-    assert_eq!(peer.hears(&handshake(3)), ["Opened"]);
+    peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
+    assert_eq!(peer.hears(&handshake(3)), ["Connected"]);
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut dyn FnMut(&[Step
 }
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
-        .name_in_requests(false)
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)
+        .send_client_info(false)
         .call_timeout(Duration::from_secs(60));
 
 /// A client whose output buffer holds less than any frame.
@@ -237,10 +237,10 @@ impl Peer {
 
     fn open(revision: Revision) -> Self {
         let mut peer = Self::closed();
-        peer.client.assume(Some(revision.era()));
-        peer.finish(|client, tx| client.open(Instant::from_millis(0), tx)).expect("it opens");
+        peer.client.set_era(Some(revision.era()));
+        peer.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
         if !revision.is_modern() {
-            assert_eq!(peer.hears(&handshake(1)), ["Opened"]);
+            assert_eq!(peer.hears(&handshake(1)), ["Connected"]);
         }
         peer.sent();
         peer

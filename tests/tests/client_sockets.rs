@@ -9,8 +9,8 @@ use std::thread;
 
 use mcp_sansio::types::{CallToolParams, Implementation, SubscriptionFilter, Text, TextResult};
 use mcp_sansio::{
-    CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, Instant, Messages,
-    Outcome, Revision, Revisions, RxBuffer, SendError, ServerCapability, ServerConfig, ServerEvent,
+    CallOptions, Change, Client, ClientConfig, ClientEvent, ClientFeatures, Instant, Messages,
+    Outcome, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
     Tx, TxBuffer,
 };
 use mcp_sansio_adapters::stdio::{self, Error, Polled, Session};
@@ -52,9 +52,9 @@ fn methods_of(sent: &str) -> Vec<String> {
 }
 
 static CLIENT: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
 static SERVER: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
 /// What a client sends and learns over a Unix socket and over TCP, bytes arriving at once and one
 /// at a time: the same everywhere.
@@ -91,7 +91,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
     let (mut client, mut rx, mut tx) =
         (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));
     let (mut sent, mut events, now) = (String::new(), Vec::new(), Instant::from_millis(0));
-    send(&mut line, &mut sent, &mut tx, |tx| client.open(now, tx)).expect("it opens");
+    send(&mut line, &mut sent, &mut tx, |tx| client.connect(now, tx)).expect("it opens");
     while events.last() != Some(&"answer") {
         let spare = rx.spare();
         let end = spare.len().min(piece);
@@ -105,22 +105,23 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
                     .expect("an event")
             {
                 events.push(match event {
-                    ClientEvent::Opened(_) => "opened",
+                    ClientEvent::Connected(_) => "opened",
                     ClientEvent::Listening { .. } => "listening",
                     ClientEvent::Changed { listen: Some(_), .. } => "changed by a listen",
                     ClientEvent::Changed { .. } => "changed",
-                    ClientEvent::Ended { outcome: Outcome::Result(_), .. } => "answer",
+                    ClientEvent::CallFinished { outcome: Outcome::Result(_), .. } => "answer",
                     other => panic!("{other:?}"),
                 });
                 let (options, listens) =
                     (CallOptions::new(), client.revision().is_some_and(Revision::is_modern));
-                if listens && matches!(event, ClientEvent::Opened(_)) {
+                if listens && matches!(event, ClientEvent::Connected(_)) {
                     let filter = SubscriptionFilter::new().tools_list_changed(true);
                     send(&mut line, &mut sent, &mut tx, |tx| {
                         client.listen(now, &filter, options, tx)
                     })
                     .expect("a listen");
-                } else if matches!(event, ClientEvent::Opened(_) | ClientEvent::Listening { .. }) {
+                } else if matches!(event, ClientEvent::Connected(_) | ClientEvent::Listening { .. })
+                {
                     let params = CallToolParams::new("publish");
                     send(&mut line, &mut sent, &mut tx, |tx| {
                         client.request(now, "tools/call", &params, options, tx)

@@ -3,9 +3,9 @@
 
 use mcp_sansio::types::{ClientCapabilities, Implementation, InitializeParams, ServerCapabilities};
 use mcp_sansio::{
-    Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, MAX_EXTENSIONS, Messages,
-    OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerCapability,
-    ServerConfig, ServerEvent, TxBuffer,
+    Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, MAX_EXTENSIONS, Messages,
+    OwnedJson, OwnedRequest, RawJson, Request, Revision, Revisions, Server, ServerConfig,
+    ServerEvent, ServerFeatures, TxBuffer,
 };
 
 const UI: &str = "io.modelcontextprotocol/ui";
@@ -13,7 +13,7 @@ const MAPS: &str = "org.example/maps";
 const TASKS: &str = "io.modelcontextprotocol/tasks";
 const NOW: Instant = Instant::from_millis(0);
 static SERVER: ServerConfig =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
         .extensions(RawJson::from_static(
             r#"{"org.example/a":{"n":1},"io.modelcontextprotocol/tasks":{},"org.example/b":{}}"#,
         ))
@@ -116,7 +116,7 @@ fn x1_a_server_asks_about_sixteen_extensions_at_most() {
     ];
     const INFO: Implementation<'_> = Implementation::new("s", "1");
     const CONFIG: ServerConfig<'_> =
-        ServerConfig::new(INFO, ServerCapability::TOOLS).client_extensions(&IDS);
+        ServerConfig::new(INFO, ServerFeatures::TOOLS).client_extensions(&IDS);
     assert!(CONFIG.check().is_err() && SERVER.check().is_ok());
     assert!(SERVER.client_extensions(&["no-prefix"]).check().is_err());
     let all = IDS.map(|id| format!(r#""{id}":{{}}"#)).join(",");
@@ -130,14 +130,14 @@ fn x1_a_server_asks_about_sixteen_extensions_at_most() {
 
 #[test]
 fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers() {
-    let config = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE)
+    let config = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE)
         .extensions(RawJson::from_static(
             r#"{"io.modelcontextprotocol/ui":{"mimeTypes":[]},"io.modelcontextprotocol/tasks":{}}"#,
         ))
         .revisions(Revisions::LEGACY);
     let mut client: Client<'_> = Client::new(&config);
     let mut tx = TxBuffer::new(vec![0; 4096]);
-    client.open(NOW, &mut tx).unwrap();
+    client.connect(NOW, &mut tx).unwrap();
     let sent = String::from_utf8(tx.pending().to_vec()).unwrap();
     assert!(
         sent.contains(r#""extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":[]}}"#)
@@ -150,7 +150,7 @@ fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers()
     );
     let mut messages = Messages::new(Frame::Complete(answer.as_bytes()));
     match client.next_event(NOW, &mut messages, &mut tx).unwrap() {
-        Some(ClientEvent::Opened(opened)) => {
+        Some(ClientEvent::Connected(opened)) => {
             assert_eq!(opened.extension(MAPS).unwrap().as_str(), r#"{"zoom":3}"#);
             assert!(opened.extension(TASKS).is_none() && opened.extension(UI).is_none());
         }
@@ -161,8 +161,8 @@ fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers()
 #[test]
 fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
     let only = Some(RawJson::from_static(r#"{"io.modelcontextprotocol\/tasks":{}}"#));
-    let server = ServerCapabilities::new(ServerCapability::NONE).with_extensions(only);
-    let client = ClientCapabilities::new(ClientCapability::NONE).with_extensions(only);
+    let server = ServerCapabilities::new(ServerFeatures::NONE).with_extensions(only);
+    let client = ClientCapabilities::new(ClientFeatures::NONE).with_extensions(only);
     for revision in Revision::ALL {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
             assert_eq!(

@@ -171,14 +171,14 @@ fn b4_a_flattened_or_tagged_private_struct_is_refused() {
 #[test]
 fn b4_a_result_of_json_text_is_completed_like_any_other() {
     static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let answer = |size: usize,
                   value: &dyn Fn(
         &mut Server<'_>,
         RequestHandle,
         &mut Tx<'_>,
-    ) -> Result<Answered, SendError>| {
+    ) -> Result<Delivery, SendError>| {
         let (mut server, mut tx, mut out) =
             (Server::new(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
         let mut messages = Messages::new(Frame::Complete(CALL.as_bytes()));

@@ -6,12 +6,12 @@ use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
-    Messages, Outcome, Revision, SendError, TxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
+    Outcome, Revision, SendError, TxBuffer,
 };
 
 static CONFIG: ClientConfig<'_> =
-    ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
 /// A device: one client, one session, one connection.
@@ -27,7 +27,7 @@ struct Device {
 
 impl Device {
     fn new() -> Self {
-        let client = Client::with_capacity(&CONFIG);
+        let client = Client::with_table_sizes(&CONFIG);
         let (tx, answers) = (TxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
         Self { client, session: Session::new(), tx, answers, said: Vec::new() }
     }
@@ -135,12 +135,12 @@ fn take(
     let mut messages = Messages::new(frame);
     while let Some(event) = client.next_event(NOW, &mut messages, answers).expect("there is room") {
         said.push(match event {
-            ClientEvent::Opened(opened) => format!("opened {}", opened.revision.as_str()),
-            ClientEvent::OpenFailed(error) => format!("not opened: {error}"),
-            ClientEvent::Ended { outcome: Outcome::Result(result), .. } => {
+            ClientEvent::Connected(opened) => format!("opened {}", opened.revision.as_str()),
+            ClientEvent::ConnectFailed(error) => format!("not opened: {error}"),
+            ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } => {
                 format!("result {}", result.as_str())
             }
-            ClientEvent::Ended { outcome: Outcome::Error(error), .. } => {
+            ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } => {
                 format!("error {}", error.code())
             }
             other => format!("{other:?}"),
@@ -155,7 +155,7 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
     let stream = format!(": hello\n\nevent: message\ndata: {result}\n\n");
     for chunk in 1..400 {
         let mut device = Device::new();
-        device.client.open(NOW, &mut device.tx).unwrap();
+        device.client.connect(NOW, &mut device.tx).unwrap();
         let (mut exchange, head) = device.post();
         assert!(
             head.contains(
@@ -206,8 +206,8 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
     for era in [Era::Modern, Era::Legacy] {
         for cut in 0..response.len() {
             let mut device = Device::new();
-            device.client.assume(Some(era));
-            device.client.open(NOW, &mut device.tx).unwrap();
+            device.client.set_era(Some(era));
+            device.client.connect(NOW, &mut device.tx).unwrap();
             if era == Era::Modern {
                 device
                     .client
@@ -239,8 +239,8 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
 #[test]
 fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
     let mut device = Device::new();
-    device.client.assume(Some(Era::Legacy));
-    device.client.open(NOW, &mut device.tx).unwrap();
+    device.client.set_era(Some(Era::Legacy));
+    device.client.connect(NOW, &mut device.tx).unwrap();
     let (mut exchange, head) = device.post();
     assert!(!head.contains("mcp-"), "{head}");
     let result = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
@@ -280,8 +280,8 @@ fn what_http_refuses_is_the_answer_to_the_request() {
     ] {
         for chunk in 1..100 {
             let mut device = Device::new();
-            device.client.assume(Some(Era::Modern));
-            device.client.open(NOW, &mut device.tx).unwrap();
+            device.client.set_era(Some(Era::Modern));
+            device.client.connect(NOW, &mut device.tx).unwrap();
             device
                 .client
                 .request(
@@ -302,8 +302,8 @@ fn what_http_refuses_is_the_answer_to_the_request() {
 #[test]
 fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     let mut device = Device::new();
-    device.client.assume(Some(Era::Modern));
-    device.client.open(NOW, &mut device.tx).unwrap();
+    device.client.set_era(Some(Era::Modern));
+    device.client.connect(NOW, &mut device.tx).unwrap();
     let call = device
         .client
         .request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx)
@@ -343,8 +343,8 @@ fn ended_in_vain(
 #[test]
 fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_in_vain() {
     let mut device = Device::new();
-    device.client.assume(Some(Era::Legacy));
-    device.client.open(NOW, &mut device.tx).unwrap();
+    device.client.set_era(Some(Era::Legacy));
+    device.client.connect(NOW, &mut device.tx).unwrap();
     let (mut exchange, _) = device.post();
     let least = After::Resume(mcp_sansio::http::client::MIN_RETRY);
     // The first end is at a new event: not in vain.

@@ -83,7 +83,7 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     let mut stage = Stage::new(&legacy, &CLIENT, 64, 7);
     stage.open();
     stage.reconnect();
-    stage.server.server = Server::with_capacity(&modern);
+    stage.server.server = Server::with_table_sizes(&modern);
     stage.open();
     assert_eq!(
         stage.frames,
@@ -92,7 +92,7 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     assert_eq!(stage.client.client.era(), Some(Era::Modern));
     stage.reconnect();
     // The other way round only the application can tell: it is not asked, and every request fails.
-    stage.server.server = Server::with_capacity(&legacy);
+    stage.server.server = Server::with_table_sizes(&legacy);
     stage.open();
     let now = stage.instant();
     stage
@@ -102,7 +102,7 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     stage.run();
     assert_eq!(stage.frames, ["> tools/list", "< error -32022"]);
     stage.reconnect();
-    stage.client.client.assume(None);
+    stage.client.client.set_era(None);
     stage.open();
     let frames = [
         "> server/discover",
@@ -119,7 +119,7 @@ fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers
 {
     let mut stage = Stage::new(&SERVER, &CLIENT, 64, 7);
     let now = stage.instant();
-    stage.client.line.send(|tx| stage.client.client.open(now, tx)).expect("a beginning");
+    stage.client.line.send(|tx| stage.client.client.connect(now, tx)).expect("a beginning");
     for (seconds, frames, log) in [
         (9, &["> server/discover"][..], &[][..]),
         (2, &["> server/discover", "> initialize 2025-11-25"], &[]),
@@ -130,7 +130,7 @@ fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers
         assert_eq!(stage.frames, frames);
         assert_eq!(stage.client.app.log, log as &[&str]);
     }
-    assert_eq!(stage.client.client.calls_in_flight(), 0);
+    assert_eq!(stage.client.client.open_calls(), 0);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn a_question_that_the_application_leaves_unanswered_expires() {
     stage.wait(Duration::from_secs(2));
     assert_eq!(stage.client.app.asked.len(), 1);
     stage.wait(Duration::from_secs(1));
-    assert_eq!(stage.client.app.log.last().map(String::as_str), Some("RequestExpired"));
+    assert_eq!(stage.client.app.log.last().map(String::as_str), Some("RequestTimedOut"));
     assert_eq!(stage.server.app.log.last().map(String::as_str), Some("answer error -32603"));
     stage.is_over();
 }

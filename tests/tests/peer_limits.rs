@@ -3,8 +3,8 @@
 use mcp_sansio::http::mirror::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
-    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerCapability,
-    ServerConfig, ServerEvent, TxBuffer,
+    Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures, TxBuffer,
 };
 
 fn join(count: usize, one: impl Fn(usize) -> String) -> String {
@@ -101,7 +101,7 @@ fn b8_json_in_a_programs_text_has_no_key_twice() {
 #[test]
 fn w1_a_batch_can_be_gone_on_with_by_a_new_cursor_for_each_message() {
     static CONFIG: ServerConfig =
-        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"é":["\u00e9"]}}"#;
     let batch =

@@ -2,12 +2,12 @@
 
 use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, meta};
 use mcp_sansio::{
-    Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
     TxBuffer,
 };
 
 const CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::RESOURCES);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::RESOURCES);
 
 #[test]
 fn cap_16_cap_19_extensions_have_proper_ids_and_are_off_by_default() {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Messages, RawJson, Revision, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    Messages, RawJson, Revision, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
     TxBuffer,
 };
 use mcp_sansio_tests::transcript;
@@ -186,7 +186,7 @@ fn cap_23_cap_24_nothing_is_told_that_was_not_declared() {
 #[test]
 fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
     const CONFIG: ServerConfig<'static> =
-        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     let mut server: Server<'_> = Server::new(&CONFIG);
     let mut rx = RxBuffer::new([0; 512]);
     let mut tx = TxBuffer::new([0; 1024]);
@@ -204,7 +204,7 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
         let raw = RawJson::parse(text).expect("JSON");
         assert_eq!(
             server.respond_raw(request.handle, raw, &mut tx),
-            Ok(mcp_sansio::Answered::Sent)
+            Ok(mcp_sansio::Delivery::Sent)
         );
         let sent = tx.pending();
         assert_eq!(sent.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count(), 1);

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest, Era, Frame,
-    Instant, Messages, Outcome, RawJson, Revisions, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, Tx, TxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest, Era, Frame,
+    Instant, Messages, Outcome, RawJson, Revisions, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures, Tx, TxBuffer,
 };
 
 const SERVER: ServerConfig =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
-const CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+const CLIENT: ClientConfig = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
 #[test]
@@ -56,7 +55,7 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
     assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::Ended { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::TimedOut }) if ended == call),
         "{event:?}"
     );
     let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#;
@@ -84,7 +83,7 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
     line.is(&[
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
     ]);
-    assert_eq!((client.calls_in_flight(), client.poll_timeout()), (0, None));
+    assert_eq!((client.open_calls(), client.poll_timeout()), (0, None));
 }
 
 #[test]
@@ -100,7 +99,7 @@ fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
     assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Err(SendError::Full));
     let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })),
+        matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::TimedOut, .. })),
         "{event:?}"
     );
     assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Ok(false));
@@ -110,8 +109,8 @@ fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
 #[test]
 fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
     let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
-    client.assume(Some(Era::Modern));
-    line.send(|tx| client.open(at(0), tx)).unwrap();
+    client.set_era(Some(Era::Modern));
+    line.send(|tx| client.connect(at(0), tx)).unwrap();
     let filter = SubscriptionFilter::new().tools_list_changed(true);
     line.send(|tx| client.listen(at(0), &filter, CallOptions::new(), tx)).unwrap();
     line.sent.clear();
@@ -123,7 +122,7 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
     assert!(event.is_none(), "{event:?}");
     let event = line.send(|tx| client.handle_timeout(at(60_000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::Ended { outcome: Outcome::TimedOut, .. })),
+        matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::TimedOut, .. })),
         "{event:?}"
     );
 }
@@ -132,7 +131,7 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
 fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = (Client::new(&config), Line::new());
-    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let refusal = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}}"#;
     let mut messages = Messages::new(Frame::Complete(refusal));
@@ -154,14 +153,14 @@ fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
 fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
     let config = CLIENT.revisions(Revisions::LEGACY);
     let (mut client, mut line) = (Client::new(&config), Line::new());
-    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
     assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::More);
     line.drain();
     assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
     let event = line.send(|tx| client.next_event(at(100_000), &mut messages, tx)).unwrap();
-    assert!(matches!(event, Some(ClientEvent::Opened(_))), "{event:?}");
+    assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
     assert!(matches!(client.handle_timeout(at(100_000), &mut line.tx), Ok(None)));
     line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#]);
 }
@@ -169,7 +168,7 @@ fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
 #[test]
 fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer() {
     let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
-    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::More);
     line.drain();
@@ -184,10 +183,10 @@ fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer
 /// A client that has shaken hands at 2025-11-25, under id 1.
 fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
     let (mut client, mut line) = (Client::new(config), Line::new());
-    line.send(|tx| client.open(at(0), tx)).unwrap();
+    line.send(|tx| client.connect(at(0), tx)).unwrap();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
     let event = line.send(|tx| client.next_event(at(0), &mut messages, tx)).unwrap();
-    assert!(matches!(event, Some(ClientEvent::Opened(_))), "{event:?}");
+    assert!(matches!(event, Some(ClientEvent::Connected(_))), "{event:?}");
     (client, line)
 }
 

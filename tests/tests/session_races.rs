@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Answered, ClientRequest, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError,
-    Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    ClientRequest, Delivery, Instant, Messages, RequestHandle, Revision, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 
 #[test]
@@ -40,7 +40,7 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
         }
         peer.say(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)).expect("an answer");
     }
-    assert_eq!(peer.server.calls_in_flight(), 0);
+    assert_eq!(peer.server.open_calls(), 0);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,8 +112,8 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
             }
             Step::Respond => {
                 match peer.server.respond(first, &TextResult::new("a"), &mut peer.tx) {
-                    Ok(Answered::Sent) => ended += 1,
-                    Ok(Answered::Gone) if peer.sent().is_empty() => {}
+                    Ok(Delivery::Sent) => ended += 1,
+                    Ok(Delivery::Gone) if peer.sent().is_empty() => {}
                     other => return Err(format!("{other:?}")),
                 }
             }
@@ -158,11 +158,11 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
         peer.now = peer.now.saturating_add(Duration::from_secs(100));
         ended += peer.time()?.iter().filter(|event| event.contains(&format!("{first:?}"))).count();
     }
-    if (peer.server.in_flight(), peer.server.calls_in_flight()) != (0, 0) {
+    if (peer.server.open_requests(), peer.server.open_calls()) != (0, 0) {
         return Err(format!(
             "{} and {} are left",
-            peer.server.in_flight(),
-            peer.server.calls_in_flight()
+            peer.server.open_requests(),
+            peer.server.open_calls()
         ));
     }
     if ended != 1 {
@@ -178,7 +178,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
 static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
         .request_timeout(Duration::from_secs(5))
         .call_timeout(Duration::from_secs(5));
 
@@ -192,7 +192,7 @@ struct Peer {
 impl Peer {
     fn new(revision: Revision) -> Self {
         let mut peer = Self {
-            server: Server::with_capacity(&CONFIG),
+            server: Server::with_table_sizes(&CONFIG),
             tx: TxBuffer::new(vec![0; 4096]),
             now: Instant::from_millis(0),
             open: Vec::new(),

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Text, TextResult};
-use mcp_sansio::{Change, RawJson, Request, ServerCapability, ServerConfig, ServerEvent};
+use mcp_sansio::{Change, RawJson, Request, ServerConfig, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::stdio::{self, Error, Input, Polled, Session};
 
 #[test]
@@ -89,7 +89,7 @@ fn call(id: u32, name: &str, more: &str) -> String {
 }
 
 static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS_LIST_CHANGED);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
 fn handle(event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };

@@ -3,8 +3,8 @@
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
-    ServerEvent, TxBuffer,
+    Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::transcript::{self, Transcript};
 
@@ -124,7 +124,7 @@ fn meta(capabilities: &str) -> String {
 }
 
 static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
 const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'static> =
     Catalog::new().tools(&[Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
@@ -176,7 +176,7 @@ impl Peer {
                 }
                 _ => self.server.respond(request.handle, &TextResult::new("plain"), &mut tx),
             };
-            assert_eq!(answered, Ok(mcp_sansio::Answered::Sent));
+            assert_eq!(answered, Ok(mcp_sansio::Delivery::Sent));
         }
         let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
         sent.lines().map(Into::into).collect()

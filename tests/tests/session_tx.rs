@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Answered, Call, Change, ClientRequest, Instant, Messages, RequestHandle, RxBuffer, SendError,
-    Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    Call, Change, ClientRequest, Delivery, Instant, Messages, RequestHandle, RxBuffer, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 
 #[test]
@@ -65,10 +65,10 @@ fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() 
     );
     let event =
         peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::Expired { request }))));
+    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::RequestTimedOut { request }))));
     assert_eq!(
         peer.server.respond(request, &TextResult::new("late"), &mut peer.tx),
-        Ok(Answered::Gone)
+        Ok(Delivery::Gone)
     );
     assert_eq!(
         peer.sent(),
@@ -94,7 +94,7 @@ fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
     assert_eq!(
         peer.finish(|server, _, tx| server.respond(request, &result, tx)),
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     );
     assert_eq!(
         peer.sent(),
@@ -109,7 +109,7 @@ fn two_who_send_in_turns_do_not_write_into_one_frame() {
     let own = ClientRequest::<mcp_sansio::RawJson>::new(
         "org.example/own",
         None,
-        mcp_sansio::ClientCapability::NONE,
+        mcp_sansio::ClientFeatures::NONE,
     );
     assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::More));
     assert_eq!(
@@ -180,7 +180,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
-        Ok(Some(ServerEvent::Cancelled { .. }))
+        Ok(Some(ServerEvent::RequestCancelled { .. }))
     ));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(false));
     assert_eq!(
@@ -196,7 +196,7 @@ fn full_means_that_nothing_happened() {
     let filler = TextResult::new("filler");
     let first =
         peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
-    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(Answered::Sent));
+    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(Delivery::Sent));
     let pending = peer.tx.pending().to_vec();
     // What needs an answer waits, again and again; the cursor does not move and nothing is lost.
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nope\"}\n";
@@ -220,7 +220,7 @@ fn full_means_that_nothing_happened() {
         Err(SendError::Full)
     );
     assert_eq!(peer.tx.pending(), pending);
-    assert_eq!((peer.server.in_flight(), peer.server.calls_in_flight()), (1, 0));
+    assert_eq!((peer.server.open_requests(), peer.server.open_calls()), (1, 0));
     peer.drain();
     assert!(matches!(
         peer.server.next_event(peer.now, &mut messages, &mut peer.tx),
@@ -229,14 +229,14 @@ fn full_means_that_nothing_happened() {
     peer.drain();
     assert_eq!(
         peer.finish(|server, _, tx| server.respond(second, &filler, tx)),
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     );
     peer.is_idle();
 }
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE),
+    ServerFeatures::TOOLS_LIST_CHANGED.and(ServerFeatures::RESOURCES_SUBSCRIBE),
 )
 .request_timeout(Duration::from_millis(1000));
 
@@ -330,6 +330,6 @@ impl Peer {
     }
 
     fn is_idle(&self) {
-        assert_eq!((self.server.in_flight(), self.server.calls_in_flight()), (0, 0));
+        assert_eq!((self.server.open_requests(), self.server.open_calls()), (0, 0));
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::types::{Implementation, LoggingLevel, TextResult};
 use mcp_sansio::{
-    Answered, Change, ClientRequest, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle,
-    SendError, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    Change, ClientRequest, Delivery, Frame, Instant, LogMessage, Messages, RawJson, RequestHandle,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 
 #[test]
@@ -46,7 +46,7 @@ fn log_messages_name_their_logger() {
     let mut peer = Peer::of("2025-11-25", "{}", 512);
     let message = LogMessage::new(LoggingLevel::Error, "it broke");
     for message in [message, LogMessage::new(LoggingLevel::Error, "it broke").logger("disk")] {
-        assert_eq!(peer.server.log_unrelated(&message, &mut peer.tx), Ok(Answered::Sent));
+        assert_eq!(peer.server.log_unrelated(&message, &mut peer.tx), Ok(Delivery::Sent));
     }
     assert_eq!(
         peer.sent(),
@@ -77,7 +77,7 @@ fn a_change_is_resumed_where_it_stood() {
         (Ok(false), position)
     );
     // Without a session its place is passed by.
-    let mut server: Server<'_, 4, 4> = Server::with_capacity(&CONFIG);
+    let mut server: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
     let mut change = Change::tools();
     assert_eq!((server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), 1));
 }
@@ -150,7 +150,7 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"kCNQZyrP"}}"#,
     );
     assert!(
-        matches!(&cancelled[..], [event] if *event == format!("{:?}", ServerEvent::Cancelled { request: second, reason: None }))
+        matches!(&cancelled[..], [event] if *event == format!("{:?}", ServerEvent::RequestCancelled { request: second, reason: None }))
     );
     assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.tx).is_ok());
     assert!(peer.sent().contains("\"abcdefgh\""));
@@ -161,9 +161,9 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
         peer.take(r#"{"jsonrpc":"2.0","id":"UcHfzFUT","result":{"roots":[]}}"#),
         ["Violation(UnexpectedResponse)"]
     );
-    assert_eq!(peer.server.calls_in_flight(), 1);
+    assert_eq!(peer.server.open_calls(), 1);
     assert_eq!(peer.take(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#).len(), 1);
-    assert_eq!(peer.server.calls_in_flight(), 0);
+    assert_eq!(peer.server.open_calls(), 0);
 }
 
 #[test]
@@ -188,7 +188,11 @@ fn what_belongs_to_an_exchange_says_so() {
     let (five, nine) = (over_http(&mut peer, 1, 5), over_http(&mut peer, 2, 9));
     assert_eq!((peer.server.exchange(five), peer.server.exchange(nine)), (5, 9));
     assert_eq!(
-        (peer.server.in_flight_of(5), peer.server.in_flight_of(9), peer.server.in_flight_of(7)),
+        (
+            peer.server.open_requests_of(5),
+            peer.server.open_requests_of(9),
+            peer.server.open_requests_of(7)
+        ),
         (1, 1, 0)
     );
     let ask = |peer: &mut Peer, request: ClientRequest<'_, _>, ms| {
@@ -242,11 +246,11 @@ fn what_belongs_to_an_exchange_says_so() {
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::PROMPTS_LIST_CHANGED)
-        .and(ServerCapability::RESOURCES_LIST_CHANGED)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::PROMPTS_LIST_CHANGED)
+        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::LOGGING),
 )
 .request_timeout(Duration::from_millis(100))
 .ping_interval(Duration::from_millis(1000))
@@ -264,7 +268,7 @@ impl Peer {
     fn of(revision: &str, capabilities: &str, room: usize) -> Self {
         let tx = TxBuffer::new(vec![0; room]);
         let mut peer = Self {
-            server: Server::with_capacity(&CONFIG),
+            server: Server::with_table_sizes(&CONFIG),
             tx,
             out: Vec::new(),
             now: Instant::from_millis(0),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
 use mcp_sansio::{
-    ClientCapability, ClientConfig, RawJson, Revision, Revisions, ServerCapability, ServerConfig,
+    ClientConfig, ClientFeatures, RawJson, Revision, Revisions, ServerConfig, ServerFeatures,
 };
 
 const SHORT: Duration = Duration::from_millis(7);
@@ -40,18 +40,18 @@ fn changed(before: &impl std::fmt::Debug, after: &impl std::fmt::Debug) -> Vec<S
 
 #[test]
 fn each_setting_of_a_client_sets_its_field() {
-    let base = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+    let base = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
     let only = Revisions::only(Revision::V2025_06_18);
     for (config, expected) in [
         (base.experimental(RawJson::EMPTY), "experimental: Some({},),"),
         (base.extensions(RawJson::EMPTY), "extensions: Some({},),"),
         (base.result_types(&["task"]), "result_types: [\"task\",],"),
-        (base.name_in_requests(false), "name_in_requests: false,"),
+        (base.send_client_info(false), "send_client_info: false,"),
         (base.log_level(LoggingLevel::Alert), "log_level: Some(Alert,),"),
         (base.probe_timeout(SHORT), "probe_timeout: 7ms,"),
         (base.call_timeout(SHORT), "call_timeout: 7ms,"),
         (base.call_limit(SHORT), "call_limit: 7ms,"),
-        (base.progress_prolongs(false), "progress_prolongs: false,"),
+        (base.progress_extends_timeout(false), "progress_extends_timeout: false,"),
         (base.max_rounds(3), "max_rounds: 3,"),
         (base.request_timeout(SHORT), "request_timeout: Some(7ms,),"),
         (base.ping_interval(SHORT), "ping_interval: Some(7ms,),"),
@@ -73,26 +73,26 @@ fn each_setting_of_a_client_sets_its_field() {
         (16, seconds(20), Duration::ZERO)
     );
     assert_eq!((base.ping_interval, base.request_timeout, base.log_level), (None, None, None));
-    assert!(base.name_in_requests && base.progress_prolongs && base.result_types.is_empty());
+    assert!(base.send_client_info && base.progress_extends_timeout && base.result_types.is_empty());
 }
 
 #[test]
 fn each_setting_of_a_server_sets_its_field() {
-    let base = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    let base = ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     let only = Revisions::only(Revision::V2025_06_18);
     for (config, expected) in [
         (base.instructions("Read."), "instructions: Some(\"Read.\",),"),
         (base.experimental(RawJson::EMPTY), "experimental: Some({},),"),
         (base.extensions(RawJson::EMPTY), "extensions: Some({},),"),
         (base.methods(&["x/y"]), "methods: [\"x/y\",],"),
-        (base.name_in_results(false), "name_in_results: false,"),
+        (base.send_server_info(false), "send_server_info: false,"),
         (base.request_timeout(SHORT), "request_timeout: Some(7ms,),"),
         (base.call_timeout(SHORT), "call_timeout: 7ms,"),
         (base.ping_interval(SHORT), "ping_interval: Some(7ms,),"),
         (base.ping_timeout(SHORT), "ping_timeout: 7ms,"),
         (base.progress_interval(SHORT), "progress_interval: 7ms,"),
         (base.log_level(LoggingLevel::Alert), "log_level: Alert,"),
-        (base.peer_may_restart(true), "peer_may_restart: true,"),
+        (base.peer_can_reconnect(true), "peer_can_reconnect: true,"),
     ] {
         assert_eq!(changed(&base, &config), [expected]);
     }
@@ -101,8 +101,8 @@ fn each_setting_of_a_server_sets_its_field() {
     assert!(base.revisions(only).revisions.contains(Revision::V2025_06_18));
     assert!(!base.revisions(only).revisions.contains(Revision::LATEST));
     assert_eq!(
-        base.with_capabilities(ServerCapability::PROMPTS).capabilities(),
-        ServerCapability::PROMPTS
+        base.with_capabilities(ServerFeatures::PROMPTS).capabilities(),
+        ServerFeatures::PROMPTS
     );
     // The defaults.
     let seconds = Duration::from_secs;
@@ -112,5 +112,5 @@ fn each_setting_of_a_server_sets_its_field() {
     );
     assert_eq!((base.ping_interval, base.request_timeout, base.discover_ttl_ms), (None, None, 0));
     assert_eq!((base.discover_scope, base.log_level), (CacheScope::Public, LoggingLevel::Debug));
-    assert!(base.name_in_results && !base.peer_may_restart && base.methods.is_empty());
+    assert!(base.send_server_info && !base.peer_can_reconnect && base.methods.is_empty());
 }

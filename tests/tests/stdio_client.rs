@@ -16,14 +16,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, OwnedJson};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, OwnedJson};
 use mcp_sansio_adapters::stdio::client::{
     CallId, Client, Connector, Error, Handler, Process, Stderr, Way,
 };
 use serde_json::{Value, json};
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+    ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
         .call_timeout(Duration::from_secs(30));
 
 /// What a client heard and said.

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
-use mcp_sansio::{Instant, RequestHandle, SendError, ServerCapability, ServerConfig, ServerEvent};
+use mcp_sansio::{Instant, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::stdio::{self, Error, Handler, Input, Session, Threaded};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
 static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS.and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS.and(ServerFeatures::LOGGING),
 );
 
 /// Input that is there at once, and then again and again, as long as a count says.
@@ -253,7 +253,9 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
         fn event(&mut self, event: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
             match event {
                 ServerEvent::Request(request) => self.0 = Some(request.handle),
-                ServerEvent::Expired { request } if self.0 == Some(request) => self.0 = None,
+                ServerEvent::RequestTimedOut { request } if self.0 == Some(request) => {
+                    self.0 = None
+                }
                 _ => {}
             }
             Ok(())

@@ -10,12 +10,12 @@ use mcp_sansio::http::server::{Endpoint, Recording, Replay, Reply, Route, Sessio
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerCapability, ServerConfig,
-    ServerEvent, TxBuffer,
+    Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig, ServerEvent,
+    ServerFeatures, TxBuffer,
 };
 
 static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[Tool::new(
     "say",
     RawJson::from_static(
@@ -101,8 +101,8 @@ fn a_server_over_http_needs_no_allocator() {
     let (modern, initialize, call) = (post(MODERN), post(INITIALIZE), post(CALL));
     let counted = measure(|| {
         let mut replay = Replay::new([0; 2048]);
-        let mut alone: Server<'_, 1, 1> = Server::with_capacity(&CONFIG);
-        let mut session: Server<'_, 4, 4> = Server::with_capacity(&CONFIG);
+        let mut alone: Server<'_, 1, 1> = Server::with_table_sizes(&CONFIG);
+        let mut session: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
         seen[0] = serve(&modern, &mut alone, 1, &mut replay);
         seen[1] = serve(&initialize, &mut session, 2, &mut replay);
         seen[2] = serve(&call, &mut session, 3, &mut replay);

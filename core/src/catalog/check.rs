@@ -1,6 +1,6 @@
 //! What is wrong with a catalog, as far as data alone can show it.
 
-use crate::catalog::CatalogFault;
+use crate::catalog::CatalogError;
 use crate::catalog::schema::is_known_dialect;
 use crate::json::RawJson;
 use crate::types::{Prompt, Resource, ResourceTemplate, Text, Tool};
@@ -10,10 +10,10 @@ pub(crate) fn check<'c>(
     resources: &'c [Resource<'c>],
     templates: &'c [ResourceTemplate<'c>],
     prompts: &'c [Prompt<'c>],
-) -> Result<(), CatalogFault<'c>> {
+) -> Result<(), CatalogError<'c>> {
     for (at, tool) in tools.iter().enumerate() {
         let fault =
-            |fault| Err(CatalogFault { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
+            |fault| Err(CatalogError { entry: tool.name.as_plain().unwrap_or("(a tool)"), fault });
         if !is_tool_name(tool.name) {
             return fault("a tool's name has 1 to 128 of A-Z a-z 0-9 _ - .");
         }
@@ -41,7 +41,7 @@ pub(crate) fn check<'c>(
     }
     for (at, resource) in resources.iter().enumerate() {
         let fault = |fault| {
-            Err(CatalogFault { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault })
+            Err(CatalogError { entry: resource.uri.as_plain().unwrap_or("(a resource)"), fault })
         };
         if !resource.uri.as_plain().is_some_and(is_uri) {
             return fault("a resource's URI has a scheme and no characters that RFC 3986 forbids");
@@ -52,7 +52,7 @@ pub(crate) fn check<'c>(
     }
     for (at, template) in templates.iter().enumerate() {
         let fault = |fault| {
-            Err(CatalogFault {
+            Err(CatalogError {
                 entry: template.uri_template.as_plain().unwrap_or("(a template)"),
                 fault,
             })
@@ -76,7 +76,7 @@ pub(crate) fn check<'c>(
     }
     for (at, prompt) in prompts.iter().enumerate() {
         let fault = |fault| {
-            Err(CatalogFault { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault })
+            Err(CatalogError { entry: prompt.name.as_plain().unwrap_or("(a prompt)"), fault })
         };
         if prompt.name.as_plain().is_some_and(str::is_empty) {
             return fault("a prompt needs a name");

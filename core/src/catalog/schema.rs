@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use super::CatalogFault;
+use super::CatalogError;
 use crate::json::{JsonStr, Members, RawJson, compare};
 
 /// The dialects that are read, with and without what some write at the end. 2020-12 is meant where
@@ -73,8 +73,8 @@ impl<'x> Lookup<'x> {
 
 /// Checks a value, and if it is an object its members. What is nested deeper, and keywords that are
 /// not known here, allow anything.
-pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogFault<'x>> {
-    let fault = |entry, fault| Err(CatalogFault { entry, fault });
+pub(super) fn check<'x>(schema: RawJson<'x>, value: RawJson<'x>) -> Result<(), CatalogError<'x>> {
+    let fault = |entry, fault| Err(CatalogError { entry, fault });
     let budget = &mut Budget::new(schema, value);
     if !is_known_dialect(schema) {
         return fault("$schema", "the dialect must be JSON Schema 2020-12 or draft-07");

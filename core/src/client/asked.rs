@@ -5,7 +5,7 @@ use super::pending::Incoming;
 use super::{Client, Phase};
 use crate::error::SendError;
 use crate::handle::RequestHandle;
-use crate::lifecycle::{ClientCapability, Method};
+use crate::lifecycle::{ClientFeatures, Method};
 use crate::message::{Envelope, Id, IdText, Member, Params};
 use crate::progress::Reported;
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
@@ -88,8 +88,8 @@ impl<const N: usize> Client<'_, N> {
     fn may_be_asked(&self, method: Method<'_>, params: &Params<'_>) -> Option<Refusal> {
         // What this library has a name for is asked of servers.
         let Method::Other(method) = method else { return Some(Violation::UnknownMethod.into()) };
-        let declared = if self.is_open() { self.declared() } else { ClientCapability::NONE };
-        let Some(needed) = ClientCapability::needed_for(method, params.given()) else {
+        let declared = if self.is_open() { self.declared() } else { ClientFeatures::NONE };
+        let Some(needed) = ClientFeatures::needed_for(method, params.given()) else {
             return Some(Violation::UnknownMethod.into());
         };
         if declared.contains(needed) {
@@ -97,8 +97,8 @@ impl<const N: usize> Client<'_, N> {
         }
         // Whether another form of the same is declared.
         let partly = [
-            ClientCapability::SAMPLING_TOOLS,
-            ClientCapability::ELICITATION_FORM.and(ClientCapability::ELICITATION_URL),
+            ClientFeatures::SAMPLING_TOOLS,
+            ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ELICITATION_URL),
         ]
         .into_iter()
         .any(|forms| forms.contains(needed) && forms.without(declared) != forms);

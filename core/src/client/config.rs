@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::json::RawJson;
-use crate::lifecycle::{ClientCapability, Revisions};
+use crate::lifecycle::{ClientFeatures, Revisions};
 use crate::types::meta::check_declared;
 use crate::types::{Implementation, LoggingLevel};
 
@@ -11,10 +11,10 @@ use crate::types::{Implementation, LoggingLevel};
 /// connections; usually a `const` or `static`.
 ///
 /// ```
-/// use mcp_sansio::{ClientCapability, ClientConfig, types::Implementation};
+/// use mcp_sansio::{ClientFeatures, ClientConfig, types::Implementation};
 /// static CONFIG: ClientConfig = ClientConfig::new(
 ///     Implementation::new("panel", "1.0.0"),
-///     ClientCapability::ELICITATION_FORM,
+///     ClientFeatures::ELICITATION_FORM,
 /// );
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct ClientConfig<'c> {
     /// Name and version, told in `initialize` and with each modern request.
     pub info: Implementation<'c>,
     /// What a server may ask for. Anything else is refused.
-    pub capabilities: ClientCapability,
+    pub capabilities: ClientFeatures,
     /// The object `capabilities.experimental`.
     pub experimental: Option<RawJson<'c>>,
     /// The object `capabilities.extensions` (2025-06-18 on).
@@ -35,7 +35,7 @@ pub struct ClientConfig<'c> {
     pub result_types: &'c [&'c str],
     /// Whether modern requests name the client in `_meta` (2026-07-28, basic: SHOULD). Default:
     /// yes.
-    pub name_in_requests: bool,
+    pub send_client_info: bool,
     /// The least level of the log messages that modern requests ask for, unless they say
     /// otherwise. Default: none. A legacy server is told with `logging/setLevel`.
     pub log_level: Option<LoggingLevel>,
@@ -49,7 +49,7 @@ pub struct ClientConfig<'c> {
     /// otherwise. Default: 10 min.
     pub call_limit: Duration,
     /// Whether progress prolongs a request, up to its limit. Default: yes.
-    pub progress_prolongs: bool,
+    pub progress_extends_timeout: bool,
     /// How often one request may be sent again because the server needs input (2026-07-28,
     /// basic/patterns/mrtr). Default: 16.
     pub max_rounds: u8,
@@ -68,7 +68,7 @@ pub struct ClientConfig<'c> {
 impl<'c> ClientConfig<'c> {
     /// A client that speaks all revisions.
     #[must_use]
-    pub const fn new(info: Implementation<'c>, capabilities: ClientCapability) -> Self {
+    pub const fn new(info: Implementation<'c>, capabilities: ClientFeatures) -> Self {
         Self {
             info,
             capabilities,
@@ -76,12 +76,12 @@ impl<'c> ClientConfig<'c> {
             extensions: None,
             revisions: Revisions::ALL,
             result_types: &[],
-            name_in_requests: true,
+            send_client_info: true,
             log_level: None,
             probe_timeout: Duration::from_secs(10),
             call_timeout: Duration::from_secs(60),
             call_limit: Duration::from_secs(600),
-            progress_prolongs: true,
+            progress_extends_timeout: true,
             max_rounds: 16,
             request_timeout: None,
             ping_interval: None,
@@ -120,10 +120,10 @@ impl<'c> ClientConfig<'c> {
         self
     }
 
-    /// Sets [`name_in_requests`](Self::name_in_requests).
+    /// Sets [`send_client_info`](Self::send_client_info).
     #[must_use]
-    pub const fn name_in_requests(mut self, yes: bool) -> Self {
-        self.name_in_requests = yes;
+    pub const fn send_client_info(mut self, yes: bool) -> Self {
+        self.send_client_info = yes;
         self
     }
 
@@ -155,10 +155,10 @@ impl<'c> ClientConfig<'c> {
         self
     }
 
-    /// Sets [`progress_prolongs`](Self::progress_prolongs).
+    /// Sets [`progress_extends_timeout`](Self::progress_extends_timeout).
     #[must_use]
-    pub const fn progress_prolongs(mut self, yes: bool) -> Self {
-        self.progress_prolongs = yes;
+    pub const fn progress_extends_timeout(mut self, yes: bool) -> Self {
+        self.progress_extends_timeout = yes;
         self
     }
 

@@ -63,7 +63,7 @@ impl<const N: usize> Client<'_, N> {
     }
 
     /// The transport is closed. Says one after the other what ends with it, and is ready to be
-    /// [opened](Self::open) again when it says `None`: `while let Some(event) = client.close()
+    /// [opened](Self::connect) again when it says `None`: `while let Some(event) = client.close()
     /// {}`. What was found out about the server is kept.
     ///
     /// A server's requests are forgotten without a word: nobody can be answered. A frame that had
@@ -76,7 +76,10 @@ impl<const N: usize> Client<'_, N> {
             let slot = self.calls.slots().next()?;
             let outgoing = self.calls.remove(slot)?;
             if matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
-                return Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::Closed });
+                return Some(ClientEvent::CallFinished {
+                    call: Call(slot),
+                    outcome: Outcome::Closed,
+                });
             }
         }
     }
@@ -133,7 +136,7 @@ impl<const N: usize> Client<'_, N> {
                     tx,
                 )?;
                 self.retire(slot);
-                Ok(Some(ClientEvent::Ended { call: Call(slot), outcome: Outcome::TimedOut }))
+                Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome: Outcome::TimedOut }))
             }
         }
     }
@@ -150,7 +153,7 @@ impl<const N: usize> Client<'_, N> {
             write_error(writer, Some(incoming.id.as_str()), &error)
         })?;
         self.requests.remove(slot);
-        Ok(Some(ClientEvent::RequestExpired { request: RequestHandle(slot) }))
+        Ok(Some(ClientEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
     fn ping(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {

@@ -3,7 +3,7 @@
 use super::inputs::InputRequired;
 use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson, ReadError};
-use crate::lifecycle::{Revision, ServerCapability};
+use crate::lifecycle::{Revision, ServerFeatures};
 use crate::message::Params;
 use crate::printable::Printable;
 use crate::rpc::PeerError;
@@ -16,12 +16,12 @@ use crate::violation::Violation;
 #[non_exhaustive]
 pub enum ClientEvent<'f> {
     /// The server answered; requests can be made.
-    Opened(Opened<'f>),
+    Connected(Connected<'f>),
     /// There is no way to speak with this server: close the transport.
-    OpenFailed(OpenError<'f>),
+    ConnectFailed(ConnectError<'f>),
     /// A request of ours is over. Each ends once: with this, or with
     /// [`cancel`](super::Client::cancel).
-    Ended {
+    CallFinished {
         /// Which.
         call: Call,
         /// How.
@@ -68,7 +68,7 @@ pub enum ClientEvent<'f> {
     },
     /// A request of the server's took longer than the configuration allows and was answered with an
     /// error.
-    RequestExpired {
+    RequestTimedOut {
         /// Which.
         request: RequestHandle,
     },
@@ -79,8 +79,8 @@ pub enum ClientEvent<'f> {
     Unresponsive,
     /// A modern server answered the probe after it had been taken for a legacy one: give it more
     /// time ([`probe_timeout`](super::ClientConfig::probe_timeout)), or
-    /// [assume](super::Client::assume) its era.
-    LateDiscovery(RawJson<'f>),
+    /// [assume](super::Client::set_era) its era.
+    UnexpectedDiscovery(RawJson<'f>),
     /// Any other notification, as `notifications/elicitation/complete`.
     Notification {
         /// Its method.
@@ -98,24 +98,24 @@ pub enum ClientEvent<'f> {
 /// A session with a legacy server, or the acquaintance of a modern one.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Opened<'f> {
+pub struct Connected<'f> {
     /// What will be spoken.
     pub revision: Revision,
     /// What the server can do, as far as this library knows it.
-    pub capabilities: ServerCapability,
+    pub capabilities: ServerFeatures,
     /// The whole: an [`InitializeResult`](crate::types::InitializeResult) or a
     /// [`DiscoverResult`](crate::types::DiscoverResult).
     pub result: RawJson<'f>,
 }
 
-impl<'f> Opened<'f> {
+impl<'f> Connected<'f> {
     pub(super) fn new(revision: Revision, result: RawJson<'f>) -> Self {
         let declared =
             result.get("capabilities").and_then(|raw| raw.to::<ServerCapabilities<'_>>().ok());
-        let mut capabilities = declared.map_or(ServerCapability::NONE, |declared| declared.bits());
+        let mut capabilities = declared.map_or(ServerFeatures::NONE, |declared| declared.bits());
         if revision == Revision::V2024_11_05 {
             // There was nothing to declare.
-            capabilities = capabilities.and(ServerCapability::COMPLETIONS);
+            capabilities = capabilities.and(ServerFeatures::COMPLETIONS);
         }
         Self { revision, capabilities, result }
     }
@@ -151,7 +151,7 @@ impl<'f> Opened<'f> {
 /// Why a server cannot be spoken with.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum OpenError<'f> {
+pub enum ConnectError<'f> {
     /// It refused.
     Refused(PeerError<'f>),
     /// It speaks no revision that we speak. These are its own: a string, or a list of strings,
@@ -163,7 +163,7 @@ pub enum OpenError<'f> {
     TimedOut,
 }
 
-impl core::fmt::Display for OpenError<'_> {
+impl core::fmt::Display for ConnectError<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Refused(error) => match error.message() {
@@ -185,7 +185,7 @@ impl core::fmt::Display for OpenError<'_> {
     }
 }
 
-impl core::error::Error for OpenError<'_> {}
+impl core::error::Error for ConnectError<'_> {}
 
 /// How a request of ours ended.
 #[derive(Clone, Copy, Debug)]

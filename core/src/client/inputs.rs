@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::ClientCapability;
+use crate::lifecycle::ClientFeatures;
 use crate::types::{InputRequests, Map, Text};
 
 /// An answer that asks. Answer every question, then [`retry`](super::Client::retry).
@@ -81,11 +81,11 @@ impl<'f> InputRequired<'f> {
 
     /// What of the capabilities a client must have declared for the questions; `None` when one of
     /// them is none.
-    pub(super) fn needs(&self) -> Option<ClientCapability> {
-        let Some(requests) = self.raw_requests() else { return Some(ClientCapability::NONE) };
-        requests.members().try_fold(ClientCapability::NONE, |needs, (_, request)| {
+    pub(super) fn needs(&self) -> Option<ClientFeatures> {
+        let Some(requests) = self.raw_requests() else { return Some(ClientFeatures::NONE) };
+        requests.members().try_fold(ClientFeatures::NONE, |needs, (_, request)| {
             let method = request.get("method").and_then(RawJson::as_string)?;
-            ClientCapability::needed_for(method, request.get("params")).map(|more| needs.and(more))
+            ClientFeatures::needed_for(method, request.get("params")).map(|more| needs.and(more))
         })
     }
 

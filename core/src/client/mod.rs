@@ -17,20 +17,20 @@ mod respond;
 mod retired;
 
 pub use config::ClientConfig;
-pub use event::{Changed, ClientEvent, OpenError, Opened, Outcome, ServerRequest};
+pub use event::{Changed, ClientEvent, ConnectError, Connected, Outcome, ServerRequest};
 pub use inputs::{InputRequired, Inputs};
 pub use options::CallOptions;
 
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Table;
-use crate::lifecycle::{ClientCapability, Era, Revision, ServerCapability};
+use crate::lifecycle::{ClientFeatures, Era, Revision, ServerFeatures};
 use crate::time::Instant;
 use pending::{Incoming, Outgoing};
 use retired::Retired;
 
 /// One peer's client: up to `N` requests of ours in flight, and as many of the server's.
 ///
-/// [`open`](Self::open) it, and it finds out what the server speaks; an event says when it is open.
+/// [`connect`](Self::connect) it, and it finds out what the server speaks; an event says when it is open.
 /// From then on [`request`](Self::request). A value is one id space: a child process, a connection,
 /// a server behind a URL.
 ///
@@ -69,23 +69,23 @@ enum Phase {
 struct Session {
     revision: Revision,
     /// Of the server; unknown where it was not asked.
-    capabilities: Option<ServerCapability>,
+    capabilities: Option<ServerFeatures>,
 }
 
 impl<'c> Client<'c> {
     /// A client with room for eight requests. For other sizes:
-    /// [`with_capacity`](Client::with_capacity).
+    /// [`with_table_sizes`](Client::with_table_sizes).
     #[must_use]
     pub const fn new(config: &'c ClientConfig<'c>) -> Self {
-        Self::with_capacity(config)
+        Self::with_table_sizes(config)
     }
 }
 
 impl<'c, const N: usize> Client<'c, N> {
     /// A client whose size the type says: `let mut client: Client<2> =
-    /// Client::with_capacity(&CONFIG)`.
+    /// Client::with_table_sizes(&CONFIG)`.
     #[must_use]
-    pub const fn with_capacity(config: &'c ClientConfig<'c>) -> Self {
+    pub const fn with_table_sizes(config: &'c ClientConfig<'c>) -> Self {
         Self {
             config,
             calls: Table::new(),
@@ -118,47 +118,47 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     /// What the server declared. `None` before it is open, and where it was not asked
-    /// ([`assume`](Self::assume)).
+    /// ([`assume`](Self::set_era)).
     #[must_use]
-    pub fn server_capabilities(&self) -> Option<ServerCapability> {
+    pub fn server_capabilities(&self) -> Option<ServerFeatures> {
         self.session()?.capabilities
     }
 
-    /// The era of this server, once it is known: worth keeping, to be [assumed](Self::assume) next
+    /// The era of this server, once it is known: worth keeping, to be [assumed](Self::set_era) next
     /// time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.known
     }
 
-    /// Says what [`open`](Self::open) need not find out (2026-07-28, basic/versioning: the result
+    /// Says what [`connect`](Self::connect) need not find out (2026-07-28, basic/versioning: the result
     /// of a probe may be kept). `None`: find out. A modern server is then not even asked for
     /// its capabilities; if it turns out to be none, say so and open again.
-    pub fn assume(&mut self, era: Option<Era>) {
+    pub fn set_era(&mut self, era: Option<Era>) {
         self.known = era;
     }
 
     /// How many requests of ours wait for an answer, those that open the session included.
     #[must_use]
-    pub fn calls_in_flight(&self) -> usize {
+    pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
     /// How many requests of the server's wait for an answer.
     #[must_use]
-    pub fn requests_in_flight(&self) -> usize {
+    pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
     /// Whether this request of ours still waits for its answer.
     #[must_use]
-    pub fn is_waiting(&self, call: Call) -> bool {
+    pub fn is_call_open(&self, call: Call) -> bool {
         self.calls.get(call.0).is_some()
     }
 
     /// Whether this request of the server's still waits for its answer.
     #[must_use]
-    pub fn is_requested(&self, request: RequestHandle) -> bool {
+    pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 
@@ -182,7 +182,7 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     /// What was declared to the server, as its revision knows it.
-    fn declared(&self) -> ClientCapability {
+    fn declared(&self) -> ClientFeatures {
         self.config.capabilities.known_in(self.speaks())
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Client;
 use crate::error::SendError;
 use crate::json::Json;
-use crate::lifecycle::ClientCapability;
+use crate::lifecycle::ClientFeatures;
 use crate::message::hash_str;
 use crate::rpc::write_notification;
 use crate::tx::{FrameKey, Tx};
@@ -18,7 +18,7 @@ impl<const N: usize> Client<'_, N> {
     /// `roots.listChanged` was not declared. [`SendError::Full`], [`SendError::More`]: drain and
     /// call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
-        if !self.is_open() || !self.declared().contains(ClientCapability::ROOTS_LIST_CHANGED) {
+        if !self.is_open() || !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
             return Err(SendError::NotAllowed);
         }
         const METHOD: &str = "notifications/roots/list_changed";

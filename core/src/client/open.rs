@@ -1,6 +1,6 @@
 //! How a conversation begins: the probe, `initialize`, and what becomes of their answers.
 
-use super::event::{ClientEvent, OpenError, Opened};
+use super::event::{ClientEvent, ConnectError, Connected};
 use super::options::CallOptions;
 use super::pending::Purpose;
 use super::request::{New, no_params};
@@ -17,15 +17,15 @@ use crate::violation::Violation;
 
 impl<const N: usize> Client<'_, N> {
     /// Begins: with `server/discover` where the server may be a modern one, else with `initialize`.
-    /// [`ClientEvent::Opened`] or [`ClientEvent::OpenFailed`] follows. A server whose era is
-    /// [known](Self::assume) to be modern is not asked: the client is open at once, and no event
+    /// [`ClientEvent::Connected`] or [`ClientEvent::ConnectFailed`] follows. A server whose era is
+    /// [known](Self::set_era) to be modern is not asked: the client is open at once, and no event
     /// follows.
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and
     /// when no revision of the era is spoken. [`SendError::TooMany`] when the table is full.
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn open(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
+    pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !matches!(self.phase, Phase::Closed) {
             return Err(SendError::NotAllowed);
         }
@@ -107,7 +107,7 @@ impl<const N: usize> Client<'_, N> {
                             .is_some_and(|theirs| lists(theirs, Revision::LATEST))
                 });
                 self.initialize(now, revision, Some(slot), tx)?;
-                late.map(ClientEvent::LateDiscovery)
+                late.map(ClientEvent::UnexpectedDiscovery)
             }
             Next::Probe => {
                 self.probe(now, Some(slot), tx)?;
@@ -115,7 +115,7 @@ impl<const N: usize> Client<'_, N> {
                 None
             }
             Next::Open(opened) => {
-                let Opened { revision, capabilities, .. } = opened;
+                let Connected { revision, capabilities, .. } = opened;
                 if !revision.is_modern() {
                     tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
                         writer
@@ -125,12 +125,12 @@ impl<const N: usize> Client<'_, N> {
                 self.calls.remove(slot);
                 self.known = Some(revision.era());
                 self.phase = Phase::Open(Session { revision, capabilities: Some(capabilities) });
-                Some(ClientEvent::Opened(opened))
+                Some(ClientEvent::Connected(opened))
             }
             Next::Fail(error) => {
                 self.calls.remove(slot);
                 self.phase = Phase::Closed;
-                Some(ClientEvent::OpenFailed(error))
+                Some(ClientEvent::ConnectFailed(error))
             }
         };
         // What was replaced has been answered.
@@ -144,7 +144,7 @@ impl<const N: usize> Client<'_, N> {
         let ours = self.config.revisions;
         let legacy = match ours.newest_legacy() {
             Some(newest) => Next::Offer(newest),
-            None => Next::Fail(OpenError::NoCommonRevision(None)),
+            None => Next::Fail(ConnectError::NoCommonRevision(None)),
         };
         // An answer that comes when the time was over is late, even if `initialize` has not quite
         // left.
@@ -155,12 +155,12 @@ impl<const N: usize> Client<'_, N> {
             Ok(result) => {
                 match result.get("supportedVersions").filter(|versions| versions.is_array()) {
                     Some(_) if !is_complete(result) => {
-                        return Next::Fail(OpenError::Invalid(Violation::UnknownResultType));
+                        return Next::Fail(ConnectError::Invalid(Violation::UnknownResultType));
                     }
                     Some(theirs) if lists(theirs, Revision::LATEST) => {
-                        return Next::Open(Opened::new(Revision::LATEST, result));
+                        return Next::Open(Connected::new(Revision::LATEST, result));
                     }
-                    Some(theirs) => (Some(theirs), OpenError::NoCommonRevision(Some(theirs))),
+                    Some(theirs) => (Some(theirs), ConnectError::NoCommonRevision(Some(theirs))),
                     None => return legacy,
                 }
             }
@@ -170,9 +170,9 @@ impl<const N: usize> Client<'_, N> {
                 (
                     theirs,
                     if none {
-                        OpenError::NoCommonRevision(theirs)
+                        ConnectError::NoCommonRevision(theirs)
                     } else {
-                        OpenError::Refused(error)
+                        ConnectError::Refused(error)
                     },
                 )
             }
@@ -196,13 +196,13 @@ impl<const N: usize> Client<'_, N> {
                 let Some(version) =
                     result.get("protocolVersion").filter(|version| version.as_string().is_some())
                 else {
-                    return Next::Fail(OpenError::Invalid(Violation::InvalidResult));
+                    return Next::Fail(ConnectError::Invalid(Violation::InvalidResult));
                 };
                 match version.as_string().and_then(Revision::from_json) {
                     Some(revision) if !revision.is_modern() && ours.contains(revision) => {
-                        Next::Open(Opened::new(revision, result))
+                        Next::Open(Connected::new(revision, result))
                     }
-                    _ => Next::Fail(OpenError::NoCommonRevision(Some(version))),
+                    _ => Next::Fail(ConnectError::NoCommonRevision(Some(version))),
                 }
             }
             Err(error) => match error.data().and_then(|data| data.get("supported")) {
@@ -216,9 +216,9 @@ impl<const N: usize> Client<'_, N> {
                 }
                 Some(theirs) => match newest_common(ours, theirs, Some(offered)) {
                     Some(older) => Next::Offer(older),
-                    None => Next::Fail(OpenError::NoCommonRevision(Some(theirs))),
+                    None => Next::Fail(ConnectError::NoCommonRevision(Some(theirs))),
                 },
-                None => Next::Fail(OpenError::Refused(error)),
+                None => Next::Fail(ConnectError::Refused(error)),
             },
         }
     }
@@ -241,7 +241,7 @@ impl<const N: usize> Client<'_, N> {
         }
         self.retire(slot);
         self.phase = Phase::Closed;
-        Ok(Some(ClientEvent::OpenFailed(OpenError::TimedOut)))
+        Ok(Some(ClientEvent::ConnectFailed(ConnectError::TimedOut)))
     }
 }
 
@@ -249,8 +249,8 @@ impl<const N: usize> Client<'_, N> {
 enum Next<'f> {
     Offer(Revision),
     Probe,
-    Open(Opened<'f>),
-    Fail(OpenError<'f>),
+    Open(Connected<'f>),
+    Fail(ConnectError<'f>),
 }
 
 /// Errors that only a modern server gives.

@@ -100,7 +100,7 @@ impl<const N: usize> Client<'_, N> {
             Ok(result) => self.judge(&outgoing, result),
             Err(error) => Outcome::Error(error),
         };
-        Ok(Some(ClientEvent::Ended { call: Call(slot), outcome }))
+        Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome }))
     }
 
     /// An answer that nobody waits for. A late one to what was given up is ignored; one to what was
@@ -117,7 +117,7 @@ impl<const N: usize> Client<'_, N> {
             || self.revision().is_some_and(|revision| !revision.is_modern());
         let result =
             outcome.ok().filter(|result| legacy && result.get("supportedVersions").is_some());
-        result.map(ClientEvent::LateDiscovery)
+        result.map(ClientEvent::UnexpectedDiscovery)
     }
 
     fn notification<'f>(
@@ -173,7 +173,7 @@ impl<const N: usize> Client<'_, N> {
         let token = params.get("progressToken").and_then(|token| Id::parse(token.as_str()))?;
         let (slot, _) = self.find(token).filter(|(slot, _)| !self.is_given_up(*slot, tx))?;
         let outgoing = self.calls.get(slot).filter(|outgoing| outgoing.wants_progress)?;
-        if self.config.progress_prolongs && outgoing.purpose == Purpose::Application {
+        if self.config.progress_extends_timeout && outgoing.purpose == Purpose::Application {
             let deadline = now.saturating_add(outgoing.timeout).min(outgoing.limit);
             self.calls.set_deadline(slot, Some(deadline));
         }
@@ -208,7 +208,7 @@ impl<const N: usize> Client<'_, N> {
                 return Ok(None);
             }
             self.retire(slot);
-            return Ok(Some(ClientEvent::Ended {
+            return Ok(Some(ClientEvent::CallFinished {
                 call: Call(slot),
                 outcome: Outcome::EndedByServer,
             }));
@@ -257,10 +257,13 @@ impl<const N: usize> Client<'_, N> {
             return Ok(Some(match purpose {
                 Purpose::Opening => {
                     self.phase = Phase::Closed;
-                    ClientEvent::OpenFailed(super::OpenError::Invalid(violation))
+                    ClientEvent::ConnectFailed(super::ConnectError::Invalid(violation))
                 }
                 Purpose::KeepAlive => ClientEvent::Violation(violation),
-                _ => ClientEvent::Ended { call: Call(slot), outcome: Outcome::Invalid(violation) },
+                _ => ClientEvent::CallFinished {
+                    call: Call(slot),
+                    outcome: Outcome::Invalid(violation),
+                },
             }));
         }
         if self.speaks().is_modern() || self.requests.find(id, id.hash()).is_some() {

@@ -163,7 +163,7 @@ impl<'c, const N: usize> Client<'c, N> {
         ];
         let mut used = 2;
         for (wanted, addition) in [
-            (config.name_in_requests, (CLIENT_INFO, &info as &dyn AddedValue)),
+            (config.send_client_info, (CLIENT_INFO, &info as &dyn AddedValue)),
             (level.is_some(), (LOG_LEVEL, &write_level)),
             (options.progress, (PROGRESS_TOKEN, &write_token)),
         ] {

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::Client;
 use crate::error::SendError;
-use crate::handle::{Answered, RequestHandle};
+use crate::handle::{Delivery, RequestHandle};
 use crate::json::{Extras, RawJson, WriteError, Writer, write_result};
 use crate::progress::Progress;
 use crate::rpc::{RpcError, write_error, write_response_head};
@@ -21,7 +21,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         self.answer(request, tx, &|id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
             write_result(writer, result, Extras::Nothing)?;
@@ -38,7 +38,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         if result.is_object() { self.respond(request, &result, tx) } else { Err(SendError::Value) }
     }
 
@@ -52,7 +52,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         self.answer(request, tx, &|id, writer| write_error(writer, Some(id), error))
     }
 
@@ -66,11 +66,11 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let (interval, revision) = (self.config.progress_interval, self.speaks());
-        let Some(incoming) = self.requests.get_mut(request.0) else { return Ok(Answered::Gone) };
+        let Some(incoming) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
         if incoming.token.is_empty() {
-            return Ok(Answered::Unasked);
+            return Ok(Delivery::NotRequested);
         }
         incoming.reported.report(now, interval, incoming.token.as_str(), progress, revision, tx)
     }
@@ -80,12 +80,12 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         write: &dyn Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let slot = request.0;
-        let Some(incoming) = self.requests.get(slot) else { return Ok(Answered::Gone) };
+        let Some(incoming) = self.requests.get(slot) else { return Ok(Delivery::Gone) };
         let key = FrameKey::response(slot.index, slot.serial);
         tx.frame(key, self.speaks(), &mut |writer| write(incoming.id.as_str(), writer))?;
         self.requests.remove(slot);
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 }

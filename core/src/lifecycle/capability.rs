@@ -51,7 +51,7 @@ macro_rules! bit_set {
 
 bit_set! {
     /// Capabilities of a client that a server acts upon. Unknown ones stay readable in the request's `_meta` or in the `initialize` event.
-    ClientCapability {
+    ClientFeatures {
         /// `roots`.
         ROOTS = 1;
         /// `roots.listChanged`, legacy.
@@ -69,7 +69,7 @@ bit_set! {
     }
 }
 
-impl ClientCapability {
+impl ClientFeatures {
     /// Reads a `ClientCapabilities` object as `revision` means it.
     #[must_use]
     pub fn read(declared: RawJson<'_>, revision: Revision) -> Self {
@@ -120,9 +120,9 @@ impl ClientCapability {
 
     /// What of the set `revision` has a word for.
     pub(crate) const fn known_in(self, revision: Revision) -> Self {
-        const EVERYWHERE: ClientCapability =
-            ClientCapability::ROOTS_LIST_CHANGED.and(ClientCapability::SAMPLING);
-        const IN_MOST: ClientCapability = EVERYWHERE.and(ClientCapability::ELICITATION_FORM);
+        const EVERYWHERE: ClientFeatures =
+            ClientFeatures::ROOTS_LIST_CHANGED.and(ClientFeatures::SAMPLING);
+        const IN_MOST: ClientFeatures = EVERYWHERE.and(ClientFeatures::ELICITATION_FORM);
         let known = match revision {
             Revision::V2024_11_05 | Revision::V2025_03_26 => EVERYWHERE.0,
             Revision::V2025_06_18 => IN_MOST.0,
@@ -171,7 +171,7 @@ impl ClientCapability {
 
 bit_set! {
     /// Capabilities of a server. A method behind one that is not declared is answered with -32601.
-    ServerCapability {
+    ServerFeatures {
         /// `tools`.
         TOOLS = 1;
         /// `tools.listChanged`.

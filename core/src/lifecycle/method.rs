@@ -1,6 +1,6 @@
 //! The requests of a client, and which revision and capability each needs.
 
-use super::capability::ServerCapability;
+use super::capability::ServerFeatures;
 use super::revision::Revision;
 use crate::json::JsonStr;
 
@@ -49,7 +49,7 @@ pub enum Method<'f> {
 pub(crate) struct Rule {
     first: Revision,
     last: Revision,
-    needs: ServerCapability,
+    needs: ServerFeatures,
 }
 
 impl<'f> Method<'f> {
@@ -92,7 +92,7 @@ impl<'f> Method<'f> {
     /// revision knows.
     pub(crate) const fn rule(self) -> Option<Rule> {
         use Revision as R;
-        use ServerCapability as C;
+        use ServerFeatures as C;
         let (first, last, needs) = match self {
             Self::Initialize | Self::Ping | Self::Shutdown => {
                 (R::V2024_11_05, R::V2025_11_25, C::NONE)
@@ -220,7 +220,7 @@ impl Rule {
     }
 
     /// Whether a server with these capabilities answers it in this revision.
-    pub(crate) fn allows(self, revision: Revision, declared: ServerCapability) -> bool {
+    pub(crate) fn allows(self, revision: Revision, declared: ServerFeatures) -> bool {
         self.exists_in(revision) && declared.contains(self.needs)
     }
 }

@@ -4,7 +4,7 @@ mod capability;
 mod method;
 mod revision;
 
-pub use capability::{ClientCapability, ServerCapability};
+pub use capability::{ClientFeatures, ServerFeatures};
 pub use method::Method;
 pub(crate) use method::Usual;
 pub use revision::{Era, Revision, Revisions};

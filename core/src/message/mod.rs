@@ -69,7 +69,7 @@ pub(crate) enum Item<'f> {
     Message(Kind<'f>),
     /// The beginning of a batch.
     Batch,
-    /// Something that is no message. Answered under `id`, if that could be read; never, if it was
+    /// Something that is no message. Delivery under `id`, if that could be read; never, if it was
     /// meant as a response or as a notification.
     Fault { violation: Violation, id: Option<Id<'f>>, silent: bool },
 }

@@ -3,7 +3,7 @@
 use super::Server;
 use super::features::Features;
 use crate::json::RawJson;
-use crate::lifecycle::{ClientCapability, Method, Revision};
+use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Carrier, Envelope, Id, Member, Params};
 use crate::rpc::{ErrorCode, MAX_ECHOED, RpcError};
 use crate::types::LoggingLevel;
@@ -72,7 +72,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         envelope: &Envelope<'f>,
         in_batch: bool,
         carrier: Carrier<'f>,
-    ) -> Result<(ClientCapability, Option<LoggingLevel>), Refusal<'f>> {
+    ) -> Result<(ClientFeatures, Option<LoggingLevel>), Refusal<'f>> {
         carrier.has_version()?;
         let (Some(version), Some(declared)) =
             (envelope.value(Member::ProtocolVersion), envelope.value(Member::ClientCapabilities))
@@ -105,7 +105,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         if level == Some(None) {
             return Err(Refusal::params("Unknown log level"));
         }
-        Ok((ClientCapability::read(declared, Revision::LATEST), level.flatten()))
+        Ok((ClientFeatures::read(declared, Revision::LATEST), level.flatten()))
     }
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
@@ -114,12 +114,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &self,
         method: Method<'f>,
         in_batch: bool,
-    ) -> Result<ClientCapability, Refusal<'f>> {
+    ) -> Result<ClientFeatures, Refusal<'f>> {
         match (method, self.scope) {
             (Method::Initialize, _) if in_batch => Err(Violation::InitializeInBatch.into()),
             (Method::Initialize, Some(_)) => Err(Violation::AlreadyInitialized.into()),
             (Method::Initialize | Method::Ping | Method::Shutdown, None) => {
-                Ok(ClientCapability::NONE)
+                Ok(ClientFeatures::NONE)
             }
             (_, Some(scope)) => {
                 self.admit_method(method, scope.revision).map(|()| scope.capabilities)
@@ -167,7 +167,7 @@ pub(super) struct Context<'f> {
     pub(super) hash: u32,
     pub(super) token: Option<Id<'f>>,
     pub(super) revision: Revision,
-    pub(super) capabilities: ClientCapability,
+    pub(super) capabilities: ClientFeatures,
     pub(super) log_level: Option<LoggingLevel>,
 }
 

@@ -8,7 +8,7 @@ use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Decimal, Payload, RawJson, write_payload};
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
@@ -21,7 +21,7 @@ use crate::types::{CreateMessageParams, ElicitParams};
 pub struct ClientRequest<'a, P: ?Sized> {
     method: &'static str,
     params: Option<&'a P>,
-    needs: ClientCapability,
+    needs: ClientFeatures,
     is_sound: fn(&P, Revision) -> bool,
     parent: Option<RequestHandle>,
     timeout: Option<Duration>,
@@ -53,20 +53,20 @@ impl ClientRequest<'_, RawJson<'_>> {
     /// `roots/list`. Deprecated since 2026-07-28.
     #[must_use]
     pub const fn roots() -> Self {
-        Self::new("roots/list", None, ClientCapability::ROOTS)
+        Self::new("roots/list", None, ClientFeatures::ROOTS)
     }
 
     /// `ping`
     #[must_use]
     pub const fn ping() -> Self {
-        Self::new("ping", None, ClientCapability::NONE)
+        Self::new("ping", None, ClientFeatures::NONE)
     }
 }
 
 impl<'a, P: ?Sized> ClientRequest<'a, P> {
     /// Any request, and what the client must have declared for it.
     #[must_use]
-    pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientCapability) -> Self {
+    pub const fn new(method: &'static str, params: Option<&'a P>, needs: ClientFeatures) -> Self {
         Self { method, params, needs, is_sound: |_, _| true, parent: None, timeout: None }
     }
 
@@ -85,7 +85,7 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Asks a legacy client. The answer is a [`ServerEvent::Answer`](super::ServerEvent::Answer).
+    /// Asks a legacy client. The answer is a [`ServerEvent::CallFinished`](super::ServerEvent::Answer).
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] where the client did not declare the capability, is not
@@ -136,7 +136,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             .transpose()?;
         let modern = parent.is_some_and(|parent| parent.revision.is_modern());
         // Until 2025-11-25 there was nothing to declare for a context.
-        let context = ClientCapability::SAMPLING_CONTEXT.without(ClientCapability::SAMPLING);
+        let context = ClientFeatures::SAMPLING_CONTEXT.without(ClientFeatures::SAMPLING);
         let needs = if scope.revision < Revision::V2025_11_25 {
             request.needs.without(context)
         } else {

@@ -4,14 +4,14 @@ use super::Server;
 use super::pending::Role;
 use super::respond::key;
 use crate::error::SendError;
-use crate::handle::{Answered, RequestHandle};
+use crate::handle::{Delivery, RequestHandle};
 use crate::json::{WriteError, Writer};
 use crate::rpc::write_response_head;
 use crate::tx::Tx;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Begins an answer whose result is fed by hand: [`feed`](Self::feed) its members, without the
-    /// braces around them and at least one, then [`end_answer`](Self::end_answer). In between
+    /// Begins an answer whose result is fed by hand: [`write_response`](Self::write_response) its members, without the
+    /// braces around them and at least one, then [`finish_response`](Self::finish_response). In between
     /// nothing else is written: other calls say `Full`. Such an answer is not cancelled and does
     /// not expire; where its source fails, [`abandon`](Self::abandon) it.
     ///
@@ -20,19 +20,19 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
-    pub fn begin_answer(
+    pub fn begin_response(
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
         tx.begin(key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")
         })?;
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 
     /// Puts as much of `json` into the answer as fits, and returns how many bytes that was. It is
@@ -42,7 +42,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`] when nothing fits: drain and call again. [`SendError::NotAllowed`] when
     /// the answer has not begun.
-    pub fn feed(
+    pub fn write_response(
         &mut self,
         request: RequestHandle,
         json: &[u8],
@@ -56,17 +56,17 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
-    pub fn end_answer(
+    pub fn finish_response(
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         let revision = pending.revision;
         tx.end(key(request.0), revision, &mut |writer| {
             if revision.is_modern() {
                 writer.put(b",\"resultType\":\"complete\"")?;
-                if self.config.name_in_results {
+                if self.config.send_server_info {
                     writer.put(b",\"_meta\":{")?;
                     self.write_named_info(writer)?;
                     writer.put(b"}")?;
@@ -75,7 +75,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             writer.put(b"}}")
         })?;
         self.forget(request.0);
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 
     /// The server's name, as a member of `_meta`.

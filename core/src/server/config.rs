@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::extensions;
 use super::features::Features;
 use crate::json::RawJson;
-use crate::lifecycle::{Revisions, ServerCapability};
+use crate::lifecycle::{Revisions, ServerFeatures};
 use crate::types::meta::{check_declared, is_valid_extension_id};
 use crate::types::{CacheScope, Implementation, LoggingLevel};
 
@@ -13,9 +13,9 @@ use crate::types::{CacheScope, Implementation, LoggingLevel};
 /// `const` or `static`.
 ///
 /// ```
-/// use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
+/// use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
 /// static CONFIG: ServerConfig =
-///     ServerConfig::new(Implementation::new("thermometer", "1.0.0"), ServerCapability::TOOLS)
+///     ServerConfig::new(Implementation::new("thermometer", "1.0.0"), ServerFeatures::TOOLS)
 ///         .instructions("Call read for the temperature in the hall.");
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ use crate::types::{CacheScope, Implementation, LoggingLevel};
 pub struct ServerConfig<'c> {
     /// Name and version, told in `initialize` and in each modern result.
     pub info: Implementation<'c>,
-    capabilities: ServerCapability,
+    capabilities: ServerFeatures,
     pub(super) features: Features,
     /// How a model should use the server.
     pub instructions: Option<&'c str>,
@@ -40,7 +40,7 @@ pub struct ServerConfig<'c> {
     pub methods: &'c [&'c str],
     /// Whether modern results name the server in `_meta` (2026-07-28, basic: SHOULD). Default:
     /// yes.
-    pub name_in_results: bool,
+    pub send_server_info: bool,
     /// How long a client may keep the answer to `server/discover`, in milliseconds. Default: 0.
     pub discover_ttl_ms: u64,
     /// Who may keep it. Default: everybody.
@@ -61,15 +61,15 @@ pub struct ServerConfig<'c> {
     pub log_level: LoggingLevel,
     /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a
     /// second `initialize` ends the session before it, and a request whose id is in use ends
-    /// the request that had it ([`ServerEvent::Cancelled`](crate::ServerEvent::Cancelled) for
+    /// the request that had it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::Cancelled) for
     /// each); otherwise both are refused. Default: no.
-    pub peer_may_restart: bool,
+    pub peer_can_reconnect: bool,
 }
 
 impl<'c> ServerConfig<'c> {
     /// A server that speaks all revisions, with no limits in time on its own work.
     #[must_use]
-    pub const fn new(info: Implementation<'c>, capabilities: ServerCapability) -> Self {
+    pub const fn new(info: Implementation<'c>, capabilities: ServerFeatures) -> Self {
         Self {
             info,
             capabilities,
@@ -81,7 +81,7 @@ impl<'c> ServerConfig<'c> {
             read_extensions: None,
             revisions: Revisions::ALL,
             methods: &[],
-            name_in_results: true,
+            send_server_info: true,
             discover_ttl_ms: 0,
             discover_scope: CacheScope::Public,
             request_timeout: None,
@@ -90,7 +90,7 @@ impl<'c> ServerConfig<'c> {
             ping_timeout: Duration::from_secs(20),
             progress_interval: Duration::ZERO,
             log_level: LoggingLevel::Debug,
-            peer_may_restart: false,
+            peer_can_reconnect: false,
         }
     }
 
@@ -111,13 +111,13 @@ impl<'c> ServerConfig<'c> {
 
     /// What is offered. Methods behind anything else are answered with -32601.
     #[must_use]
-    pub const fn capabilities(&self) -> ServerCapability {
+    pub const fn capabilities(&self) -> ServerFeatures {
         self.capabilities
     }
 
     /// The same configuration of a server that offers something else.
     #[must_use]
-    pub const fn with_capabilities(mut self, capabilities: ServerCapability) -> Self {
+    pub const fn with_capabilities(mut self, capabilities: ServerFeatures) -> Self {
         self.capabilities = capabilities;
         self.features = Features::of(capabilities);
         self
@@ -152,9 +152,9 @@ impl<'c> ServerConfig<'c> {
     /// [`MAX_EXTENSIONS`].
     ///
     /// ```
-    /// # use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
+    /// # use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
     /// static CONFIG: ServerConfig =
-    ///     ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerCapability::TOOLS)
+    ///     ServerConfig::new(Implementation::new("charts", "1.0.0"), ServerFeatures::TOOLS)
     ///         .client_extensions(&["io.modelcontextprotocol/ui"]);
     /// ```
     #[must_use]
@@ -178,10 +178,10 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`name_in_results`](Self::name_in_results).
+    /// Sets [`send_server_info`](Self::send_server_info).
     #[must_use]
-    pub const fn name_in_results(mut self, yes: bool) -> Self {
-        self.name_in_results = yes;
+    pub const fn send_server_info(mut self, yes: bool) -> Self {
+        self.send_server_info = yes;
         self
     }
 
@@ -236,10 +236,10 @@ impl<'c> ServerConfig<'c> {
         self
     }
 
-    /// Sets [`peer_may_restart`](Self::peer_may_restart).
+    /// Sets [`peer_can_reconnect`](Self::peer_can_reconnect).
     #[must_use]
-    pub const fn peer_may_restart(mut self, yes: bool) -> Self {
-        self.peer_may_restart = yes;
+    pub const fn peer_can_reconnect(mut self, yes: bool) -> Self {
+        self.peer_can_reconnect = yes;
         self
     }
 }

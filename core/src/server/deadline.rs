@@ -83,7 +83,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             write_error(writer, Some(pending.id.as_str()), &error)
         })?;
         self.forget(slot);
-        Ok(Some(ServerEvent::Expired { request: RequestHandle(slot) }))
+        Ok(Some(ServerEvent::RequestTimedOut { request: RequestHandle(slot) }))
     }
 
     /// The transport is closed: everything in flight is forgotten, and nobody is told. The server

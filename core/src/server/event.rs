@@ -3,7 +3,7 @@
 use super::extensions::Extensions;
 use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson};
-use crate::lifecycle::{ClientCapability, Method, Revision};
+use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::{Arguments, Params};
 use crate::rpc::PeerError;
 use crate::trace;
@@ -18,14 +18,14 @@ pub enum ServerEvent<'f> {
     /// A request to be answered, at once or later.
     Request(Request<'f>),
     /// The request was cancelled by the client; its slot is free, an answer would be `Gone`.
-    Cancelled {
+    RequestCancelled {
         /// Which.
         request: RequestHandle,
         /// The client's words.
         reason: Option<JsonStr<'f>>,
     },
     /// The request took longer than the configuration allows and was answered with an error.
-    Expired {
+    RequestTimedOut {
         /// Which.
         request: RequestHandle,
     },
@@ -58,7 +58,7 @@ pub enum ServerEvent<'f> {
         request: RequestHandle,
     },
     /// The answer to a request of ours.
-    Answer {
+    CallFinished {
         /// Which.
         call: Call,
         /// The result, or the client's error.
@@ -105,7 +105,7 @@ pub struct Request<'f> {
     /// The revision that its answer is written in.
     pub revision: Revision,
     /// What the client can do: of this request in the modern era, of its session before.
-    pub capabilities: ClientCapability,
+    pub capabilities: ClientFeatures,
     /// Whether the client wants progress notifications.
     pub wants_progress: bool,
     pub(super) extensions: Extensions,

@@ -8,7 +8,7 @@ use super::pending::Purpose;
 use super::{Scope, Server};
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
@@ -41,18 +41,18 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// How many requests of an exchange wait for an answer. When none does, it has said all it has
     /// to say.
     #[must_use]
-    pub fn in_flight_of(&self, exchange: u32) -> usize {
+    pub fn open_requests_of(&self, exchange: u32) -> usize {
         self.requests.slots().filter(|slot| self.exchange_of(*slot) == exchange).count()
     }
 
     /// Serves a legacy client that has no session: as if `initialize` had settled this revision,
     /// with no capabilities. For one exchange.
-    pub fn assume_legacy(&mut self, revision: Revision) {
+    pub fn start_legacy(&mut self, revision: Revision) {
         if !revision.is_modern() {
             let log_level = self.config.log_level;
             self.scope = Some(Scope {
                 revision,
-                capabilities: ClientCapability::NONE,
+                capabilities: ClientFeatures::NONE,
                 extensions: 0,
                 log_level,
                 ready: true,

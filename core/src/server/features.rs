@@ -6,7 +6,7 @@ use super::event::ServerEvent;
 use super::listen::{Subscribed, subscribe, unsubscribe};
 use super::receive::set_level;
 use crate::error::SendError;
-use crate::lifecycle::{Revision, ServerCapability};
+use crate::lifecycle::{Revision, ServerFeatures};
 use crate::message::{Id, Params};
 use crate::tx::Tx;
 use crate::types::LoggingLevel;
@@ -41,8 +41,8 @@ pub(super) struct Session<'s> {
 }
 
 impl Features {
-    pub(super) const fn of(capabilities: ServerCapability) -> Self {
-        use ServerCapability as C;
+    pub(super) const fn of(capabilities: ServerFeatures) -> Self {
+        use ServerFeatures as C;
         let (resources, prompts) =
             (capabilities.contains(C::RESOURCES), capabilities.contains(C::PROMPTS));
         let subscribes = capabilities.contains(C::RESOURCES_SUBSCRIBE);

@@ -8,7 +8,7 @@ use crate::error::SendError;
 use crate::json::{
     Addition, Additions, Extras, Payload, RawJson, WriteError, Writer, write_payload,
 };
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
 use crate::tx::{FrameKey, Tx};
@@ -65,7 +65,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             write_payload(writer, &result, None)?;
             writer.put(b"}")
         })?;
-        let capabilities = ClientCapability::read(declared, revision);
+        let capabilities = ClientFeatures::read(declared, revision);
         let extensions =
             config.read_extensions.map_or(0, |read| read(declared, config.client_extensions));
         self.scope = Some(Scope {
@@ -124,8 +124,10 @@ pub(super) fn write_result<P: Payload + ?Sized>(
     let extras = if writer.revision().is_modern() {
         members = [("resultType", &write_type)];
         meta = [(SERVER_INFO, &write_info)];
-        additions =
-            Additions { members: &members, meta: if config.name_in_results { &meta } else { &[] } };
+        additions = Additions {
+            members: &members,
+            meta: if config.send_server_info { &meta } else { &[] },
+        };
         Extras::Members(&additions)
     } else {
         Extras::Nothing

@@ -13,7 +13,7 @@ use crate::error::SendError;
 use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{JsonStr, Payload, RawJson};
-use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
+use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
@@ -146,7 +146,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             id: IdText::default(),
             token: IdText::default(),
             revision: Revision::LATEST,
-            capabilities: ClientCapability::NONE,
+            capabilities: ClientFeatures::NONE,
             log_level: None,
             may_require_input: false,
             role: Role::Listen(wanted),
@@ -222,7 +222,7 @@ impl Wanted {
     /// The part of a filter that the declared capabilities allow, and the URIs in it.
     fn read(
         filter: RawJson<'_>,
-        declared: ServerCapability,
+        declared: ServerFeatures,
     ) -> Result<(Self, RawJson<'_>), &'static str> {
         let mut wanted = Self(0);
         for (bit, key) in Self::FLAGS {
@@ -240,19 +240,19 @@ impl Wanted {
         if !uris.is_array() || uris.elements().any(|uri| uri.as_string().is_none()) {
             return Err("params.notifications.resourceSubscriptions must be an array of strings");
         }
-        if declared.contains(ServerCapability::RESOURCES_SUBSCRIBE) {
+        if declared.contains(ServerFeatures::RESOURCES_SUBSCRIBE) {
             wanted.0 |= Self::UPDATES.0;
         }
         Ok((wanted, uris))
     }
 
     /// The capability that promises notifications of this kind.
-    pub(super) const fn list_changed(self) -> ServerCapability {
+    pub(super) const fn list_changed(self) -> ServerFeatures {
         match self {
-            Self::TOOLS => ServerCapability::TOOLS_LIST_CHANGED,
-            Self::PROMPTS => ServerCapability::PROMPTS_LIST_CHANGED,
-            Self::RESOURCES => ServerCapability::RESOURCES_LIST_CHANGED,
-            _ => ServerCapability::RESOURCES_SUBSCRIBE,
+            Self::TOOLS => ServerFeatures::TOOLS_LIST_CHANGED,
+            Self::PROMPTS => ServerFeatures::PROMPTS_LIST_CHANGED,
+            Self::RESOURCES => ServerFeatures::RESOURCES_LIST_CHANGED,
+            _ => ServerFeatures::RESOURCES_SUBSCRIBE,
         }
     }
 }

@@ -34,7 +34,7 @@ pub use question::Question;
 
 use crate::handle::RequestHandle;
 use crate::inflight::{Slot, Table};
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::types::LoggingLevel;
 use listen::Subscriptions;
@@ -68,7 +68,7 @@ pub struct Server<'c, const N: usize = 8, const S: usize = 8> {
 #[derive(Clone, Copy, Debug)]
 struct Scope {
     revision: Revision,
-    capabilities: ClientCapability,
+    capabilities: ClientFeatures,
     /// The configured extensions that the client declared, a bit each.
     extensions: u16,
     /// Set by `logging/setLevel`.
@@ -79,18 +79,18 @@ struct Scope {
 
 impl<'c> Server<'c> {
     /// A server with room for eight requests and eight subscribed URIs. For other sizes:
-    /// [`with_capacity`](Server::with_capacity).
+    /// [`with_table_sizes`](Server::with_table_sizes).
     #[must_use]
     pub const fn new(config: &'c ServerConfig<'c>) -> Self {
-        Self::with_capacity(config)
+        Self::with_table_sizes(config)
     }
 }
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// A server whose sizes the type says: `let mut server: Server<4, 16> =
-    /// Server::with_capacity(&CONFIG)`.
+    /// Server::with_table_sizes(&CONFIG)`.
     #[must_use]
-    pub const fn with_capacity(config: &'c ServerConfig<'c>) -> Self {
+    pub const fn with_table_sizes(config: &'c ServerConfig<'c>) -> Self {
         Self {
             config,
             requests: Table::new(),
@@ -117,20 +117,20 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
 
     /// How many requests wait for an answer, open `subscriptions/listen` included.
     #[must_use]
-    pub fn in_flight(&self) -> usize {
+    pub fn open_requests(&self) -> usize {
         self.requests.len()
     }
 
     /// How many requests of our own wait for an answer.
     #[must_use]
-    pub fn calls_in_flight(&self) -> usize {
+    pub fn open_calls(&self) -> usize {
         self.calls.len()
     }
 
     /// Whether the request still waits for its answer: `false` once it was answered, cancelled or
     /// expired.
     #[must_use]
-    pub fn is_open(&self, request: RequestHandle) -> bool {
+    pub fn is_request_open(&self, request: RequestHandle) -> bool {
         self.requests.get(request.0).is_some()
     }
 

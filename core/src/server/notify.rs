@@ -4,10 +4,10 @@ use super::Server;
 use super::listen::{LEGACY, SUBSCRIPTION, Wanted};
 use super::pending::Role;
 use crate::error::SendError;
-use crate::handle::{Answered, RequestHandle};
+use crate::handle::{Delivery, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Payload, RawJson, write_payload};
-use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
+use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 use crate::message::{IdText, hash_str};
 use crate::progress::Progress;
 use crate::rpc::{write_notification, write_notification_head};
@@ -114,11 +114,11 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         progress: &Progress<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let interval = self.config.progress_interval;
-        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Answered::Gone) };
+        let Some(pending) = self.requests.get_mut(request.0) else { return Ok(Delivery::Gone) };
         if pending.token.is_empty() {
-            return Ok(Answered::Unasked);
+            return Ok(Delivery::NotRequested);
         }
         pending.reported.report(
             now,
@@ -141,8 +141,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         let revision = pending.revision;
         let level = if revision.is_modern() {
             pending.log_level
@@ -153,7 +153,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Logs to a legacy client what belongs to no request. A modern client cannot be told
-    /// ([`Answered::Unasked`]).
+    /// ([`Delivery::NotRequested`]).
     ///
     /// # Errors
     /// As [`log`](Self::log).
@@ -161,7 +161,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let level = self.scope.map(|scope| scope.log_level);
         self.write_log(self.fallback_revision(), level, message, tx)
     }
@@ -172,12 +172,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         least: Option<LoggingLevel>,
         message: &LogMessage<'_, T>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        if !self.config.capabilities().contains(ServerCapability::LOGGING) {
+    ) -> Result<Delivery, SendError> {
+        if !self.config.capabilities().contains(ServerFeatures::LOGGING) {
             return Err(SendError::NotAllowed);
         }
         if least.is_none_or(|least| message.level < least) {
-            return Ok(Answered::Unasked);
+            return Ok(Delivery::NotRequested);
         }
         tx.whole_frame(revision, &mut |writer| {
             write_notification_head(writer, "notifications/message")?;
@@ -192,7 +192,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             write_payload(writer, message.data, None)?;
             writer.put(b"}}")
         })?;
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 
     /// Sends a legacy client a notification that has no method of its own here, as
@@ -212,7 +212,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         let url = method != "notifications/elicitation/complete"
             || scope.revision == Revision::V2025_11_25
-                && scope.capabilities.contains(ClientCapability::ELICITATION_URL);
+                && scope.capabilities.contains(ClientFeatures::ELICITATION_URL);
         if !url || HAVE_A_METHOD.contains(&method) {
             return Err(SendError::NotAllowed);
         }

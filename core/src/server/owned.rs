@@ -6,7 +6,7 @@ use super::RequestHandle;
 use super::event::Request;
 use super::extensions::Extensions;
 use crate::json::JsonStr;
-use crate::lifecycle::{ClientCapability, Method, Revision};
+use crate::lifecycle::{ClientFeatures, Method, Revision};
 use crate::message::OwnedParams;
 
 /// A copy of a [`Request`], for a handler that is not done at once. It holds the parameters and
@@ -16,7 +16,7 @@ pub struct OwnedRequest {
     handle: RequestHandle,
     method: OwnedMethod,
     revision: Revision,
-    capabilities: ClientCapability,
+    capabilities: ClientFeatures,
     wants_progress: bool,
     extensions: Extensions,
     params: OwnedParams,
@@ -71,12 +71,12 @@ impl From<&Request<'_>> for OwnedRequest {
 mod tests {
     use super::*;
     use crate::{
-        Frame, Messages, RawJson, Server, ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+        Frame, Messages, RawJson, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
         types::Implementation,
     };
 
     const CONFIG: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS)
             .methods(&["own/method"]);
 
     /// Takes a line in and compares the request with its copy.

@@ -1,7 +1,7 @@
 //! What is kept of a request, the peer's or ours, while it waits for its answer.
 
 use crate::inflight::{Keyed, Slot};
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::message::{ExchangeKey, Id, IdText};
 use crate::progress::Reported;
 use crate::types::LoggingLevel;
@@ -13,7 +13,7 @@ pub(super) struct Pending {
     /// Empty when no progress is wanted.
     pub(super) token: IdText,
     pub(super) revision: Revision,
-    pub(super) capabilities: ClientCapability,
+    pub(super) capabilities: ClientFeatures,
     /// The least severe level that a modern request wants; none, if it wants nothing.
     pub(super) log_level: Option<LoggingLevel>,
     pub(super) may_require_input: bool,

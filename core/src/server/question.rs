@@ -2,9 +2,9 @@
 
 use super::{ClientRequest, Server, sound};
 use crate::error::SendError;
-use crate::handle::{Answered, Call, RequestHandle};
+use crate::handle::{Call, Delivery, RequestHandle};
 use crate::json::Payload;
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::tx::Tx;
 use crate::types::tell::{Object, Tell, Teller};
@@ -21,7 +21,7 @@ pub trait Question {
 pub struct Asked<'x> {
     method: &'static str,
     params: Option<&'x dyn Tell>,
-    needs: ClientCapability,
+    needs: ClientFeatures,
     is_sound: bool,
 }
 
@@ -40,8 +40,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         questions: &[(&str, &dyn Question)],
         state: Option<&str>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         let mut is_sound = state.is_some() || !questions.is_empty();
         for (at, (key, question)) in questions.iter().enumerate() {
             let asked = question.asked();
@@ -126,7 +126,7 @@ impl Question for ElicitForm<'_> {
         Asked {
             method: "elicitation/create",
             params: Some(self),
-            needs: ClientCapability::ELICITATION_FORM,
+            needs: ClientFeatures::ELICITATION_FORM,
             is_sound,
         }
     }
@@ -138,7 +138,7 @@ impl Question for ElicitUrl<'_> {
         Asked {
             method: "elicitation/create",
             params: Some(self),
-            needs: ClientCapability::ELICITATION_URL,
+            needs: ClientFeatures::ELICITATION_URL,
             is_sound,
         }
     }
@@ -164,11 +164,11 @@ impl Question for InputRequest<'_> {
             Self::ListRoots => Asked {
                 method: "roots/list",
                 params: None,
-                needs: ClientCapability::ROOTS,
+                needs: ClientFeatures::ROOTS,
                 is_sound: true,
             },
             Self::Other(_) => {
-                Asked { method: "", params: None, needs: ClientCapability::NONE, is_sound: false }
+                Asked { method: "", params: None, needs: ClientFeatures::NONE, is_sound: false }
             }
         }
     }
@@ -184,12 +184,12 @@ mod tests {
     use crate::types::{
         CreateMessageParams, ElicitParams, Implementation, RequestedSchema, SamplingMessage,
     };
-    use crate::{Frame, Messages, RawJson, ServerCapability, ServerConfig, ServerEvent, TxBuffer};
+    use crate::{Frame, Messages, RawJson, ServerConfig, ServerEvent, ServerFeatures, TxBuffer};
 
     #[test]
     fn each_question_becomes_its_request() {
         static CONFIG: ServerConfig<'_> =
-            ServerConfig::new(Implementation::new("t", "1"), ServerCapability::TOOLS);
+            ServerConfig::new(Implementation::new("t", "1"), ServerFeatures::TOOLS);
         let mut server: Server<'_> = Server::new(&CONFIG);
         let mut tx = TxBuffer::new([0; 1024]);
         let now = Instant::from_millis(0);
@@ -228,7 +228,7 @@ mod tests {
                 sent.get("method").and_then(RawJson::as_string).is_some_and(|sent| sent == method)
             );
         }
-        assert_eq!(server.calls_in_flight(), 3);
+        assert_eq!(server.open_calls(), 3);
         let unknown = InputRequest::Other(RawJson::EMPTY);
         assert_eq!(
             server.request_input(now, parent, &unknown, &mut tx),

@@ -54,7 +54,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
                 Item::Message(Kind::Request { id, method }) => {
                     self.heard = now;
                     // In a batch nobody begins.
-                    if self.config.peer_may_restart
+                    if self.config.peer_can_reconnect
                         && !messages.in_batch()
                         && let Some(ended) = self.restart(id, method, envelope, tx)?
                     {
@@ -275,7 +275,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
         self.forget(slot);
         let reason = params.get("reason").and_then(RawJson::as_string);
-        Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason }))
+        Ok(Some(ServerEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
 
     #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
@@ -300,7 +300,9 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             return None;
         }
         match self.end_call(now, slot) {
-            Some(Purpose::Application) => Some(ServerEvent::Answer { call: Call(slot), outcome }),
+            Some(Purpose::Application) => {
+                Some(ServerEvent::CallFinished { call: Call(slot), outcome })
+            }
             _ => None,
         }
     }

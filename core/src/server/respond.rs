@@ -6,10 +6,10 @@ use super::handshake::write_result;
 use super::pending::{Pending, Role};
 use super::{Server, sound};
 use crate::error::SendError;
-use crate::handle::{Answered, RequestHandle};
+use crate::handle::{Delivery, RequestHandle};
 use crate::inflight::Slot;
 use crate::json::{Payload, Pen, RawJson, WriteError, Writer};
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
 use crate::types::tell::{Object, Shown, Tell};
@@ -29,7 +29,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         if cfg!(target_pointer_width = "64") {
             self.respond_with(request, "complete", result, tx)
         } else {
@@ -48,7 +48,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         // Said before the first byte is written; of other values it is known only while they are
         // written.
         if !result.is_object() {
@@ -67,7 +67,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
         let result = Object {
             names: "content,structuredContent:CE,",
@@ -83,12 +83,12 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again.
-    pub fn refuse_arguments(
+    pub fn respond_invalid_arguments(
         &mut self,
         request: RequestHandle,
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         if self
             .requests
             .get(request.0)
@@ -120,7 +120,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         if error.code == ErrorCode::UrlElicitationRequired
             && self.requests.get(request.0).is_some_and(cannot_show_pages)
         {
@@ -137,14 +137,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// # Errors
     /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
     /// [`SendError::Value`] when there is no page, or one without a URL or an id.
-    pub fn require_pages(
+    pub fn require_url_elicitation(
         &mut self,
         request: RequestHandle,
         message: &str,
         pages: &[ElicitUrl<'_>],
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         if pending.revision != Revision::V2025_11_25 || cannot_show_pages(pending) {
             return Err(SendError::NotAllowed);
         }
@@ -180,8 +180,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         input: &InputRequiredResult<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         if !pending.revision.is_modern()
             || !pending.may_require_input
             || !pending.capabilities.contains(input.needs())
@@ -212,7 +212,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         tx.abandon(key(request.0))?;
         // Under a key of its own: called again in the middle of the error, it must not break that
         // off too.
@@ -232,7 +232,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result_type: &str,
         result: &P,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let config = self.config;
         let write = |id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
@@ -251,7 +251,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &dyn Response,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         self.answer_as(key(request.0), request, tx, response)
     }
 
@@ -262,8 +262,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &R,
-    ) -> Result<Answered, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Answered::Gone) };
+    ) -> Result<Delivery, SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
@@ -271,7 +271,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             response.write(pending.id.as_str(), writer)
         })?;
         self.forget(request.0);
-        Ok(Answered::Sent)
+        Ok(Delivery::Sent)
     }
 
     /// Frees a request's slot, and what hangs on it.
@@ -305,7 +305,7 @@ impl<F: Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>> Response for F {
 
 fn cannot_show_pages(pending: &Pending) -> bool {
     pending.revision == Revision::V2025_11_25
-        && !pending.capabilities.contains(ClientCapability::ELICITATION_URL)
+        && !pending.capabilities.contains(ClientFeatures::ELICITATION_URL)
 }
 
 /// The answer to the request in this slot.

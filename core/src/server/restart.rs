@@ -34,7 +34,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
         if let Some(slot) = slot {
             self.forget(slot);
-            return Ok(Some(ServerEvent::Cancelled { request: RequestHandle(slot), reason: None }));
+            return Ok(Some(ServerEvent::RequestCancelled {
+                request: RequestHandle(slot),
+                reason: None,
+            }));
         }
         if anew {
             loop {

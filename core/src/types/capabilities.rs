@@ -9,7 +9,7 @@ use super::meta::is_modern_only;
 use super::older::{Absent, OrElse};
 use super::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
-use crate::lifecycle::{ClientCapability, Revision, ServerCapability};
+use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
 
 macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $bits:ident) => {
@@ -135,24 +135,24 @@ macro_rules! capabilities {
 capabilities! {
     /// What a client can do. Schema type `ClientCapabilities`.
     ///
-    /// Made of [`ClientCapability`] bits, of which each revision gets those that it knows, or read: then written again as it was.
-    ClientCapabilities of ClientCapability
+    /// Made of [`ClientFeatures`] bits, of which each revision gets those that it knows, or read: then written again as it was.
+    ClientCapabilities of ClientFeatures
 }
 
 capabilities! {
     /// What a server can do. Schema type `ServerCapabilities`.
     ///
-    /// Made of [`ServerCapability`] bits, of which each revision gets those that it knows, or read: then written again as it was.
-    ServerCapabilities of ServerCapability
+    /// Made of [`ServerFeatures`] bits, of which each revision gets those that it knows, or read: then written again as it was.
+    ServerCapabilities of ServerFeatures
 }
 
 impl ClientCapabilities<'_> {
     /// Those that this library knows, as `revision` means them.
     #[must_use]
-    pub fn bits(&self, revision: Revision) -> ClientCapability {
+    pub fn bits(&self, revision: Revision) -> ClientFeatures {
         match self.0 {
             Form::Own(own) => own.bits,
-            Form::Json(raw) => ClientCapability::read(raw, revision),
+            Form::Json(raw) => ClientFeatures::read(raw, revision),
         }
     }
 }
@@ -160,8 +160,8 @@ impl ClientCapabilities<'_> {
 impl ServerCapabilities<'_> {
     /// Those that this library knows.
     #[must_use]
-    pub fn bits(&self) -> ServerCapability {
-        use ServerCapability as C;
+    pub fn bits(&self) -> ServerFeatures {
+        use ServerFeatures as C;
         let raw = match self.0 {
             Form::Own(own) => return own.bits,
             Form::Json(raw) => raw,
@@ -246,9 +246,9 @@ impl Tell for Flags<'_> {
 /// `{}`
 const EMPTY: Flags<'static> = Flags("", &[]);
 
-impl Tell for Own<'_, ServerCapability> {
+impl Tell for Own<'_, ServerFeatures> {
     fn tell(&self, to: &mut dyn Teller) {
-        use ServerCapability as C;
+        use ServerFeatures as C;
         let has = |bit| self.bits.contains(bit);
         let on = |bit| has(bit).then_some(true);
         let object = |bit| has(bit).then_some(EMPTY);
@@ -271,9 +271,9 @@ impl Tell for Own<'_, ServerCapability> {
     }
 }
 
-impl Tell for Own<'_, ClientCapability> {
+impl Tell for Own<'_, ClientFeatures> {
     fn tell(&self, to: &mut dyn Teller) {
-        use ClientCapability as C;
+        use ClientFeatures as C;
         let has = |bit| self.bits.contains(bit);
         let object = |bit| has(bit).then_some(EMPTY);
         let (tools, context) = (object(C::SAMPLING_TOOLS), object(C::SAMPLING_CONTEXT));

@@ -6,7 +6,7 @@ use super::macros::{names, payload};
 use super::tell::{payload_told, tell_one_of};
 use super::{FormError, RequestedSchema, TaskMetadata};
 use crate::json::RawJson;
-use crate::lifecycle::{ClientCapability, Revision};
+use crate::lifecycle::{ClientFeatures, Revision};
 
 /// What `elicitation/create` asks for. From 2025-06-18 on, schema type `ElicitRequestParams`.
 #[derive(Clone, Copy, Debug)]
@@ -34,10 +34,10 @@ impl<'a> ElicitParams<'a> {
 
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientCapability {
+    pub const fn needs(&self) -> ClientFeatures {
         match self {
-            Self::Form(_) => ClientCapability::ELICITATION_FORM,
-            Self::Url(_) => ClientCapability::ELICITATION_URL,
+            Self::Form(_) => ClientFeatures::ELICITATION_FORM,
+            Self::Url(_) => ClientFeatures::ELICITATION_URL,
         }
     }
 }

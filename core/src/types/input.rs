@@ -10,7 +10,7 @@ use super::{
     IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
 };
 use crate::json::{JsonStr, RawJson, ReadError};
-use crate::lifecycle::ClientCapability;
+use crate::lifecycle::ClientFeatures;
 
 /// Questions, each with a key of the server's choice. 2026-07-28, schema type `InputRequests`.
 pub type InputRequests<'a> = Map<'a, InputRequest<'a>>;
@@ -51,10 +51,10 @@ impl<'a> InputRequiredResult<'a> {
 
     /// What the client must have declared.
     #[must_use]
-    pub fn needs(&self) -> ClientCapability {
-        let mut needs = ClientCapability::NONE;
+    pub fn needs(&self) -> ClientFeatures {
+        let mut needs = ClientFeatures::NONE;
         self.all_questions(&mut |_, question| {
-            needs = needs.and(question.map_or(ClientCapability::NONE, InputRequest::needs));
+            needs = needs.and(question.map_or(ClientFeatures::NONE, InputRequest::needs));
             true
         });
         needs
@@ -147,12 +147,12 @@ impl<'a> InputRequest<'a> {
 
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientCapability {
+    pub const fn needs(&self) -> ClientFeatures {
         match self {
             Self::Elicit(params) => params.needs(),
             Self::CreateMessage(params) => params.needs(),
-            Self::ListRoots => ClientCapability::ROOTS,
-            Self::Other(_) => ClientCapability::NONE,
+            Self::ListRoots => ClientFeatures::ROOTS,
+            Self::Other(_) => ClientFeatures::NONE,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::macros::{names, payload};
 use super::sampling_older::{AsOneBlock, OneBlockEach};
 use super::tell::{Tell, Teller, serialize_told};
 use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
-use crate::lifecycle::ClientCapability;
+use crate::lifecycle::ClientFeatures;
 
 payload! {
     /// What `sampling/createMessage` asks for. Schema type `CreateMessageRequestParams`.
@@ -56,16 +56,16 @@ serialize_told!(Messages<'_, '_>, Contents<'_, '_>);
 impl CreateMessageParams<'_> {
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientCapability {
-        let mut needs = ClientCapability::SAMPLING;
+    pub const fn needs(&self) -> ClientFeatures {
+        let mut needs = ClientFeatures::SAMPLING;
         if self.tools.is_some() || self.tool_choice.is_some() {
-            needs = needs.and(ClientCapability::SAMPLING_TOOLS);
+            needs = needs.and(ClientFeatures::SAMPLING_TOOLS);
         }
         if matches!(
             self.include_context,
             Some(IncludeContext::ThisServer | IncludeContext::AllServers)
         ) {
-            needs = needs.and(ClientCapability::SAMPLING_CONTEXT);
+            needs = needs.and(ClientFeatures::SAMPLING_CONTEXT);
         }
         needs
     }

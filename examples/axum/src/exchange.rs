@@ -9,12 +9,12 @@ use futures_util::stream;
 use mcp_sansio::http::server::Reply;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
-    Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer,
+    Delivery, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
+    Server, ServerFeatures, ServerConfig, ServerEvent, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerCapability::TOOLS)
+    ServerConfig::new(Implementation::new("axum-server", "0.1.0"), ServerFeatures::TOOLS)
         .progress_interval(Duration::ZERO);
 static CATALOG: Catalog = Catalog::new().tools(&[
     Tool::new("echo", RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}"#))
@@ -49,9 +49,9 @@ impl Exchange {
 
     /// For a modern client, or for one of a revision that has sessions, which here it has not.
     pub fn new(legacy: Option<Revision>) -> Self {
-        let mut server = Server::with_capacity(&CONFIG);
+        let mut server = Server::with_table_sizes(&CONFIG);
         if let Some(revision) = legacy {
-            server.assume_legacy(revision);
+            server.start_legacy(revision);
         }
         // Whatever these tools say fits.
         Self {
@@ -91,7 +91,7 @@ impl Exchange {
         };
         let arguments = request.arguments();
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return self.server.refuse_arguments(request.handle, &fault, &mut self.tx).map(|_| ());
+            return self.server.respond_invalid_arguments(request.handle, &fault, &mut self.tx).map(|_| ());
         }
         if tool.name == "count" {
             // The schema has it between 1 and 100; 5.0 is an integer, too.
@@ -117,7 +117,7 @@ impl Exchange {
             let text = format!("counted to {}", count.to);
             answered = self.server.respond(count.request, &TextResult::new(&text), &mut self.tx)?;
         }
-        if is_done || answered == Answered::Gone {
+        if is_done || answered == Delivery::Gone {
             self.count = None;
         }
         Ok(true)

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Era, Printable};
+use mcp_sansio::{ClientConfig, ClientFeatures, Era, Printable};
 use mcp_sansio_adapters::smol::client::http::Http;
 use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process};
 
@@ -105,10 +105,10 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
 
 static CONFIG: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("everything-client", env!("CARGO_PKG_VERSION")),
-    ClientCapability::ROOTS_LIST_CHANGED
-        .and(ClientCapability::SAMPLING_TOOLS)
-        .and(ClientCapability::ELICITATION_FORM)
-        .and(ClientCapability::ELICITATION_URL),
+    ClientFeatures::ROOTS_LIST_CHANGED
+        .and(ClientFeatures::SAMPLING_TOOLS)
+        .and(ClientFeatures::ELICITATION_FORM)
+        .and(ClientFeatures::ELICITATION_URL),
 )
 .call_timeout(Duration::from_secs(20));
 

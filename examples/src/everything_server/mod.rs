@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ErrorCode, ServerCapability, ServerConfig, Target};
+use mcp_sansio::{ErrorCode, ServerConfig, ServerFeatures, Target};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
 
 use catalog::CATALOG;
@@ -56,12 +56,12 @@ type Answering = std::pin::Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("everything-server", env!("CARGO_PKG_VERSION")).title("Everything server"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::RESOURCES_LIST_CHANGED)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::PROMPTS_LIST_CHANGED)
-        .and(ServerCapability::COMPLETIONS)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::PROMPTS_LIST_CHANGED)
+        .and(ServerFeatures::COMPLETIONS)
+        .and(ServerFeatures::LOGGING),
 )
 .instructions("Tools whose names begin with test_ do what the conformance suite expects; begin with test_simple_text.")
 // A person may need that long to fill in a form.

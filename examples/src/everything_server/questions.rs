@@ -9,7 +9,7 @@ use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
     InputRequest, ListRootsResult, RequestedSchema, SamplingContent, SamplingMessage,
 };
-use mcp_sansio::{ClientCapability, RawJson};
+use mcp_sansio::{ClientFeatures, RawJson};
 use mcp_sansio_adapters::smol::{Answer, Context, Failure};
 
 use super::forms;
@@ -90,11 +90,11 @@ async fn multi_round(ctx: &Context) -> Result<String, Failure> {
 
 /// Looks at what the client declared before it asks.
 async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
-    if ctx.client().contains(ClientCapability::SAMPLING) {
+    if ctx.client().contains(ClientFeatures::SAMPLING) {
         capital(ctx).await
-    } else if ctx.client().contains(ClientCapability::ELICITATION_FORM) {
+    } else if ctx.client().contains(ClientFeatures::ELICITATION_FORM) {
         form(ctx, "user_name", "What is your name?", &forms::NAME).await
-    } else if ctx.client().contains(ClientCapability::ROOTS) {
+    } else if ctx.client().contains(ClientFeatures::ROOTS) {
         list_roots(ctx).await
     } else {
         Ok("There is nothing that the client could be asked".to_owned())
@@ -102,10 +102,10 @@ async fn whatever_is_possible(ctx: &Context) -> Result<String, Failure> {
 }
 
 fn needs_sampling(ctx: &Context) -> Result<String, Failure> {
-    if ctx.client().contains(ClientCapability::SAMPLING) {
+    if ctx.client().contains(ClientFeatures::SAMPLING) {
         Ok("The client can sample".to_owned())
     } else {
-        Err(Failure::missing_capability(ClientCapability::SAMPLING))
+        Err(Failure::missing_capability(ClientFeatures::SAMPLING))
     }
 }
 

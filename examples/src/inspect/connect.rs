@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig};
+use mcp_sansio::{ClientConfig, ClientFeatures};
 use mcp_sansio_adapters::smol::client::http::Http;
 use mcp_sansio_adapters::stdio::client::{
     Client, Connector, Error, HttpServer, Process, Stderr, Way,
@@ -17,11 +17,11 @@ use super::terminal::Terminal;
 
 /// A person at a terminal can fill in forms, look at pages, and name directories.
 pub(crate) fn config(timeout: Duration) -> ClientConfig<'static> {
-    let asks = ClientCapability::ELICITATION_FORM
-        .and(ClientCapability::ELICITATION_URL)
-        .and(ClientCapability::ROOTS);
+    let asks = ClientFeatures::ELICITATION_FORM
+        .and(ClientFeatures::ELICITATION_URL)
+        .and(ClientFeatures::ROOTS);
     let info = Implementation::new("inspect", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(info, asks.and(ClientCapability::SAMPLING))
+    ClientConfig::new(info, asks.and(ClientFeatures::SAMPLING))
         .call_timeout(timeout)
         .probe_timeout(timeout)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Prompt, Tool};
-use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, Era, OwnedJson, RawJson, Revision};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision};
 use mcp_sansio_adapters::stdio::client::{Connector, Process};
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use super::screen::{part, show, step};
 use super::{Unexpected, line};
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientCapability::ELICITATION_FORM)
+    ClientConfig::new(Implementation::new("quickstart", "1.0"), ClientFeatures::ELICITATION_FORM)
         .call_timeout(Duration::from_secs(5));
 
 /// 2026-07-28: no handshake, no session. Each request says in `_meta` who speaks, and which

@@ -11,7 +11,7 @@ use std::time::Duration;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, ClientRequest, Instant, Messages, RawJson, Request, RequestHandle, RxBuffer,
-    SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
@@ -122,7 +122,7 @@ impl Firmware {
         let tx: &mut Tx<'_> = tx;
         match event {
             ServerEvent::Request(request) => return self.call(request),
-            ServerEvent::Answer { outcome, .. } => {
+            ServerEvent::CallFinished { outcome, .. } => {
                 let text = outcome.map_or("refused", RawJson::as_str);
                 if let Some(asking) = asking.take() {
                     let _ = server.respond(asking, &TextResult::new(text), tx)?;
@@ -138,7 +138,7 @@ impl Firmware {
             ServerEvent::Initialized => told.push("initialized".to_owned()),
             ServerEvent::LogLevel(level) => told.push(format!("level {level:?}")),
             ServerEvent::Subscribed { uri } => told.push(format!("subscribed {uri}")),
-            ServerEvent::Cancelled { .. } => told.push("cancelled".to_owned()),
+            ServerEvent::RequestCancelled { .. } => told.push("cancelled".to_owned()),
             ServerEvent::Listening { .. } => told.push("listening".to_owned()),
             _ => {}
         }
@@ -164,9 +164,7 @@ impl Firmware {
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("board", "1"),
-    ServerCapability::TOOLS
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE).and(ServerFeatures::LOGGING),
 );
 const ANYTHING: RawJson<'_> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[

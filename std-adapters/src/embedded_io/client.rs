@@ -5,8 +5,8 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, Instant, Messages, OpenError, Opened, Outcome, RawJson,
-    RxBuffer, SendError, Tx, TxBuffer,
+    CallOptions, ClientConfig, ClientEvent, ConnectError, Connected, Instant, Messages, Outcome,
+    RawJson, RxBuffer, SendError, Tx, TxBuffer,
 };
 use serde::Serialize;
 
@@ -22,11 +22,11 @@ use super::session::is_the_end;
 /// ```no_run
 /// use embedded_io::{Read, ReadReady, Write};
 /// use mcp_sansio::types::{CallToolResult, Implementation};
-/// use mcp_sansio::{ClientCapability, ClientConfig, Instant, Outcome};
+/// use mcp_sansio::{ClientFeatures, ClientConfig, Instant, Outcome};
 /// use mcp_sansio_adapters::embedded_io::{Client, Error};
 ///
 /// static CONFIG: ClientConfig =
-///     ClientConfig::new(Implementation::new("thermostat", "0.1.0"), ClientCapability::NONE);
+///     ClientConfig::new(Implementation::new("thermostat", "0.1.0"), ClientFeatures::NONE);
 ///
 /// #[derive(serde::Serialize)]
 /// struct Arguments {
@@ -115,7 +115,7 @@ where
         clock: fn() -> Instant,
         handler: H,
     ) -> Self {
-        let client = mcp_sansio::Client::with_capacity(config);
+        let client = mcp_sansio::Client::with_table_sizes(config);
         Self {
             rx: RxBuffer::new([0; RX]),
             session: ClientSession { client, tx: TxBuffer::new([0; TX]), port, clock },
@@ -134,7 +134,7 @@ where
     }
 
     /// Finds out what the server speaks, and opens. `opened` is not called where the server was
-    /// [assumed](mcp_sansio::Client::assume) to be modern, since then there is nothing to find
+    /// [assumed](mcp_sansio::Client::set_era) to be modern, since then there is nothing to find
     /// out; that is `None`.
     ///
     /// # Errors
@@ -142,15 +142,15 @@ where
     /// told.
     pub fn open<R>(
         &mut self,
-        mut opened: impl FnMut(Result<Opened<'_>, OpenError<'_>>) -> R,
+        mut opened: impl FnMut(Result<Connected<'_>, ConnectError<'_>>) -> R,
     ) -> Result<Option<R>, Error<P::Error>> {
-        self.session.send(|client, now, tx| client.open(now, tx))?;
+        self.session.send(|client, now, tx| client.connect(now, tx))?;
         if self.session.client.is_open() {
             return Ok(None);
         }
         self.wait(|event| match event {
-            ClientEvent::Opened(session) => Some(opened(Ok(*session))),
-            ClientEvent::OpenFailed(error) => Some(opened(Err(*error))),
+            ClientEvent::Connected(session) => Some(opened(Ok(*session))),
+            ClientEvent::ConnectFailed(error) => Some(opened(Err(*error))),
             _ => None,
         })
         .map(Some)
@@ -173,7 +173,7 @@ where
             .session
             .send(|client, now, tx| client.request(now, method, params, options, tx))?;
         self.wait(|event| match event {
-            ClientEvent::Ended { call, outcome } if *call == this => Some(ended(*outcome)),
+            ClientEvent::CallFinished { call, outcome } if *call == this => Some(ended(*outcome)),
             _ => None,
         })
     }

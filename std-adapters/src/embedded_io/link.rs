@@ -48,7 +48,7 @@ impl<
     #[must_use]
     pub const fn new(port: P, config: &'c ServerConfig<'c>, clock: fn() -> Instant) -> Self {
         let session = Session {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             tx: TxBuffer::new([0; TX]),
             port,
             clock,

@@ -6,13 +6,13 @@
 //! use embedded_io::{Read, ReadReady, Write};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
-//!     Catalog, Instant, RawJson, ServerCapability, ServerConfig, ServerEvent, Target,
+//!     Catalog, Instant, RawJson, ServerFeatures, ServerConfig, ServerEvent, Target,
 //! };
 //! use mcp_sansio_adapters::embedded_io::{Error, Link, Session, Turn};
 //!
 //! static CONFIG: ServerConfig =
-//!     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS)
-//!         .peer_may_restart(true);
+//!     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS)
+//!         .peer_can_reconnect(true);
 //! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 //!     "lamp",
 //!     RawJson::from_static(
@@ -66,7 +66,7 @@
 //! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`]
 //!   the line is ended where it is, so that the first line of the next peer is not glued to it.
 //! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see
-//!   [`ServerConfig::peer_may_restart`](mcp_sansio::ServerConfig::peer_may_restart).
+//!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
 //! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of
 //! the handler, where panics unwind, leaves [`Link::poll`] with the message half handled and the

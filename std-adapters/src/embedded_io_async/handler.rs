@@ -6,7 +6,7 @@ use core::task::Poll;
 
 use ::embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Answered, Change, Instant, LogMessage, Progress, Request, RequestHandle, SendError, Server,
+    Change, Delivery, Instant, LogMessage, Progress, Request, RequestHandle, SendError, Server,
     ServerEvent, Target, Tx,
 };
 
@@ -73,7 +73,7 @@ pub trait Answer<const N: usize, const S: usize> {
         server: &mut Server<'_, N, S>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError>;
+    ) -> Result<Delivery, SendError>;
 }
 
 /// The time, and a way to wait: six lines around the executor's own.
@@ -122,8 +122,8 @@ impl Context<'_> {
     /// Frames that leave whole or not at all, so giving it up in the middle leaves nothing behind.
     async fn say(
         &self,
-        mut call: impl FnMut() -> Result<Answered, SendError>,
-    ) -> Result<Answered, SendError> {
+        mut call: impl FnMut() -> Result<Delivery, SendError>,
+    ) -> Result<Delivery, SendError> {
         let _turn = GiveBack(self);
         poll_fn(|cx| match call() {
             Err(error) if error.is_full() => {
@@ -144,8 +144,8 @@ impl fmt::Debug for Context<'_> {
 
 /// A link as its handlers see it, whatever its sizes.
 pub(super) trait Speak {
-    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Answered, SendError>;
-    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Answered, SendError>;
+    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError>;
+    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError>;
     fn publish(&self, change: Change<'static>) -> bool;
     fn wait(&self, place: usize, waker: &core::task::Waker);
     fn give_back(&self, turn: Turn);

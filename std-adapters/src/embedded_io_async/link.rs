@@ -8,7 +8,7 @@ use core::task::{Poll, Waker};
 use core::time::Duration;
 
 use mcp_sansio::{
-    Answered, Catalog, Change, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer,
+    Catalog, Change, Delivery, Instant, LogMessage, Messages, Progress, RequestHandle, RxBuffer,
     SendError, Server, ServerConfig, ServerEvent, Tx, TxBuffer,
 };
 
@@ -176,7 +176,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
     #[inline(always)]
     const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             tx: TxBuffer::new([0; TX]),
             inbox: Inbox::new(),
             places: [const { Place::Idle }; N],
@@ -237,7 +237,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         self.places
             .get(place)
             .and_then(Place::request)
-            .is_some_and(|request| !self.server.is_open(request))
+            .is_some_and(|request| !self.server.is_request_open(request))
     }
 
     /// Whether the next message may be taken in: there is a place for a request, unless handlers
@@ -325,14 +325,14 @@ impl<J> Place<J> {
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Speak
     for Link<'_, H, RX, TX, N, S>
 {
-    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Answered, SendError> {
+    fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError> {
         let turn = Turn::Place(ctx.place);
         self.desk
             .borrow_mut()
             .attempt(turn, |server, now, tx| server.progress(now, ctx.request, progress, tx))
     }
 
-    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Answered, SendError> {
+    fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError> {
         self.desk
             .borrow_mut()
             .attempt(Turn::Place(ctx.place), |server, _, tx| server.log(ctx.request, message, tx))

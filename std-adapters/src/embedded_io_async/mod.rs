@@ -11,7 +11,7 @@
 //! use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock, Context, Handler, Link};
 //!
 //! static CONFIG: ServerConfig =
-//!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerCapability::TOOLS);
+//!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
 //! static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 //!     "boil",
 //!     RawJson::from_static(
@@ -51,7 +51,7 @@
 //!         server: &mut Server<'_, N, S>,
 //!         request: RequestHandle,
 //!         tx: &mut Tx<'_>,
-//!     ) -> Result<Answered, SendError> {
+//!     ) -> Result<Delivery, SendError> {
 //!         server.respond(request, &TextResult::new(self.0), tx)
 //!     }
 //! }

@@ -3,14 +3,14 @@
 //! The same [`App`](super::App) that serves streams:
 //!
 //! ```no_run
-//! # use mcp_sansio::{ServerCapability, ServerConfig, types::Implementation};
+//! # use mcp_sansio::{ServerFeatures, ServerConfig, types::Implementation};
 //! # use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
 //! use std::net::TcpListener;
 //!
 //! use async_io::Async;
 //! use mcp_sansio_adapters::smol::http::{self, Options};
 //!
-//! # static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("x", "1"), ServerCapability::TOOLS);
+//! # static CONFIG: ServerConfig = ServerConfig::new(Implementation::new("x", "1"), ServerFeatures::TOOLS);
 //! # async fn greet(ctx: Context) -> Result<Reply, Failure> { Err(Failure::tool("")) }
 //! # fn main() -> std::io::Result<()> {
 //! let app = App::new(&CONFIG, greet);

@@ -15,11 +15,11 @@
 //!     ElicitParams, ElicitResult, Field, Implementation, InputRequest, RequestedSchema,
 //!     StringSchema, TextResult, Tool,
 //! };
-//! use mcp_sansio::{Catalog, Progress, RawJson, ServerCapability, ServerConfig};
+//! use mcp_sansio::{Catalog, Progress, RawJson, ServerFeatures, ServerConfig};
 //! use mcp_sansio_adapters::smol::{self, App, Context, Failure, Reply};
 //!
 //! static CONFIG: ServerConfig =
-//!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerCapability::TOOLS);
+//!     ServerConfig::new(Implementation::new("greeter", "0.1.0"), ServerFeatures::TOOLS);
 //! static CATALOG: Catalog =
 //!     Catalog::new().tools(&[Tool::new("greet", RawJson::from_static(r#"{"type":"object"}"#))]);
 //! const WHO: RequestedSchema =
@@ -97,7 +97,7 @@
 //! # Memory
 //!
 //! For each connection the core's [`Server`](mcp_sansio::Server): 28 KB for the 128 requests and 64
-//! subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8 ([`App::with_capacity`]).
+//! subscriptions of [`App::new`], 14 KB for 64 and 64, 2 KB for 8 and 8 ([`App::with_table_sizes`]).
 //! Two buffers, which start with 1 KB each and grow to the limits of the [`App`] as messages need
 //! it. And the futures that are under way.
 

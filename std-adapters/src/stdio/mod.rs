@@ -3,11 +3,11 @@
 //!
 //! ```no_run
 //! use mcp_sansio::types::Implementation;
-//! use mcp_sansio::{RpcError, ServerCapability, ServerConfig, ServerEvent};
+//! use mcp_sansio::{RpcError, ServerFeatures, ServerConfig, ServerEvent};
 //! use mcp_sansio_adapters::stdio::{self, Session};
 //!
 //! static CONFIG: ServerConfig =
-//!     ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerCapability::TOOLS);
+//!     ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerFeatures::TOOLS);
 //!
 //! fn main() -> Result<(), stdio::Error> {
 //!     stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
@@ -177,7 +177,7 @@ pub fn serve_on<const N: usize, const S: usize>(
     mut output: impl Write,
     mut handler: impl Handler<N, S>,
 ) -> Result<(), Error> {
-    let mut server = Box::new(Server::<N, S>::with_capacity(config));
+    let mut server = Box::new(Server::<N, S>::with_table_sizes(config));
     let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
     let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
     let clock = std::time::Instant::now();

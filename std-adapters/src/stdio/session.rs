@@ -5,7 +5,7 @@ use std::io::Write;
 
 use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
-    Answered, Call, Catalog, Change, ClientRequest, Instant, Json, LogMessage, Messages, Payload,
+    Call, Catalog, Change, ClientRequest, Delivery, Instant, Json, LogMessage, Messages, Payload,
     Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerEvent, Target,
     Tx, TxBuffer,
 };
@@ -67,7 +67,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         result: &T,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         self.send(|server, tx| server.respond(request, &Json(result), tx))
     }
 
@@ -79,7 +79,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         result: RawJson<'_>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         self.send(|server, tx| server.respond_raw(request, result, tx))
     }
 
@@ -91,20 +91,20 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         data: RawJson<'_>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         self.send(|server, tx| server.respond_structured(request, data, tx))
     }
 
-    /// [`Server::refuse_arguments`]
+    /// [`Server::respond_invalid_arguments`]
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn refuse_arguments(
+    pub fn respond_invalid_arguments(
         &mut self,
         request: RequestHandle,
         why: &dyn fmt::Display,
-    ) -> Result<Answered, Error> {
-        self.send(|server, tx| server.refuse_arguments(request, why, tx))
+    ) -> Result<Delivery, Error> {
+        self.send(|server, tx| server.respond_invalid_arguments(request, why, tx))
     }
 
     /// [`Server::respond_error`]
@@ -115,7 +115,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         error: &RpcError<'_>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         self.send(|server, tx| server.respond_error(request, error, tx))
     }
 
@@ -127,7 +127,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         input: &InputRequiredResult<'_>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         self.send(|server, tx| server.input_required(request, input, tx))
     }
 
@@ -139,7 +139,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         progress: &Progress<'_>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         let now = self.now();
         let answered = self.send(|server, tx| server.progress(now, request, progress, tx))?;
         self.drain()?;
@@ -154,7 +154,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         message: &LogMessage<'_, T>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         let message =
             LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
         self.send(|server, tx| server.log(request, &message, tx))
@@ -167,7 +167,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     pub fn log_unrelated<T: Serialize + ?Sized>(
         &mut self,
         message: &LogMessage<'_, T>,
-    ) -> Result<Answered, Error> {
+    ) -> Result<Delivery, Error> {
         let message =
             LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
         self.send(|server, tx| server.log_unrelated(&message, tx))
@@ -298,7 +298,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
 impl<const N: usize, const S: usize> fmt::Debug for Session<'_, '_, N, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("in_flight", &self.server.in_flight())
+            .field("in_flight", &self.server.open_requests())
             .finish_non_exhaustive()
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{
-    Instant, Progress, RawJson, RequestHandle, ServerCapability, ServerConfig, ServerEvent,
+    Instant, Progress, RawJson, RequestHandle, ServerConfig, ServerEvent, ServerFeatures,
 };
 use mcp_sansio_adapters::embedded_io::{Error, Handler, Link, Session, Turn};
 
@@ -18,9 +18,9 @@ pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
 
 pub(crate) static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("b", "1"), ServerCapability::TOOLS)
+    ServerConfig::new(Implementation::new("b", "1"), ServerFeatures::TOOLS)
         .request_timeout(Duration::from_secs(60))
-        .peer_may_restart(true);
+        .peer_can_reconnect(true);
 
 /// A server on a port, and the other end of the line.
 pub(crate) struct Bench {
@@ -167,11 +167,11 @@ impl Handler<Port, TX, 4, 4> for Notes {
                     }
                 }
             }
-            ServerEvent::Cancelled { request, .. } => {
+            ServerEvent::RequestCancelled { request, .. } => {
                 self.events.push("cancelled".into());
                 self.job.take_if(|(job, _)| *job == request);
             }
-            ServerEvent::Expired { .. } => {
+            ServerEvent::RequestTimedOut { .. } => {
                 self.events.push("expired".into());
                 self.job = None;
             }

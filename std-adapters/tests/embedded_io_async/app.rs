@@ -11,8 +11,8 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Answered, Catalog, CatalogFault, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request,
-    RequestHandle, SendError, Server, ServerCapability, ServerConfig, ServerEvent, Target, Tx,
+    Catalog, CatalogError, Change, Delivery, Json, JsonStr, LogMessage, Progress, RawJson, Request,
+    RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock as _, Context, Handler, Link};
 use serde::{Serialize, Serializer, ser};
@@ -22,12 +22,10 @@ use crate::stage::{Player, Stage};
 
 pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerCapability::TOOLS
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE).and(ServerFeatures::LOGGING),
 )
 .request_timeout(Duration::from_secs(60))
-.peer_may_restart(true);
+.peer_can_reconnect(true);
 
 pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
     .tools(&[
@@ -69,7 +67,7 @@ pub(crate) enum Said<'f> {
     /// Borrowed from the request.
     Again(JsonStr<'f>),
     /// Borrowed from both.
-    Fault(CatalogFault<'f>),
+    Fault(CatalogError<'f>),
     Nothing,
 }
 
@@ -167,8 +165,8 @@ impl<const N: usize> Handler<N, 4> for App {
     fn event(&self, event: &ServerEvent<'_>) {
         match event {
             ServerEvent::Violation(violation) => self.stage.note(format!("{violation:?}")),
-            ServerEvent::Cancelled { .. } => self.stage.note("cancelled"),
-            ServerEvent::Expired { .. } => self.stage.note("expired"),
+            ServerEvent::RequestCancelled { .. } => self.stage.note("cancelled"),
+            ServerEvent::RequestTimedOut { .. } => self.stage.note("expired"),
             _ => {}
         }
     }
@@ -188,11 +186,11 @@ impl<const N: usize> Answer<N, 4> for Said<'_> {
         server: &mut Server<'_, N, 4>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
-            Self::Fault(fault) => server.refuse_arguments(request, fault, tx),
+            Self::Fault(fault) => server.respond_invalid_arguments(request, fault, tx),
             Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
         }
     }

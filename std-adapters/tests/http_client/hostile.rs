@@ -141,7 +141,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
         .flat_map(|kind| NOISE.map(|noise| (kind, noise)))
     {
         let steps = Arc::new(AtomicUsize::new(0));
-        let connector = Connector::new(&CLIENT).assume(Some(Era::Modern)).close_timeout(SHORT);
+        let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
         let (client, connection) =
             connector.connect(hostile(kind, noise, &steps).max_message(1 << 30).connect());
         let hostile = async {

@@ -15,11 +15,11 @@ mod streams;
 mod tools;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Revision, Revisions};
+use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions};
 
 const BOTH: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("client", "1"),
-    ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS),
+    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS),
 );
 
 static CLIENT: ClientConfig<'_> = BOTH;

@@ -207,7 +207,7 @@ fn an_initialize_that_is_refused_is_said_so() {
 #[test]
 fn an_era_that_is_known_is_not_asked_for() {
     let played = play_with(
-        Connector::new(&CLIENT).assume(Some(mcp_sansio::Era::Modern)),
+        Connector::new(&CLIENT).set_era(Some(mcp_sansio::Era::Modern)),
         |http| http,
         7,
         modern,

@@ -123,7 +123,7 @@ fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
         let first = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
         assert_eq!(first["result"]["inputRequests"].as_object().unwrap().len(), 2, "{first}");
         assert_eq!(first["result"].get("requestState"), None);
-        // Answered in part: the rest is asked for.
+        // Delivery in part: the rest is asked for.
         let answers = json!({"one": {"action": "accept", "content": {"name": "A"}}});
         let second = client
             .ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers})))
@@ -332,7 +332,7 @@ fn a_question_that_is_not_answered_in_time_fails_its_handler() {
         CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
     const CONFIG_COPY: mcp_sansio::ServerConfig<'_> = mcp_sansio::ServerConfig::new(
         mcp_sansio::types::Implementation::new("test", "1"),
-        mcp_sansio::ServerCapability::TOOLS,
+        mcp_sansio::ServerFeatures::TOOLS,
     );
     let app = App::new(&IMPATIENT, interview).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {

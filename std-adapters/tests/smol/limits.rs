@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult};
-use mcp_sansio::{Progress, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Progress, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::smol::{App, Connection, Context, End, Failure, Reply};
 use serde_json::json;
 
@@ -128,7 +128,7 @@ fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
 #[test]
 fn deadlines_answer_with_an_error_and_drop_the_handler() {
     static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .request_timeout(Duration::from_millis(5));
     let dropped = Rc::new(Cell::new(false));
     let app = App::new(&HURRIED, |_: Context| {
@@ -204,7 +204,7 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
 #[test]
 fn ping_06_an_unresponsive_client_is_given_up() {
     static WATCHFUL: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .ping_interval(Duration::from_millis(5))
             .ping_timeout(Duration::from_millis(5));
     let app = App::new(&WATCHFUL, echo).catalog(&CATALOG);
@@ -318,7 +318,7 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
 #[test]
 fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
     let app: App<_, 2, 2> =
-        App::with_capacity(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
+        App::with_table_sizes(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
             .catalog(&CATALOG)
             .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
@@ -385,7 +385,7 @@ impl AsyncWrite for SlowToFlush {
 fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
     const LIMIT: Duration = Duration::from_millis(100);
     static HURRIED: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .request_timeout(LIMIT);
     let (release, gate) = smol::channel::bounded::<()>(1);
     let app = App::new(&HURRIED, |ctx: Context| {
@@ -468,7 +468,7 @@ fn d4_single_bytes_do_not_keep_a_connection() {
 #[test]
 fn s8_the_longest_time_limits_mean_never() {
     static PATIENT: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .request_timeout(Duration::MAX)
             .call_timeout(Duration::MAX)
             .ping_interval(Duration::MAX)

@@ -13,14 +13,14 @@ mod pipe;
 mod sockets;
 
 use mcp_sansio::types::{Implementation, Resource, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::PROMPTS)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::PROMPTS)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::LOGGING),
 );
 
 static CATALOG: Catalog<'_> = Catalog::new()

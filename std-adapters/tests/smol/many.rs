@@ -10,7 +10,7 @@ use futures_lite::{AsyncWriteExt, future};
 use mcp_sansio::types::{
     ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
-use mcp_sansio::{RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::smol::{App, Context, Failure, MAX_RUNNING, Reply};
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
 
 #[test]
 fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() {
-    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, ask_or_wait).catalog(&CATALOG);
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
@@ -153,7 +153,7 @@ fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() 
 
 #[test]
 fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
-    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, ask_or_wait)
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait)
         .catalog(&CATALOG)
         .full_timeout(Duration::from_millis(50));
     talk(&app, WIDE, async move |mut client| {
@@ -185,11 +185,11 @@ fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
 #[test]
 fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
     static WATCHFUL: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS)
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
             .ping_interval(Duration::from_millis(50))
             .ping_timeout(Duration::from_secs(3600));
     let app: App<_, 2, 2> =
-        App::with_capacity(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
+        App::with_table_sizes(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
     talk(&app, WIDE, async move |mut client| {
         client.initialize().await;
         for id in 1..=3 {
@@ -215,7 +215,7 @@ fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
 #[test]
 fn b1_a_full_table_ends_with_its_client() {
     let alive = Rc::new(Cell::new(0));
-    let app: App<_, 2, 2> = App::with_capacity(&CONFIG, |_: Context<2, 2>| {
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, |_: Context<2, 2>| {
         let alive = alive.clone();
         async move {
             let _alive = alive;

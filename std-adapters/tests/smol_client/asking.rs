@@ -78,7 +78,7 @@ impl Greeter {
                 let call = session.server.request(NOW, &question, &mut session.tx).unwrap();
                 self.asked.push((call, request.handle));
             }
-            ServerEvent::Answer { call, outcome } => {
+            ServerEvent::CallFinished { call, outcome } => {
                 let parent = self.asked.iter().find(|(asked, _)| asked == call).unwrap().1;
                 match outcome {
                     Ok(who) => session.text(parent, &greeting(*who, None)),
@@ -242,7 +242,7 @@ fn a_question_that_the_server_cancels_is_not_answered_any_more() {
             );
             session.text(request.handle, "cancelled");
         }
-        ServerEvent::Answer { outcome, .. } => panic!("{outcome:?}"),
+        ServerEvent::CallFinished { outcome, .. } => panic!("{outcome:?}"),
         _ => {}
     };
     play(connector, &LEGACY, script, async |client| {
@@ -262,7 +262,7 @@ fn a_call_that_is_dropped_takes_its_questions_with_it() {
             ServerEvent::Request(request) if tool(request) == "echo" => {
                 session.text(request.handle, "echo")
             }
-            ServerEvent::Answer { outcome, .. } => panic!("{outcome:?}"),
+            ServerEvent::CallFinished { outcome, .. } => panic!("{outcome:?}"),
             event => greeter.event(event, session),
         };
         let ((), _) = play(connector, config, script, async |client| {

@@ -43,13 +43,13 @@ fn a_call_whose_future_is_dropped_is_cancelled_and_its_place_is_free_again() {
                 seen.borrow_mut().push("wait")
             }
             ServerEvent::Request(request) => session.text(request.handle, "done"),
-            ServerEvent::Cancelled { .. } => seen.borrow_mut().push("cancelled"),
+            ServerEvent::RequestCancelled { .. } => seen.borrow_mut().push("cancelled"),
             _ => {}
         };
         // One place in the table, so the second call needs that of the first.
         let server = |pipe| serve(pipe, config, script);
         let (result, _) = play_on(
-            Connector::<1>::with_capacity(&CLIENT),
+            Connector::<1>::with_table_sizes(&CLIENT),
             pipe::pipe(1 << 16, 1 << 16),
             server,
             async |client| {
@@ -72,13 +72,13 @@ fn more_calls_than_there_are_places_wait_for_their_turn() {
     let mut most = 0;
     let script = |event: &ServerEvent<'_>, session: &mut Session| {
         if let ServerEvent::Request(request) = event {
-            most = most.max(session.server.in_flight());
+            most = most.max(session.server.open_requests());
             session.text(request.handle, &tool(request));
         }
     };
     let server = |pipe| serve(pipe, &MODERN, script);
     let (results, _) = play_on(
-        Connector::<2>::with_capacity(&CLIENT),
+        Connector::<2>::with_table_sizes(&CLIENT),
         pipe::pipe(1 << 16, 1 << 16),
         server,
         async |client| {
@@ -198,7 +198,7 @@ fn a_call_that_is_not_answered_in_time_is_given_up_and_cancelled() {
             ServerEvent::Request(request) if tool(request) == "next" => {
                 session.text(request.handle, "done")
             }
-            ServerEvent::Cancelled { .. } => cancelled += 1,
+            ServerEvent::RequestCancelled { .. } => cancelled += 1,
             _ => {}
         };
         play(Connector::new(&CLIENT), config, script, async |client| {

@@ -22,7 +22,7 @@ const ALL: SubscriptionFilter<'_> = SubscriptionFilter::new()
 fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>, &mut Session) {
     move |event, session| match event {
         ServerEvent::Listening { request } => *listen.lock().unwrap() = Some(*request),
-        ServerEvent::Cancelled { request, .. } => {
+        ServerEvent::RequestCancelled { request, .. } => {
             let mut listen = listen.lock().unwrap();
             assert_eq!(*listen, Some(*request));
             *listen = None;
@@ -139,7 +139,7 @@ fn what_belongs_to_no_call_is_seen_as_it_comes() {
             ClientEvent::Log { params } => params.get("data").unwrap().as_str().to_owned(),
             ClientEvent::Changed { listen: None, what: Changed::Tools } => "tools".to_owned(),
             ClientEvent::Notification { method, .. } => method.to_string(),
-            ClientEvent::Opened(opened) => opened.revision.to_string(),
+            ClientEvent::Connected(opened) => opened.revision.to_string(),
             other => panic!("{other:?}"),
         };
         sees.lock().unwrap().push(what);

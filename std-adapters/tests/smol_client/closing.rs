@@ -24,7 +24,7 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
 }
 
 async fn call_and_close(stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
-    let connector = Connector::new(&CLIENT).assume(Some(Era::Modern)).close_timeout(HOUR);
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(HOUR);
     let (client, connection) = connector.connect(stream);
     let calls = async {
         assert_eq!(text(&call(&client, "a").await.unwrap()), "here");

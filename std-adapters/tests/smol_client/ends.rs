@@ -120,7 +120,7 @@ fn a_server_that_does_not_close_is_not_waited_for_long() {
         pending::<()>().await;
     };
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let connector = Connector::new(&CLIENT).assume(Some(Era::Modern)).close_timeout(SHORT);
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
     let (client, connection) = connector.connect(ours);
     drop(client);
     let end = run(future::or(connection, async {
@@ -161,7 +161,7 @@ fn a_server_that_does_not_answer_a_ping_is_given_up() {
         // Nothing else from here on.
         while pipe.read(&mut [0; 64]).await.unwrap() > 0 {}
     };
-    let connector = Connector::new(&PINGING).assume(Some(Era::Legacy));
+    let connector = Connector::new(&PINGING).set_era(Some(Era::Legacy));
     let (result, end) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
         assert_eq!(client.opened().await.unwrap().revision, Revision::V2025_11_25);
         client.request("ping", &RawJson::EMPTY, CallOptions::new()).await
@@ -239,7 +239,7 @@ fn a_server_that_takes_nothing_any_more_may_still_say_something() {
     let (open, gate) = smol::channel::bounded::<()>(1);
     // One write for the call; the next fails.
     let broken = Broken { pipe: ours, writes: 1, kind: io::ErrorKind::BrokenPipe };
-    let (client, connection) = Connector::new(&CLIENT).assume(Some(Era::Modern)).connect(broken);
+    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(broken);
     let server = async {
         let (mut theirs, mut read) = (theirs, [0; 4096]);
         assert!(theirs.read(&mut read).await.unwrap() > 0);

@@ -143,7 +143,7 @@ fn a_ping_that_comes_while_a_long_request_goes_out_is_answered() {
             session.server.request(NOW, &ClientRequest::ping(), &mut session.tx).unwrap();
             echo(event, session);
         }
-        ServerEvent::Answer { outcome, .. } => {
+        ServerEvent::CallFinished { outcome, .. } => {
             outcome.unwrap();
             pongs.set(pongs.get() + 1);
         }

@@ -128,7 +128,7 @@ fn c3_calls_of_hostile_servers_end_in_time_and_those_of_another_go_on() {
         {
             let steps = Rc::new(Cell::new(0));
             let connector =
-                Connector::new(&CLIENT).assume(Some(era)).close_timeout(SHORT).max_pending(1024);
+                Connector::new(&CLIENT).set_era(Some(era)).close_timeout(SHORT).max_pending(1024);
             let (hostile, connection) = connector.connect(Hostile::new(kind, said, &steps));
             let hostile = async {
                 // In legacy sessions none of them is ever sent: there is no answer to `initialize`.
@@ -196,7 +196,7 @@ fn c3_an_opening_that_a_hostile_server_does_not_answer_ends_in_time() {
 fn c3_one_poll_of_a_connection_takes_a_bounded_number_of_steps() {
     for said in NOISE {
         let steps = Rc::new(Cell::new(0));
-        let connector = Connector::new(&CLIENT).assume(Some(Era::Modern));
+        let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
         let (client, connection) = connector.connect(Hostile::new(Kind::NeverPauses, said, &steps));
         let mut connection = Box::pin(connection);
         let (mut call, mut polls) = (Box::pin(limited(&client, 100_000)), 0);

@@ -63,7 +63,7 @@ fn play<R>(
     work: impl AsyncFnOnce(Client) -> R,
 ) -> (R, End) {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = connector.assume(Some(era)).connect(ours);
+    let (client, connection) = connector.set_era(Some(era)).connect(ours);
     let ((result, end), ()) =
         run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
     (result, end.unwrap())
@@ -108,7 +108,7 @@ fn c7_a_list_that_goes_round_in_circles_is_refused() {
 fn c7_the_limit_in_time_is_that_of_the_whole_list() {
     let asked = Cell::new(0);
     let (ours, mut theirs) = pipe(1 << 16, 1 << 16);
-    let (client, connection) = Connector::new(&CLIENT).assume(Some(Era::Modern)).connect(ours);
+    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
     let (limit, pause) = (Duration::from_millis(200), Duration::from_millis(20));
     // Each page comes long before the limit, and all of them long after it.
     let server = async {

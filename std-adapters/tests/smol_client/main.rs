@@ -17,18 +17,16 @@ mod script;
 mod servers;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{
-    ClientCapability, ClientConfig, Revision, Revisions, ServerCapability, ServerConfig,
-};
+use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig, ServerFeatures};
 
 /// Everything that can be declared.
 const SERVER: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("server", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::PROMPTS)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::RESOURCES_LIST_CHANGED)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::PROMPTS)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .and(ServerFeatures::LOGGING),
 );
 
 static MODERN: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::LATEST));
@@ -36,5 +34,5 @@ static LEGACY: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::V20
 
 static CLIENT: ClientConfig<'_> = ClientConfig::new(
     Implementation::new("client", "1"),
-    ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS),
+    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS),
 );

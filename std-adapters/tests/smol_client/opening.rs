@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_lite::io::BufReader;
 use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
-use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerCapability, ServerEvent};
+use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
 use mcp_sansio_adapters::smol::client::{CallError, Connector, End, OpenFailure};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn the_servers_era_is_found_out_and_can_be_kept() {
             assert_eq!(client.era(), None);
             let opened = client.opened().await.unwrap();
             assert_eq!(opened.revision, revision);
-            assert!(opened.capabilities.unwrap().contains(ServerCapability::TOOLS));
+            assert!(opened.capabilities.unwrap().contains(ServerFeatures::TOOLS));
             assert_eq!(client.opened().await.unwrap().revision, revision);
             client.era()
         });
@@ -92,7 +92,7 @@ fn a_modern_server_that_is_known_is_not_asked() {
         })
         .await;
     };
-    let connector = Connector::new(&CLIENT).assume(Some(Era::Modern));
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
     let (opened, _) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
         assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
         client.opened().await.unwrap()
@@ -138,7 +138,7 @@ fn without_a_common_revision_nothing_is_opened() {
     assert!(matches!(result, Err(CallError::NotOpened(_))), "{result:?}");
     assert!(matches!(end, End::NotOpened(OpenFailure::NoCommonRevision(_))), "{end:?}");
     // Said to be what the client does not speak.
-    let connector = Connector::new(&ONLY_MODERN).assume(Some(Era::Legacy));
+    let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(
         matches!(result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(None)))),

@@ -26,7 +26,7 @@ pub(crate) const NOW: Instant = Instant::from_millis(0);
 impl Session {
     pub(crate) fn new(config: &'static ServerConfig<'static>) -> Self {
         Self {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             tx: TxBuffer::with_limit(Vec::new(), 64 << 20),
         }
     }

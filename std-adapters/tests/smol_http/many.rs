@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use async_io::{Async, Timer};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::smol::http::{Options, serve};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Hub, Reply};
 
 use crate::site::{Client, call, initialize, modern, modern_with, post};
 
 static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> =
     Catalog::new().tools(&[tool("slow"), tool("early"), tool("late"), tool("fine"), tool("wait")]);
 

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
-use mcp_sansio::{Catalog, Progress, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::smol::http::{Options, serve};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Listener, Reply};
 use smol::io::{AsyncRead, AsyncWrite};
 
 static CONFIG: ServerConfig<'_> =
-    ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("echo"), tool("wait"), tool("endless")]);
 
 const fn tool(name: &'static str) -> Tool<'static> {

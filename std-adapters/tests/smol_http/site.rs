@@ -13,15 +13,15 @@ use async_io::{Async, Timer};
 use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Progress, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
 use mcp_sansio_adapters::smol::http::{Options, serve};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Hub, Reply};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::LOGGING),
 );
 static CATALOG: Catalog<'_> = Catalog::new().tools(&[
     tool("echo"),

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig,
+    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerFeatures, ServerConfig,
     ServerEvent, Target, Tx, TxBuffer,
 };
 
@@ -14,7 +14,7 @@ use crate::{Case, messages};
 pub(crate) const LARGE: usize = 160 << 10;
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("bench", "1"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("bench", "1"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&TOOLS);
 const TOOLS: [Tool; 40] = {
     let mut tools = [Tool::new("echo", SCHEMA).description("Says what you say"); 40];

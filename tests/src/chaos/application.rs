@@ -7,8 +7,8 @@ use mcp_sansio::types::{
     RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Answered, Call, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson,
-    Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
+    Call, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress, RawJson, Request,
+    RequestHandle, RpcError, SendError, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -39,10 +39,10 @@ impl Application {
     }
 
     pub(super) fn all_open(&self, server: &Machine) -> bool {
-        self.jobs.iter().all(|job| server.is_open(job.handle))
-            && self.listening.iter().all(|listen| server.is_open(*listen))
+        self.jobs.iter().all(|job| server.is_request_open(job.handle))
+            && self.listening.iter().all(|listen| server.is_request_open(*listen))
             && self.calls.iter().all(|call| server.is_call_open(*call))
-            && !self.gone.iter().any(|handle| server.is_open(*handle))
+            && !self.gone.iter().any(|handle| server.is_request_open(*handle))
     }
 
     pub(super) fn forget_all(&mut self, server: &Machine) {
@@ -60,7 +60,7 @@ impl Application {
     ) {
         match event {
             ServerEvent::Request(request) => {
-                assert!(server.is_open(request.handle));
+                assert!(server.is_request_open(request.handle));
                 assert!(
                     id.is_none() || !self.jobs.iter().any(|job| job.id == id),
                     "two requests with the id {id:?} are open"
@@ -68,15 +68,15 @@ impl Application {
                 self.jobs.push(Job { handle: request.handle, id });
             }
             ServerEvent::Listening { request } => self.listening.push(*request),
-            ServerEvent::Cancelled { request, .. } => {
+            ServerEvent::RequestCancelled { request, .. } => {
                 let job = self.forget(*request);
                 ledger.forgive(job.and_then(|job| job.id).as_ref());
-                assert!(!server.is_open(*request));
+                assert!(!server.is_request_open(*request));
             }
-            ServerEvent::Expired { request } => {
+            ServerEvent::RequestTimedOut { request } => {
                 drop(self.forget(*request).expect("a listen has no deadline"))
             }
-            ServerEvent::Answer { call, .. } | ServerEvent::CallTimedOut { call } => {
+            ServerEvent::CallFinished { call, .. } | ServerEvent::CallTimedOut { call } => {
                 let known = self.calls.iter().position(|known| known == call);
                 self.calls.remove(known.expect("an answer to what was not asked"));
             }
@@ -152,7 +152,7 @@ impl World<'_> {
             3 => {
                 let message = LogMessage::new(LoggingLevel::Alert, "in between");
                 let written = self.attempt(|server, tx| server.log_unrelated(&message, tx));
-                assert_ne!(written, Ok(Answered::Sent));
+                assert_ne!(written, Ok(Delivery::Sent));
             }
             // What the server writes by itself may be about the request that is given up: not while
             // it does.
@@ -212,7 +212,7 @@ impl World<'_> {
             5 => return self.abandon(handle, &text),
             _ => {
                 self.by_hand = true;
-                let answered = self.feed(handle, &text);
+                let answered = self.write_response(handle, &text);
                 self.by_hand = false;
                 answered
             }
@@ -249,17 +249,17 @@ impl World<'_> {
     }
 
     /// An answer piece by piece; whether its source holds out is another matter.
-    fn feed(&mut self, handle: RequestHandle, text: &str) -> Result<Answered, SendError> {
+    fn write_response(&mut self, handle: RequestHandle, text: &str) -> Result<Delivery, SendError> {
         let writer = Writer::Job(handle);
-        if self.send(writer, |server, tx| server.begin_answer(handle, tx))? == Answered::Gone {
-            return Ok(Answered::Gone);
+        if self.send(writer, |server, tx| server.begin_response(handle, tx))? == Delivery::Gone {
+            return Ok(Delivery::Gone);
         }
         let json =
             format!("\"content\":[{{\"type\":\"text\",\"text\":\"{}\"}}]", text.escape_default());
         let mut rest = json.as_bytes();
         while !rest.is_empty() {
             let piece = &rest[..rest.len().min(1 + self.script.below(200))];
-            match self.attempt(|server, tx| server.feed(handle, piece, tx)) {
+            match self.attempt(|server, tx| server.write_response(handle, piece, tx)) {
                 Ok(n) => rest = &rest[n..],
                 Err(error) => {
                     assert_eq!(error, SendError::Full);
@@ -278,7 +278,7 @@ impl World<'_> {
                 if fails {
                     server.abandon(handle, &error, tx)
                 } else {
-                    server.end_answer(handle, tx)
+                    server.finish_response(handle, tx)
                 }
             });
             match answered {
@@ -289,12 +289,12 @@ impl World<'_> {
     }
 
     /// The books after an answer.
-    fn answered(&mut self, handle: RequestHandle, answered: Answered) -> bool {
-        if answered != Answered::Sent {
+    fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
+        if answered != Delivery::Sent {
             // While it was written in pieces the request may have been cancelled, but then the line
             // was finished.
             assert!(
-                answered == Answered::Gone
+                answered == Delivery::Gone
                     && !self.application.jobs.iter().any(|job| job.handle == handle),
                 "{answered:?}"
             );
@@ -406,7 +406,7 @@ impl World<'_> {
             _ => self.request(ClientRequest::new(
                 "own/question",
                 Some(&mcp_sansio::Json(Echo { params: RawJson::NULL, text: "?" })),
-                ClientCapability::NONE,
+                ClientFeatures::NONE,
             )),
         }
     }
@@ -481,10 +481,10 @@ impl World<'_> {
         let gone = |server: &mut Machine, tx: &mut Tx<'_>| {
             server.respond(handle, &TextResult::new("late"), tx)
         };
-        assert_eq!(self.attempt(gone), Ok(Answered::Gone));
+        assert_eq!(self.attempt(gone), Ok(Delivery::Gone));
         assert_eq!(
             self.attempt(|server, tx| server.progress(now, handle, &progress, tx)),
-            Ok(Answered::Gone)
+            Ok(Delivery::Gone)
         );
         assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(false));
         assert!(!self.server.cancel(handle));
@@ -509,7 +509,7 @@ impl World<'_> {
     }
 }
 
-fn may_be_dropped(sent: Result<Answered, SendError>) {
+fn may_be_dropped(sent: Result<Delivery, SendError>) {
     if let Err(error) = sent {
         assert!(
             matches!(error, SendError::Full | SendError::TooLarge | SendError::NotAllowed),

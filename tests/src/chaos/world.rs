@@ -6,7 +6,7 @@ use std::time::Duration;
 use mcp_sansio::types::{CacheScope, Implementation};
 use mcp_sansio::{
     Frame, Instant, Messages, Position, Revision, Revisions, RxBuffer, SendError, Server,
-    ServerCapability as Can, ServerConfig, ServerEvent, Tx, TxBuffer, Violation,
+    ServerConfig, ServerEvent, ServerFeatures as Can, Tx, TxBuffer, Violation,
 };
 
 use super::application::{Application, Job};
@@ -77,7 +77,7 @@ impl<'d> World<'d> {
         let tx = tx(&mut script);
         Self {
             script,
-            server: Machine::with_capacity(config),
+            server: Machine::with_table_sizes(config),
             tx,
             ledger: Ledger::default(),
             application: Application::default(),
@@ -141,11 +141,11 @@ impl<'d> World<'d> {
         self.drain();
         self.settled();
         assert!(self.tx.is_idle());
-        assert_eq!(self.server.in_flight(), 0);
+        assert_eq!(self.server.open_requests(), 0);
         // What nobody waited for was told to be cancelled by now; pings may be on their way, and a
         // small buffer reads no answer.
         let pings = self.ledger.asked.len();
-        assert_eq!(self.server.calls_in_flight(), pings, "{:?}", self.ledger.asked);
+        assert_eq!(self.server.open_calls(), pings, "{:?}", self.ledger.asked);
         assert!(
             pings <= usize::from(self.server.config().ping_interval.is_some()),
             "{:?}",
@@ -156,7 +156,7 @@ impl<'d> World<'d> {
     /// What is true whenever no call is under way.
     fn settled(&mut self) {
         assert!(self.ledger.is_whole(), "a line was left without its end");
-        assert_eq!(self.server.in_flight(), self.application.open());
+        assert_eq!(self.server.open_requests(), self.application.open());
         assert!(self.application.all_open(&self.server));
     }
 
@@ -170,7 +170,7 @@ impl<'d> World<'d> {
         self.frame = None;
         self.tx.advance(usize::MAX);
         *rx = self::rx(&mut self.script);
-        assert_eq!((self.server.in_flight(), self.server.calls_in_flight()), (0, 0));
+        assert_eq!((self.server.open_requests(), self.server.open_calls()), (0, 0));
         assert_eq!((self.server.poll_timeout(), self.server.legacy_revision()), (None, None));
     }
 
@@ -219,7 +219,7 @@ impl<'d> World<'d> {
         mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let state = |server: &Machine| {
-            (server.in_flight(), server.calls_in_flight(), server.legacy_revision())
+            (server.open_requests(), server.open_calls(), server.legacy_revision())
         };
         let (before, was) = (self.tx.pending().to_vec(), state(&self.server));
         let result = call(&mut self.server, &mut self.tx);
@@ -526,7 +526,9 @@ static CONFIGS: [ServerConfig; 8] = [
     FULL.ping_interval(Duration::from_secs(3))
         .call_timeout(Duration::from_secs(9))
         .instructions("\u{1F980} \"do\"\n"),
-    FULL.revisions(Revisions::MODERN).name_in_results(false).discover_cache(9, CacheScope::Private),
+    FULL.revisions(Revisions::MODERN)
+        .send_server_info(false)
+        .discover_cache(9, CacheScope::Private),
     FULL.revisions(Revisions::only(Revision::V2025_03_26)).request_timeout(Duration::ZERO),
     ServerConfig::new(Implementation::new("nothing", "0.0.0"), Can::NONE)
         .revisions(Revisions::LEGACY),

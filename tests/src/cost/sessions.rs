@@ -4,9 +4,9 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{CallToolResult, Implementation, InputResponses, ListToolsResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Frame, Instant, Messages,
-    Outcome, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server,
-    ServerCapability, ServerConfig, ServerEvent, TxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, Messages,
+    Outcome, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server, ServerConfig,
+    ServerEvent, ServerFeatures, TxBuffer,
 };
 
 use super::{Table, Work, join};
@@ -228,11 +228,11 @@ const TRACED: &str = r#""traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6
 const OPEN: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 static SERVER: ServerConfig = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS.and(ServerCapability::RESOURCES_SUBSCRIBE),
+    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE),
 )
 .client_extensions(&["a.b/e1", "a.b/zz"]);
 static CLIENT: ClientConfig =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS);
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
 
 fn batch(n: usize, message: impl Fn(usize) -> String) -> String {
     format!("[{}]", join(n, message))
@@ -419,7 +419,7 @@ struct Asking {
 }
 
 static LEGACY: ClientConfig =
-    ClientConfig::new(Implementation::new("c", "1"), ClientCapability::ROOTS)
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS)
         .revisions(Revisions::LEGACY);
 
 impl Asking {
@@ -427,7 +427,7 @@ impl Asking {
         let answers = format!("{{{}}}", join(answers, |at| format!(r#""k{at}":{{}}"#)));
         let mut asking =
             Self { client: Client::new(config), tx: TxBuffer::new(vec![0; 4096]), answers };
-        asking.client.open(NOW, &mut asking.tx).unwrap();
+        asking.client.connect(NOW, &mut asking.tx).unwrap();
         asking
     }
 
@@ -457,7 +457,7 @@ impl Asking {
         };
         let Some(event) = event else { return false };
         match &event {
-            ClientEvent::Ended { outcome: Outcome::Result(result), .. } => {
+            ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } => {
                 let content = result
                     .to::<CallToolResult<'_>>()
                     .map(|result| result.content.iter().flatten().count());
@@ -466,7 +466,7 @@ impl Asking {
                     .map(|result| result.tools.iter().flatten().count());
                 black_box((content.is_ok(), tools.is_ok(), result.get("zz")));
             }
-            ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } => {
+            ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } => {
                 let answers = RawJson::parse(&self.answers).unwrap();
                 black_box((
                     input.requests().iter().count(),
@@ -483,7 +483,7 @@ impl Asking {
                     self.tx.advance(usize::MAX);
                 }
             }
-            ClientEvent::Opened(opened) => {
+            ClientEvent::Connected(opened) => {
                 black_box((
                     opened.server_info(),
                     opened.instructions(),

@@ -6,8 +6,9 @@ use mcp_sansio::types::{
     ListRootsResult, Role, Root, SamplingContents, SubscriptionFilter, Text,
 };
 use mcp_sansio::{
-    Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, InputRequired, Inputs, Instant,
-    Messages, OpenError, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, RxBuffer, SendError,
+    Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, InputRequired,
+    Inputs, Instant, Messages, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, RxBuffer,
+    SendError,
 };
 use serde_json::Value;
 
@@ -56,7 +57,7 @@ impl<'c> ClientSide<'c> {
     #[must_use]
     pub fn new(config: &'c ClientConfig<'c>, room: usize) -> Self {
         Self {
-            client: Machine::with_capacity(config),
+            client: Machine::with_table_sizes(config),
             line: Line::new(room),
             rx: rx(),
             app: Application::default(),
@@ -173,19 +174,19 @@ impl Application {
         event: &ClientEvent<'_>,
     ) {
         let words = match event {
-            ClientEvent::Opened(opened) => format!(
+            ClientEvent::Connected(opened) => format!(
                 "opened {} {:?}",
                 opened.revision,
                 opened.server_info().map(RawJson::as_str)
             ),
-            ClientEvent::OpenFailed(error) => format!("open failed: {}", reason(error)),
-            ClientEvent::Ended { call, outcome } => {
+            ClientEvent::ConnectFailed(error) => format!("open failed: {}", reason(error)),
+            ClientEvent::CallFinished { call, outcome } => {
                 let at = self
                     .waiting
                     .iter()
                     .position(|waiting| waiting.call == *call)
                     .expect("it ends twice");
-                assert!(!client.is_waiting(*call));
+                assert!(!client.is_call_open(*call));
                 let waiting = self.waiting.remove(at);
                 let label = waiting.label.clone();
                 let words = match outcome {
@@ -256,7 +257,7 @@ impl Application {
                 return;
             }
             ClientEvent::RequestCancelled { request, .. }
-            | ClientEvent::RequestExpired { request } => {
+            | ClientEvent::RequestTimedOut { request } => {
                 self.asked.retain(|asked| asked != request);
                 format!("{event:?}").split(' ').next().unwrap_or_default().to_owned()
             }
@@ -324,13 +325,13 @@ fn name(question: &InputRequest<'_>) -> String {
     .into()
 }
 
-fn reason(error: &OpenError<'_>) -> String {
+fn reason(error: &ConnectError<'_>) -> String {
     match error {
-        OpenError::Refused(error) => format!("refused {}", error.code()),
-        OpenError::NoCommonRevision(theirs) => {
+        ConnectError::Refused(error) => format!("refused {}", error.code()),
+        ConnectError::NoCommonRevision(theirs) => {
             format!("no common revision {}", theirs.map_or("?", RawJson::as_str))
         }
-        OpenError::Invalid(violation) => format!("invalid {violation:?}"),
+        ConnectError::Invalid(violation) => format!("invalid {violation:?}"),
         _ => format!("{error:?}"),
     }
 }

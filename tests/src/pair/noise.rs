@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
-    Messages, Outcome, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
+    Outcome, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use super::Line;
@@ -27,7 +27,7 @@ pub fn client_survives(data: &[u8]) {
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
     let chunk = *script.pick(&[usize::MAX, 100, 7, 1]);
     let mut noise = Noise {
-        client: Client::with_capacity(&CONFIGS[state % 4]),
+        client: Client::with_table_sizes(&CONFIGS[state % 4]),
         line: Line::new(room),
         waiting: 0,
         asked: Vec::new(),
@@ -90,10 +90,10 @@ impl Noise {
     fn bring_into(&mut self, state: usize) {
         let at = Instant::from_millis(1);
         if state % 4 == 1 {
-            self.client.assume(Some(Era::Modern));
+            self.client.set_era(Some(Era::Modern));
         }
         let Self { client, line, .. } = self;
-        line.send(|tx| client.open(at, tx)).expect("a beginning");
+        line.send(|tx| client.connect(at, tx)).expect("a beginning");
         if state < 4 {
             return;
         }
@@ -173,31 +173,31 @@ impl Noise {
 
     fn event(&mut self, event: &ClientEvent<'_>) {
         match event {
-            ClientEvent::Ended { call, outcome } => {
-                assert!(!self.client.is_waiting(*call));
+            ClientEvent::CallFinished { call, outcome } => {
+                assert!(!self.client.is_call_open(*call));
                 self.waiting = self.waiting.checked_sub(1).expect("it ends twice");
                 if let Outcome::InputRequired(input) = outcome {
                     _ = (input.requests().iter().count(), input.state(), input.round());
                 }
             }
             ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
-                assert!(self.client.is_waiting(*call))
+                assert!(self.client.is_call_open(*call))
             }
             ClientEvent::Request(request) => {
-                assert!(self.client.is_requested(request.handle));
+                assert!(self.client.is_request_open(request.handle));
                 _ = request.question();
                 self.asked.push(request.handle);
             }
             ClientEvent::RequestCancelled { request, .. }
-            | ClientEvent::RequestExpired { request } => {
-                assert!(!self.client.is_requested(*request));
+            | ClientEvent::RequestTimedOut { request } => {
+                assert!(!self.client.is_request_open(*request));
                 self.asked.retain(|asked| asked != request);
             }
-            ClientEvent::Opened(opened) => _ = (opened.server_info(), opened.instructions()),
+            ClientEvent::Connected(opened) => _ = (opened.server_info(), opened.instructions()),
             other => _ = format!("{other:?}"),
         }
-        assert_eq!(self.client.requests_in_flight(), self.asked.len());
-        assert!(self.client.calls_in_flight() <= self.waiting + 1);
+        assert_eq!(self.client.open_requests(), self.asked.len());
+        assert!(self.client.open_calls() <= self.waiting + 1);
     }
 
     /// The application answers what it was asked.
@@ -229,25 +229,22 @@ impl Noise {
         assert!(self.line.is_whole() && self.line.tx.is_idle());
         while let Some(event) = self.client.close() {
             assert!(
-                matches!(event, ClientEvent::Ended { outcome: Outcome::Closed, .. }),
+                matches!(event, ClientEvent::CallFinished { outcome: Outcome::Closed, .. }),
                 "{event:?}"
             );
             self.waiting = self.waiting.checked_sub(1).expect("it ends twice");
         }
-        let in_flight = (
-            self.client.calls_in_flight(),
-            self.client.requests_in_flight(),
-            self.client.poll_timeout(),
-        );
+        let in_flight =
+            (self.client.open_calls(), self.client.open_requests(), self.client.poll_timeout());
         assert_eq!((self.waiting, in_flight), (0, (0, 0, None)));
     }
 }
 
 const FULL: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("noise", "0.0.0"),
-    ClientCapability::ROOTS_LIST_CHANGED
-        .and(ClientCapability::SAMPLING)
-        .and(ClientCapability::ELICITATION_FORM),
+    ClientFeatures::ROOTS_LIST_CHANGED
+        .and(ClientFeatures::SAMPLING)
+        .and(ClientFeatures::ELICITATION_FORM),
 )
 .result_types(&["own"])
 .call_timeout(Duration::from_millis(500));

@@ -47,7 +47,7 @@ impl<'c> ServerSide<'c> {
     #[must_use]
     pub fn new(config: &'c ServerConfig<'c>, room: usize) -> Self {
         Self {
-            server: Machine::with_capacity(config),
+            server: Machine::with_table_sizes(config),
             line: Line::new(room),
             rx: rx(),
             app: Application::default(),
@@ -104,12 +104,12 @@ impl Application {
                 self.log.push(format!("{:?}{name}", request.method));
                 return self.request(server, line, now, request);
             }
-            ServerEvent::Cancelled { request, reason } => {
+            ServerEvent::RequestCancelled { request, reason } => {
                 self.slow.retain(|slow| slow != request);
                 self.listens.retain(|listen| listen != request);
                 format!("cancelled: {reason:?}")
             }
-            ServerEvent::Expired { request } => {
+            ServerEvent::RequestTimedOut { request } => {
                 self.slow.retain(|slow| slow != request);
                 "expired".into()
             }
@@ -118,7 +118,7 @@ impl Application {
                 self.listens.push(*request);
                 "listening".into()
             }
-            ServerEvent::Answer { call, outcome } => {
+            ServerEvent::CallFinished { call, outcome } => {
                 let at = self
                     .asked
                     .iter()
@@ -257,7 +257,7 @@ impl Application {
             "structured" => line.send(|tx| {
                 server.respond_structured(handle, RawJson::from_static(r#"{"n":[1,2.50]}"#), tx)
             }),
-            "wrong" => line.send(|tx| server.refuse_arguments(handle, &"not so", tx)),
+            "wrong" => line.send(|tx| server.respond_invalid_arguments(handle, &"not so", tx)),
             "fail" => {
                 let error = RpcError::internal("it failed")
                     .with_data(RawJson::from_static(r#"{"why":null}"#));
@@ -286,7 +286,7 @@ impl Application {
         server: &mut Machine<'_>,
         line: &mut Line,
         request: &Request<'_>,
-    ) -> Result<mcp_sansio::Answered, SendError> {
+    ) -> Result<mcp_sansio::Delivery, SendError> {
         let handle = request.handle;
         let arguments = request.arguments().get("what");
         let what: Vec<_> = arguments

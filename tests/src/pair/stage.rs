@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Instant, ServerCapability as Can, ServerConfig};
+use mcp_sansio::{ClientConfig, ClientFeatures, Instant, ServerConfig, ServerFeatures as Can};
 use serde_json::Value;
 
 use super::line::{Line, rx};
@@ -32,9 +32,9 @@ pub const SERVER: ServerConfig<'static> =
 /// A client that can be asked everything.
 pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
-    ClientCapability::ROOTS_LIST_CHANGED
-        .and(ClientCapability::SAMPLING)
-        .and(ClientCapability::ELICITATION_FORM),
+    ClientFeatures::ROOTS_LIST_CHANGED
+        .and(ClientFeatures::SAMPLING)
+        .and(ClientFeatures::ELICITATION_FORM),
 )
 .max_rounds(4);
 const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
@@ -73,7 +73,7 @@ impl<'c> Stage<'c> {
     /// The client begins; the rest follows.
     pub fn open(&mut self) {
         let now = self.instant();
-        self.client.line.send(|tx| self.client.client.open(now, tx)).expect("a beginning");
+        self.client.line.send(|tx| self.client.client.connect(now, tx)).expect("a beginning");
         self.run();
     }
 
@@ -156,9 +156,8 @@ impl<'c> Stage<'c> {
     pub fn is_over(&self) {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         assert!(!self.client.line.is_busy() && !self.server.line.is_busy());
-        let client =
-            (self.client.client.calls_in_flight(), self.client.client.requests_in_flight());
-        let server = (self.server.server.in_flight(), self.server.server.calls_in_flight());
+        let client = (self.client.client.open_calls(), self.client.client.open_requests());
+        let server = (self.server.server.open_requests(), self.server.server.open_calls());
         assert_eq!((client, server), ((0, 0), (0, 0)));
         let apps = (
             self.client.app.waiting.len(),

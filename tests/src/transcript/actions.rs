@@ -24,8 +24,8 @@
 
 use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
 use mcp_sansio::{
-    Amount, Change, ClientCapability, ClientRequest, ErrorCode, LogMessage, Progress,
-    RequestHandle, RpcError, SendError,
+    Amount, Change, ClientFeatures, ClientRequest, ErrorCode, LogMessage, Progress, RequestHandle,
+    RpcError, SendError,
 };
 
 use super::play::Player;
@@ -53,8 +53,8 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 self.server.close();
                 Ok("Ok".into())
             }
-            "in" => Ok(format!("{} {}", self.server.in_flight(), self.server.calls_in_flight())),
-            "done" => match (self.server.in_flight(), self.server.calls_in_flight()) {
+            "in" => Ok(format!("{} {}", self.server.open_requests(), self.server.open_calls())),
+            "done" => match (self.server.open_requests(), self.server.open_calls()) {
                 (0, 0) => Ok("Ok".into()),
                 (requests, calls) => {
                     Err(format!("{requests} requests and {calls} of ours are in flight"))
@@ -124,7 +124,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "log" => return self.log(Some(request), rest),
             "ask" => return self.ask(Some(request), rest),
             "cancel" => return Ok(server.cancel(request).to_string()),
-            "open" => return Ok(server.is_open(request).to_string()),
+            "open" => return Ok(server.is_request_open(request).to_string()),
             "end" => loop {
                 match self.bench.wire.send(|tx| server.end_listen(request, tx)) {
                     Ok(true) => {}
@@ -176,7 +176,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 self.send_call(
                     parent,
                     timeout,
-                    ClientRequest::new(method, Some(&params), ClientCapability::NONE),
+                    ClientRequest::new(method, Some(&params), ClientFeatures::NONE),
                 )
             }
         }
@@ -259,8 +259,8 @@ pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {
     }
 }
 
-fn client_capabilities(words: &str) -> Result<ClientCapability, String> {
-    use ClientCapability as C;
+fn client_capabilities(words: &str) -> Result<ClientFeatures, String> {
+    use ClientFeatures as C;
     words.split(' ').try_fold(C::NONE, |all, word| {
         Ok(all.and(match word {
             "ROOTS" => C::ROOTS,

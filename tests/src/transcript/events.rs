@@ -13,7 +13,7 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{Call, ClientCapability, Method, PeerError, RequestHandle, Revision, ServerEvent};
+use mcp_sansio::{Call, ClientFeatures, Method, PeerError, RequestHandle, Revision, ServerEvent};
 
 use super::claims::Event;
 use super::play::Player;
@@ -41,14 +41,14 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 self.requests.push((*request, Revision::LATEST));
                 Event::new(format!("listening #{}", self.requests.len()))
             }
-            ServerEvent::Cancelled { request, reason } => {
+            ServerEvent::RequestCancelled { request, reason } => {
                 let event = Event::new(format!("cancelled {}", self.name(*request)));
                 match reason {
                     Some(reason) => event.detail(reason.as_json()),
                     None => event,
                 }
             }
-            ServerEvent::Expired { request } => {
+            ServerEvent::RequestTimedOut { request } => {
                 Event::new(format!("expired {}", self.name(*request)))
             }
             ServerEvent::Initialize { revision, params } => {
@@ -59,10 +59,10 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             ServerEvent::LogLevel(level) => Event::new(format!("log level {}", level.as_str())),
             ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
             ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),
-            ServerEvent::Answer { call, outcome: Ok(result) } => {
+            ServerEvent::CallFinished { call, outcome: Ok(result) } => {
                 Event::new(format!("answer {} {}", self.call_name(*call), result.as_str()))
             }
-            ServerEvent::Answer { call, outcome: Err(error) } => {
+            ServerEvent::CallFinished { call, outcome: Err(error) } => {
                 peer_error(&format!("answer {} error", self.call_name(*call)), error)
             }
             ServerEvent::CallTimedOut { call } => {
@@ -105,7 +105,7 @@ pub(super) fn peer_error(head: &str, error: &PeerError<'_>) -> Event {
     }
 }
 
-fn capabilities(set: ClientCapability) -> String {
+fn capabilities(set: ClientFeatures) -> String {
     format!("can {set:?}").replace(['{', '}', ','], "").trim().into()
 }
 

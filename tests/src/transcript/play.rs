@@ -150,7 +150,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
     ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
         let mut player = Player::<N, S> {
-            server: Server::with_capacity(&config),
+            server: Server::with_table_sizes(&config),
             setup,
             bench: Bench::new(way, setup.rx),
             requests: Vec::new(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{CacheScope, Implementation, LoggingLevel};
-use mcp_sansio::{Catalog, RawJson, Revision, Revisions, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, Revision, Revisions, ServerConfig, ServerFeatures};
 
 use super::catalog::catalog;
 use super::parse::Transcript;
@@ -37,7 +37,7 @@ pub(super) struct Setup<'t> {
 
 impl<'t> Setup<'t> {
     pub(super) fn read(transcript: &'t Transcript) -> Result<Self, String> {
-        let config = ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        let config = ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
         let mut setup = Self {
             config,
             catalog: None,
@@ -69,7 +69,7 @@ impl<'t> Setup<'t> {
         match name {
             "revisions" => config.revisions = revisions(value)?,
             "capabilities" => {
-                let mut capabilities = ServerCapability::NONE;
+                let mut capabilities = ServerFeatures::NONE;
                 for word in words {
                     capabilities = capabilities.and(capability(word)?);
                 }
@@ -91,8 +91,8 @@ impl<'t> Setup<'t> {
             "extensions" => config.extensions = Some(json(value)?),
             "methods" => self.methods = words.collect(),
             "log_level" => config.log_level = level(value)?,
-            "restarts" => config.peer_may_restart = true,
-            "nameless" => config.name_in_results = false,
+            "restarts" => config.peer_can_reconnect = true,
+            "nameless" => config.send_server_info = false,
             "discover" => {
                 config.discover_ttl_ms = number()? as u64;
                 config.discover_scope = scope(words.next())?;
@@ -145,9 +145,9 @@ pub(super) fn revisions(codes: &str) -> Result<Revisions, String> {
     set.try_fold(first, |all, one| one.map(|one| all.and(one)))
 }
 
-fn capability(word: &str) -> Result<ServerCapability, String> {
-    use ServerCapability as C;
-    const NAMES: [(&str, ServerCapability); 9] = [
+fn capability(word: &str) -> Result<ServerFeatures, String> {
+    use ServerFeatures as C;
+    const NAMES: [(&str, ServerFeatures); 9] = [
         ("tools", C::TOOLS),
         ("tools.listChanged", C::TOOLS_LIST_CHANGED),
         ("resources", C::RESOURCES),

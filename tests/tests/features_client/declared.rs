@@ -1,7 +1,7 @@
 //! What a client declares, and what a server says of itself that is not to be trusted.
 
 use mcp_sansio::types::{Icon, Implementation};
-use mcp_sansio::{Client, ClientCapability, ClientConfig, Instant, Revision, Revisions, TxBuffer};
+use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, Revision, Revisions, TxBuffer};
 use serde_json::{Value, json};
 
 use crate::support::{REVISIONS, raw};
@@ -40,7 +40,7 @@ fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
 #[test]
 fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
     const CONFIG: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+        ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
     assert!(
         CONFIG.extensions.is_none()
             && CONFIG.experimental.is_none()
@@ -64,11 +64,11 @@ fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
 
 #[test]
 fn root_07_samp_18_a_client_offers_neither_roots_nor_samples_unless_told_to() {
-    let declared = |revision: Revision, capabilities: ClientCapability| {
+    let declared = |revision: Revision, capabilities: ClientFeatures| {
         let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
             .revisions(Revisions::only(revision));
         let (mut client, mut tx) = (Client::new(&config), TxBuffer::new([0; 1024]));
-        client.open(Instant::from_millis(0), &mut tx).expect("it opens");
+        client.connect(Instant::from_millis(0), &mut tx).expect("it opens");
         let sent: Value = serde_json::from_slice(tx.pending()).expect("JSON");
         let key = if revision.is_modern() {
             "io.modelcontextprotocol/clientCapabilities"
@@ -78,12 +78,12 @@ fn root_07_samp_18_a_client_offers_neither_roots_nor_samples_unless_told_to() {
         sent["params"].get(key).or(sent["params"]["_meta"].get(key)).expect("capabilities").clone()
     };
     for revision in REVISIONS {
-        assert_eq!(declared(revision, ClientCapability::NONE), json!({}), "{revision}");
-        let forms = declared(revision, ClientCapability::ELICITATION_FORM);
+        assert_eq!(declared(revision, ClientFeatures::NONE), json!({}), "{revision}");
+        let forms = declared(revision, ClientFeatures::ELICITATION_FORM);
         assert!(
             forms.get("roots").is_none() && forms.get("sampling").is_none(),
             "{revision}: {forms}"
         );
-        assert_eq!(declared(revision, ClientCapability::ROOTS), json!({"roots": {}}), "{revision}");
+        assert_eq!(declared(revision, ClientFeatures::ROOTS), json!({"roots": {}}), "{revision}");
     }
 }

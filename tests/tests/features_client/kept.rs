@@ -29,7 +29,7 @@ fn follow(
         request = peer.hears(
             &json!({"jsonrpc": "2.0", "id": sent["id"], "result": page}),
             |client, event, tx| {
-                let ClientEvent::Ended { outcome: Outcome::Result(page), .. } = event else {
+                let ClientEvent::CallFinished { outcome: Outcome::Result(page), .. } = event else {
                     panic!("{event:?}")
                 };
                 items.extend(

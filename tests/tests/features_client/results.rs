@@ -1,7 +1,7 @@
 //! What servers answer: tools, errors, content.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, ClientEvent, Era, OpenError, Outcome, Revision};
+use mcp_sansio::{CallOptions, ClientEvent, ConnectError, Era, Outcome, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{NOW, Peer, REVISIONS, raw};
@@ -66,7 +66,8 @@ fn tool_12_tool_21_structured_content_is_checked_before_it_is_believed() {
                 json!({"name": "t"}),
                 result.clone(),
                 |_, event, _| {
-                    let ClientEvent::Ended { outcome: Outcome::Result(result), .. } = event else {
+                    let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                    else {
                         panic!("{event:?}")
                     };
                     let result: CallToolResult<'_> = result.to().expect("a result");
@@ -88,7 +89,7 @@ fn tool_22_a_tool_that_failed_is_a_result_for_the_model() {
         let result =
             json!({"content": [{"type": "text", "text": "no such city"}], "isError": true});
         Peer::new(revision).asks("tools/call", json!({"name": "t"}), result, |_, event, _| {
-            let ClientEvent::Ended { outcome: Outcome::Result(result), .. } = event else {
+            let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event else {
                 panic!("{event:?}")
             };
             let result: CallToolResult<'_> = result.to().expect("a result");
@@ -139,7 +140,8 @@ fn prm_12_content_of_any_type_is_read() {
             json!({"name": "t"}),
             json!({"content": content}),
             |_, event, _| {
-                let ClientEvent::Ended { outcome: Outcome::Result(result), .. } = event else {
+                let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                else {
                     panic!("{event:?}")
                 };
                 let result: CallToolResult<'_> = result.to().expect("a result");
@@ -181,7 +183,7 @@ fn res_05_no_such_resource_is_understood_in_both_codes() {
         peer.hears(
             &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
             |_, event, _| {
-                let ClientEvent::Ended { outcome: Outcome::Error(error), .. } = event else {
+                let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event else {
                     panic!("{event:?}")
                 };
                 verdict = Some(error.is_resource_not_found());
@@ -218,7 +220,8 @@ fn err_01_err_09_an_error_of_the_servers_is_a_type_of_its_own() {
             peer.hears(
                 &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
                 |_, event, _| {
-                    if let ClientEvent::Ended { outcome: Outcome::Error(error), .. } = event {
+                    if let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event
+                    {
                         seen =
                             Some((error.code(), error.data().map(|data| data.as_str().to_owned())));
                     }
@@ -231,6 +234,6 @@ fn err_01_err_09_an_error_of_the_servers_is_a_type_of_its_own() {
             );
         }
     }
-    assert_ne!(OpenError::TimedOut.to_string(), "", "what fails at the beginning can be shown");
+    assert_ne!(ConnectError::TimedOut.to_string(), "", "what fails at the beginning can be shown");
     assert_eq!(Peer::new(Revision::LATEST).client.era(), Some(Era::Modern));
 }

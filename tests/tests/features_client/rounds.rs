@@ -23,7 +23,7 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
     let mut peer = Peer::new(Revision::LATEST);
     let params = json!({"name": "t", "arguments": {"a": 1}});
     let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
-        let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else {
+        let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event else {
             panic!("{event:?}")
         };
         let mut answers = Vec::new();
@@ -84,7 +84,8 @@ fn mrtr_17_what_is_not_answered_is_named() {
         json!({"name": "t"}),
         questions(),
         |_, event, _| {
-            let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event else {
+            let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event
+            else {
                 panic!("{event:?}")
             };
             let missing = |answers: &str| input.unanswered(raw(answers)).map(|key| key.to_string());
@@ -115,7 +116,8 @@ fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
             );
             let mut out = Vec::new();
             peer.hears_text(&line, |client, event, _| {
-                let ClientEvent::Ended { outcome: Outcome::InputRequired(input), .. } = event
+                let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } =
+                    event
                 else {
                     panic!("{event:?}")
                 };

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Frame, Instant,
-    Messages, RawJson, Revision, Tx, TxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
+    RawJson, Revision, Tx, TxBuffer,
 };
 use serde_json::{Value, json};
 
@@ -15,14 +15,14 @@ pub(crate) const REVISIONS: [Revision; 5] = [
     Revision::V2026_07_28,
 ];
 
-pub(crate) const EVERYTHING: ClientCapability = ClientCapability::ROOTS_LIST_CHANGED
-    .and(ClientCapability::SAMPLING_TOOLS)
-    .and(ClientCapability::SAMPLING_CONTEXT)
-    .and(ClientCapability::ELICITATION_FORM)
-    .and(ClientCapability::ELICITATION_URL);
+pub(crate) const EVERYTHING: ClientFeatures = ClientFeatures::ROOTS_LIST_CHANGED
+    .and(ClientFeatures::SAMPLING_TOOLS)
+    .and(ClientFeatures::SAMPLING_CONTEXT)
+    .and(ClientFeatures::ELICITATION_FORM)
+    .and(ClientFeatures::ELICITATION_URL);
 
 static CONFIG: ClientConfig<'static> =
-    ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).name_in_requests(false);
+    ClientConfig::new(Implementation::new("c", "1"), EVERYTHING).send_client_info(false);
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
 
@@ -35,15 +35,15 @@ pub(crate) struct Peer {
 impl Peer {
     pub(crate) fn new(revision: Revision) -> Self {
         let mut peer = Self { client: Client::new(&CONFIG), ids: 0 };
-        peer.client.assume(Some(revision.era()));
-        let sent = peer.does(|client, tx| client.open(NOW, tx).expect("it opens"));
+        peer.client.set_era(Some(revision.era()));
+        let sent = peer.does(|client, tx| client.connect(NOW, tx).expect("it opens"));
         if revision.era() == Era::Legacy {
             let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}});
             let result = json!({"protocolVersion": revision.as_str(), "capabilities": capabilities, "serverInfo": {"name": "s", "version": "1"}});
             peer.hears(
                 &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}),
                 |_, event, _| {
-                    assert!(matches!(event, ClientEvent::Opened(_)), "{event:?}");
+                    assert!(matches!(event, ClientEvent::Connected(_)), "{event:?}");
                 },
             );
         }

@@ -3,7 +3,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Answered, ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
+    ClientRequest, Delivery, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
 };
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
             server.input_required(request.handle, &InputRequiredResult::ask(&missing), tx)
         }
     };
-    assert_eq!(answered, Ok(Answered::Sent));
+    assert_eq!(answered, Ok(Delivery::Sent));
 }
 
 fn retry(peer: &mut Peer, answers: Value) -> Value {
@@ -168,7 +168,7 @@ fn mrtr_24_answers_that_do_not_fit_are_invalid_params() {
             other => panic!("{other:?}"),
         });
         assert_eq!((sent.len(), &sent[0]["error"]["code"]), (1, &json!(-32602)), "{key}: {wrong}");
-        assert_eq!(peer.server.in_flight(), 0);
+        assert_eq!(peer.server.open_requests(), 0);
     }
 }
 
@@ -213,13 +213,13 @@ fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
                 server.input_required(request.handle, &InputRequiredResult::new(), tx),
                 Err(mcp_sansio::SendError::Value)
             );
-            assert!(server.is_open(request.handle) && tx.pending().is_empty());
+            assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
             attempt(server, request, tx);
-            assert!(!server.is_open(request.handle));
+            assert!(!server.is_request_open(request.handle));
         });
         assert_eq!(keys(&answer).len(), 3);
         assert_eq!(
-            (peer.server.in_flight(), peer.server.calls_in_flight(), peer.server.poll_timeout()),
+            (peer.server.open_requests(), peer.server.open_calls(), peer.server.poll_timeout()),
             (0, 0, None)
         );
     }
@@ -247,7 +247,7 @@ fn elic_17_a_person_may_decline_or_go_away() {
     }
     // A client that never comes back, or not with this: others are served.
     assert_eq!(keys(&peer.ask("tools/call", json!({"name": "t"}), attempt)).len(), 3);
-    assert_eq!(peer.server.in_flight(), 0);
+    assert_eq!(peer.server.open_requests(), 0);
     assert_eq!(retry(&mut peer, good())["result"]["content"][0]["text"], "Ada wants tea in 2");
 }
 
@@ -280,7 +280,7 @@ fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
             assert_eq!(lines(&sent)[0]["method"], "elicitation/create");
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}), |_, event, _| {
-                let ServerEvent::Answer { outcome: Ok(answer), .. } = event else { panic!("{event:?}") };
+                let ServerEvent::CallFinished { outcome: Ok(answer), .. } = event else { panic!("{event:?}") };
                 verdict = Some(name(answer));
             });
             match (verdict.expect("an answer"), reason) {
@@ -308,7 +308,7 @@ fn samp_11_messages_have_a_role_and_content() {
         |server, request, tx| {
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx),
-                Ok(Answered::Sent)
+                Ok(Delivery::Sent)
             );
         },
     );
@@ -344,7 +344,7 @@ fn samp_11_messages_have_a_role_and_content() {
                 );
                 assert_eq!(
                     server.respond(request.handle, &TextResult::new("t"), tx),
-                    Ok(Answered::Sent)
+                    Ok(Delivery::Sent)
                 );
             },
         );

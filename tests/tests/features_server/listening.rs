@@ -141,7 +141,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
                     &mut Messages::new(Frame::Complete(line.as_bytes())),
                     &mut tx,
                 ) {
-                    Ok(event) => gone = matches!(event, Some(ServerEvent::Cancelled { .. })),
+                    Ok(event) => gone = matches!(event, Some(ServerEvent::RequestCancelled { .. })),
                     Err(error) => assert!(error.is_full()),
                 }
             }
@@ -156,7 +156,7 @@ fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
             .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
             .collect();
         assert!(ids == [1, 2] || ids == [2], "{size}: {ids:?}");
-        assert_eq!(server.in_flight(), 1);
+        assert_eq!(server.open_requests(), 1);
     }
 }
 
@@ -189,6 +189,6 @@ fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
             (sent.len(), &sent[1]),
             (2, &json!({"jsonrpc": "2.0", "id": "id", "result": result}))
         );
-        assert_eq!(server.in_flight(), 0);
+        assert_eq!(server.open_requests(), 0);
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Answered, Instant, Question, RawJson, Revision, RpcError, SendError, ServerCapability,
-    ServerConfig, to_slice,
+    Delivery, Instant, Question, RawJson, Revision, RpcError, SendError, ServerConfig,
+    ServerFeatures, to_slice,
 };
 use serde_json::json;
 
@@ -94,10 +94,10 @@ fn samp_07_context_is_not_asked_for_by_default() {
 #[test]
 fn log_09_logging_is_not_declared_by_default_and_deprecated() {
     static PLAIN: ServerConfig<'static> =
-        ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS);
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
     assert!(
-        !PLAIN.capabilities().contains(ServerCapability::LOGGING)
-            && ServerCapability::default().is_empty()
+        !PLAIN.capabilities().contains(ServerFeatures::LOGGING)
+            && ServerFeatures::default().is_empty()
     );
     let mut peer: Peer = Peer::sized(Revision::LATEST, &PLAIN, json!({}));
     let message = peer.request("server/discover", json!({}));
@@ -128,11 +128,11 @@ fn first_asked(
     let mut result = None;
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
         result = Some(server.ask_first(request.handle, questions, state, tx));
-        if result != Some(Ok(Answered::Sent)) {
+        if result != Some(Ok(Delivery::Sent)) {
             assert!(tx.pending().is_empty());
             assert_eq!(
                 server.respond_error(request.handle, &RpcError::internal("?"), tx),
-                Ok(Answered::Sent)
+                Ok(Delivery::Sent)
             );
         }
     });
@@ -168,7 +168,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
                 let result = InputRequiredResult::ask(&listed);
                 let result =
                     if let Some(state) = state { result.request_state(state) } else { result };
-                assert_eq!(server.input_required(request.handle, &result, tx), Ok(Answered::Sent));
+                assert_eq!(server.input_required(request.handle, &result, tx), Ok(Delivery::Sent));
             });
             assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
         }
@@ -216,8 +216,8 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
         );
         assert_eq!(
             server.respond_error(request.handle, &RpcError::internal("?"), tx),
-            Ok(Answered::Sent)
+            Ok(Delivery::Sent)
         );
-        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Ok(Answered::Gone));
+        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Ok(Delivery::Gone));
     });
 }

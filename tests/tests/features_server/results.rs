@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Answered, Catalog, Change, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision,
+    Catalog, Change, Delivery, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision,
     RpcError, SendError, ServerConfig, ServerEvent, Target,
 };
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use crate::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines,
 fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
     let answer =
         Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-            assert_eq!(server.respond(request.handle, result, tx), Ok(Answered::Sent));
+            assert_eq!(server.respond(request.handle, result, tx), Ok(Delivery::Sent));
         });
     let mut result = answer["result"].clone();
     let kind = result.as_object_mut().expect("an object").remove("resultType");
@@ -36,7 +36,7 @@ fn tool_13_structured_content_is_also_text() {
                 |server, request, tx| {
                     assert_eq!(
                         server.respond_structured(request.handle, raw(data), tx),
-                        Ok(Answered::Sent)
+                        Ok(Delivery::Sent)
                     );
                 },
             );
@@ -92,19 +92,19 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
                     };
                     if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
                         assert_eq!(
-                            server.refuse_arguments(request.handle, &fault, tx),
-                            Ok(Answered::Sent)
+                            server.respond_invalid_arguments(request.handle, &fault, tx),
+                            Ok(Delivery::Sent)
                         );
                         assert_eq!(
-                            server.refuse_arguments(request.handle, &fault, tx),
-                            Ok(Answered::Gone)
+                            server.respond_invalid_arguments(request.handle, &fault, tx),
+                            Ok(Delivery::Gone)
                         );
                         return;
                     }
                     runs += 1;
                     assert_eq!(
                         server.respond(request.handle, &TextResult::new("ran"), tx),
-                        Ok(Answered::Sent)
+                        Ok(Delivery::Sent)
                     );
                 },
             )
@@ -144,9 +144,9 @@ fn tool_17_reasons_are_escaped_and_come_through_any_buffer() {
             let (event, _) = through(64, |tx| peer.server.next_event(NOW, &mut messages, tx));
             let Some(ServerEvent::Request(request)) = event else { panic!("{event:?}") };
             let (answered, sent) = through(size, |tx| {
-                peer.server.refuse_arguments(request.handle, &"a \"b\"\n\u{1}é", tx)
+                peer.server.respond_invalid_arguments(request.handle, &"a \"b\"\n\u{1}é", tx)
             });
-            assert_eq!(answered, Answered::Sent);
+            assert_eq!(answered, Delivery::Sent);
             let answer = &lines(&sent)[0];
             let reason = if revision < Revision::V2025_11_25 {
                 &answer["error"]["message"]
@@ -199,7 +199,7 @@ fn prm_12_each_kind_of_content_in_each_revision() {
             Peer::new(revision).ask("prompts/get", json!({"name": "p"}), |server, request, tx| {
                 assert_eq!(
                     server.respond(request.handle, &GetPromptResult::new(&messages), tx),
-                    Ok(Answered::Sent)
+                    Ok(Delivery::Sent)
                 );
             });
         let messages = answer["result"]["messages"].as_array().expect("a list");
@@ -367,7 +367,7 @@ fn comp_01_more_than_100_values_are_cut_and_counted() {
                 json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
                 |server, request, tx| {
                     let result = CompleteResult::new(Completion::new(&values[..count]));
-                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Answered::Sent));
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Delivery::Sent));
                 },
             );
             let completion = &answer["result"]["completion"];
@@ -399,19 +399,22 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
     let mut peer = session(Revision::V2025_11_25, json!({"url": {}}));
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
         let mut refused = |pages: &[ElicitUrl<'_>]| {
-            assert_eq!(server.require_pages(request.handle, "m", pages, tx), Err(SendError::Value))
+            assert_eq!(
+                server.require_url_elicitation(request.handle, "m", pages, tx),
+                Err(SendError::Value)
+            )
         };
         refused(&[]);
         refused(&[page, ElicitUrl::new("m", "https://example.com")]);
         refused(&[ElicitUrl::new("m", "example").elicitation_id("e")]);
-        assert!(server.is_open(request.handle) && tx.pending().is_empty());
+        assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
         assert_eq!(
-            server.require_pages(request.handle, "First this", &both, tx),
-            Ok(Answered::Sent)
+            server.require_url_elicitation(request.handle, "First this", &both, tx),
+            Ok(Delivery::Sent)
         );
         assert_eq!(
-            server.require_pages(request.handle, "First this", &both, tx),
-            Ok(Answered::Gone)
+            server.require_url_elicitation(request.handle, "First this", &both, tx),
+            Ok(Delivery::Gone)
         );
     });
     assert_eq!(
@@ -435,17 +438,17 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
                 json!({"name": "t"}),
                 |server, request, tx| {
                     assert_eq!(
-                        server.require_pages(request.handle, "m", &both, tx),
+                        server.require_url_elicitation(request.handle, "m", &both, tx),
                         Err(SendError::NotAllowed)
                     );
                     match server.respond_error(request.handle, &general, tx) {
                         Err(SendError::NotAllowed) => {
                             assert_eq!(
                                 server.respond_error(request.handle, &RpcError::internal("m"), tx),
-                                Ok(Answered::Sent)
+                                Ok(Delivery::Sent)
                             );
                         }
-                        sent => assert_eq!(sent, Ok(Answered::Sent)),
+                        sent => assert_eq!(sent, Ok(Delivery::Sent)),
                     }
                 },
             );
@@ -495,7 +498,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
             });
             let mut seen = 0;
             peer.say(&answer, |_, event, _| {
-                let ServerEvent::Answer { outcome: Ok(result), .. } = event else {
+                let ServerEvent::CallFinished { outcome: Ok(result), .. } = event else {
                     panic!("{event:?}")
                 };
                 let result: CreateMessageResult<'_> = result.to().expect("a result");
@@ -512,7 +515,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
         |server, request, tx| {
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::ask(&question), tx),
-                Ok(Answered::Sent)
+                Ok(Delivery::Sent)
             );
         },
     );
@@ -544,7 +547,7 @@ fn samp_15_prm_12_answers_that_fit_nothing_are_errors_of_the_handler() {
             });
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": result}), |_, event, _| {
-                let ServerEvent::Answer { outcome: Ok(result), .. } = event else {
+                let ServerEvent::CallFinished { outcome: Ok(result), .. } = event else {
                     panic!("{event:?}")
                 };
                 let read = result.to::<CreateMessageResult<'_>>();
@@ -552,7 +555,7 @@ fn samp_15_prm_12_answers_that_fit_nothing_are_errors_of_the_handler() {
                     Some(read.is_ok_and(|result| result.content.iter().all(|block| block.is_ok())));
             });
             assert_eq!(verdict, Some(good), "{result}");
-            assert_eq!(peer.server.calls_in_flight(), 0);
+            assert_eq!(peer.server.open_calls(), 0);
         }
     }
 }
@@ -622,7 +625,7 @@ fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
                             tx,
                         ),
                     };
-                    assert_eq!(answered, Ok(Answered::Sent));
+                    assert_eq!(answered, Ok(Delivery::Sent));
                 });
                 answers.push(answer["result"].clone());
             }
@@ -717,7 +720,7 @@ fn a_text_is_logged_alike_in_whatever_form_it_comes() {
             );
             assert_eq!(
                 server.respond(request.handle, &TextResult::new("x"), tx),
-                Ok(Answered::Sent)
+                Ok(Delivery::Sent)
             );
         });
         assert_eq!(sent.len(), 8, "{sent:?}");
@@ -749,7 +752,7 @@ fn ids_and_progress_tokens_have_a_greatest_length() {
                     handed = true;
                     assert_eq!(
                         server.respond(request.handle, &TextResult::new("x"), tx),
-                        Ok(Answered::Sent)
+                        Ok(Delivery::Sent)
                     );
                 });
                 assert_eq!(
@@ -795,7 +798,7 @@ fn the_path_of_a_file_is_what_its_uri_says_or_nothing() {
             assert_eq!(request.file_path(&mut [0; 20]), path, "{uri}");
             assert_eq!(
                 server.respond_error(request.handle, &RpcError::internal("?"), tx),
-                Ok(Answered::Sent)
+                Ok(Delivery::Sent)
             );
         });
     }
@@ -813,7 +816,7 @@ fn what_a_session_subscribed_to_ends_with_it() {
     let answer = peer.request("resources/subscribe", json!({"uri": "file:///a"}));
     let sent = peer.say(&answer, |server, event, tx| {
         if let ServerEvent::Request(request) = event {
-            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(Answered::Sent));
+            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(Delivery::Sent));
         }
     });
     assert_eq!((sent.len(), told(&mut peer)), (1, 1));

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerCapability,
-    ServerConfig, ServerEvent, Tx, TxBuffer,
+    Frame, Instant, Messages, RawJson, Request, Revision, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 use serde_json::{Value, json};
 
@@ -15,15 +15,15 @@ pub(crate) const REVISIONS: [Revision; 5] = [
     Revision::V2026_07_28,
 ];
 
-pub(crate) const EVERYTHING: ServerCapability = ServerCapability::TOOLS_LIST_CHANGED
-    .and(ServerCapability::RESOURCES_LIST_CHANGED)
-    .and(ServerCapability::RESOURCES_SUBSCRIBE)
-    .and(ServerCapability::PROMPTS_LIST_CHANGED)
-    .and(ServerCapability::COMPLETIONS)
-    .and(ServerCapability::LOGGING);
+pub(crate) const EVERYTHING: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED
+    .and(ServerFeatures::RESOURCES_LIST_CHANGED)
+    .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+    .and(ServerFeatures::PROMPTS_LIST_CHANGED)
+    .and(ServerFeatures::COMPLETIONS)
+    .and(ServerFeatures::LOGGING);
 
 pub(crate) static CONFIG: ServerConfig<'static> =
-    ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).name_in_results(false);
+    ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).send_server_info(false);
 
 /// What a client says that can do everything.
 pub(crate) fn can_do_everything() -> Value {
@@ -55,7 +55,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         capabilities: Value,
     ) -> Self {
         let mut peer = Self {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             revision,
             capabilities: capabilities.clone(),
             ids: 0,

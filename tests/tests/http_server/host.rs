@@ -12,9 +12,9 @@ use mcp_sansio::http::server::{
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages,
-    Progress, RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError, Server,
-    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer, types::LoggingLevel,
+    Catalog, Change, ClientFeatures, ClientRequest, Frame, Instant, LogMessage, Messages, Progress,
+    RawJson, Request, RequestHandle, Revision, Revisions, RpcError, SendError, Server,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, types::LoggingLevel,
 };
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
@@ -22,11 +22,11 @@ const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 
 pub(crate) static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("s", "1"),
-    ServerCapability::TOOLS_LIST_CHANGED
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::LOGGING),
 )
-.name_in_results(false);
+.send_server_info(false);
 
 pub(crate) static CATALOG: Catalog<'static> = Catalog::new().tools(&[
     Tool::new("echo", OBJECT),
@@ -195,7 +195,7 @@ impl Host {
 
     pub(crate) fn modern_only() -> Self {
         static MODERN: ServerConfig<'static> =
-            ServerConfig::new(Implementation::new("s", "1"), ServerCapability::TOOLS)
+            ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS)
                 .revisions(Revisions::MODERN);
         Self::of(&MODERN, |endpoint| endpoint)
     }
@@ -315,9 +315,9 @@ impl Host {
     }
 
     fn alone(&mut self, mut messages: Messages<'_>, assumed: Option<Revision>) -> Answer {
-        let mut server: Server<'static, 1, 4> = Server::with_capacity(self.config);
+        let mut server: Server<'static, 1, 4> = Server::with_table_sizes(self.config);
         if let Some(revision) = assumed {
-            server.assume_legacy(revision);
+            server.start_legacy(revision);
         }
         let mut tx = TxBuffer::for_exchange(Vec::new(), self.room);
         let mut body = Vec::new();
@@ -358,7 +358,7 @@ impl Session {
     fn new(config: &'static ServerConfig<'static>, room: usize) -> Self {
         let replay = Replay::new(vec![0; 1 << 14]);
         Self {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             own: TxBuffer::for_exchange(Vec::new(), room).numbered(0),
             own_recording: Recording::new(0),
             own_cursor: replay.of_stream(0),
@@ -403,7 +403,7 @@ impl Session {
                 Some(ServerEvent::Request(request)) => {
                     self.open.extend(handle(&mut self.server, &request, tx, &mut out));
                 }
-                Some(ServerEvent::Answer { call, .. }) => {
+                Some(ServerEvent::CallFinished { call, .. }) => {
                     let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
                     // The answer belongs to the exchange of the request, not to the one that
                     // brought this.
@@ -420,7 +420,7 @@ impl Session {
         if reply == Some(Reply::EVENTS) {
             self.replay.record(recording, &out);
         }
-        let is_open = self.server.in_flight_of(exchange.get()) > 0;
+        let is_open = self.server.open_requests_of(exchange.get()) > 0;
         let reply = reply.unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
         let mut answer = answer_of(reply, String::from_utf8(out).unwrap());
         if is_open {
@@ -489,7 +489,7 @@ fn handle<const N: usize, const S: usize>(
             send(tx, out, |tx| server.respond(handle, &done, tx))
         }
         "needs" => {
-            let error = RpcError::missing_capability(ClientCapability::SAMPLING);
+            let error = RpcError::missing_capability(ClientFeatures::SAMPLING);
             send(tx, out, |tx| server.respond_error(handle, &error, tx))
         }
         "fails" => send(tx, out, |tx| server.respond_error(handle, &RpcError::internal("no"), tx)),
@@ -498,8 +498,9 @@ fn handle<const N: usize, const S: usize>(
             send(tx, out, |tx| server.respond(handle, &TextResult::new(&text), tx))
         }
         "broken" => {
-            let _ = send(tx, out, |tx| server.begin_answer(handle, tx)).unwrap();
-            let _ = send(tx, out, |tx| server.feed(handle, br#""content":["#, tx)).unwrap();
+            let _ = send(tx, out, |tx| server.begin_response(handle, tx)).unwrap();
+            let _ =
+                send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
             match server.abandon(handle, &RpcError::internal("the source failed"), tx) {
                 // A body that has begun cannot be taken back.
                 Err(SendError::NotAllowed) if tx.is_cut() => return None,

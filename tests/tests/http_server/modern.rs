@@ -2,7 +2,7 @@
 
 use crate::host::{Host, NOW, bare, modern, modern_of, post};
 use mcp_sansio::types::TextResult;
-use mcp_sansio::{Answered, Progress};
+use mcp_sansio::{Delivery, Progress};
 
 #[test]
 fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_the_answer_is() {
@@ -111,10 +111,10 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
     host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
     let (mut server, mut tx, request) = host.waiting.take().unwrap();
     assert!(server.cancel(request));
-    assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Answered::Gone)));
+    assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Delivery::Gone)));
     assert!(matches!(
         server.respond(request, &TextResult::new("late"), &mut tx),
-        Ok(Answered::Gone)
+        Ok(Delivery::Gone)
     ));
     assert!(tx.is_idle() && tx.reply().is_none());
 }
@@ -152,7 +152,7 @@ fn two_clients_may_use_one_id_at_once() {
     for (mut server, mut tx, handle) in [second, first] {
         assert!(matches!(
             server.respond(handle, &TextResult::new("done"), &mut tx),
-            Ok(Answered::Sent)
+            Ok(Delivery::Sent)
         ));
         assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":7,"));
     }

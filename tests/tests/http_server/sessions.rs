@@ -129,7 +129,7 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
         rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
         "{rest:?}"
     );
-    assert_eq!(session.server.in_flight_of(3), 0);
+    assert_eq!(session.server.open_requests_of(3), 0);
     assert!(session.own.is_idle());
 }
 
@@ -165,13 +165,13 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     host.tool(&id, 3, "slow");
     // The connections are gone; nobody tells the session.
     let session = host.sessions.get_mut(&id).unwrap();
-    assert_eq!(session.server.in_flight(), 2);
+    assert_eq!(session.server.open_requests(), 2);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
     assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
     let session = host.sessions.get_mut(&id).unwrap();
-    assert_eq!(session.server.in_flight(), 1);
+    assert_eq!(session.server.open_requests(), 1);
     let (first, second) = (session.open[0], session.open[1]);
-    assert!(session.server.is_open(first) && !session.server.is_open(second));
+    assert!(session.server.is_request_open(first) && !session.server.is_request_open(second));
     assert_eq!(session.finish(first).json()["id"], 2);
 }
 

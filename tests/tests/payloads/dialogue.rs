@@ -2,7 +2,7 @@
 //! results that ask for input.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{ClientCapability, RawJson, Revision};
+use mcp_sansio::{ClientFeatures, RawJson, Revision};
 use serde_json::{Value, json};
 
 use crate::support::{REVISIONS, raw, value_of, written};
@@ -81,7 +81,7 @@ fn samp_05_results_belong_to_a_use_of_a_tool() {
 
 #[test]
 fn samp_06_what_the_client_must_have_declared() {
-    use ClientCapability as C;
+    use ClientFeatures as C;
     let tools = [Tool::new("n", RawJson::EMPTY)];
     let params = CreateMessageParams::new(&[], 5);
     assert_eq!(params.needs(), C::SAMPLING);
@@ -257,7 +257,7 @@ fn elic_03_a_missing_mode_is_form() {
     let schema = r#""message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}}"#;
     let text = format!("{{{schema}}}");
     let form: ElicitParams = raw(&text).to().expect("a form");
-    assert_eq!(form.needs(), ClientCapability::ELICITATION_FORM);
+    assert_eq!(form.needs(), ClientFeatures::ELICITATION_FORM);
     assert_eq!(written(&form, Revision::LATEST), value_of(raw(&text)), "unknown keywords survive");
     let text = format!(r#"{{"mode":"form",{schema}}}"#);
     let form: ElicitParams = raw(&text).to().expect("a form");
@@ -272,7 +272,7 @@ fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
     assert_eq!(written(&ElicitParams::Url(page), Revision::V2025_11_25), expected);
     let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a"});
     assert_eq!(written(&ElicitParams::Url(page), Revision::LATEST), expected);
-    assert_eq!(ElicitParams::Url(page).needs(), ClientCapability::ELICITATION_URL);
+    assert_eq!(ElicitParams::Url(page).needs(), ClientFeatures::ELICITATION_URL);
     let without = ElicitUrl::new("m", "https://example.com/a");
     assert!(
         page.is_valid(Revision::V2025_11_25)
@@ -433,7 +433,7 @@ fn questions_and_answers_travel_in_results() {
     let read: InputRequiredResult = raw(&text).to().expect("a result");
     assert_eq!(
         (read.needs(), read.is_empty()),
-        (ClientCapability::ELICITATION_FORM.and(ClientCapability::ROOTS), false)
+        (ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS), false)
     );
     let empty = InputRequiredResult::ask(&[]);
     assert!(

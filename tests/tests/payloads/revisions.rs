@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use mcp_sansio::types::*;
-use mcp_sansio::{ClientCapability, RawJson, Revision, Revisions, ServerCapability};
+use mcp_sansio::{ClientFeatures, RawJson, Revision, Revisions, ServerFeatures};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -283,10 +283,10 @@ fn prompts_by_revision() {
 
 #[test]
 fn messages_of_a_session_by_revision() {
-    let client = ClientCapabilities::new(ClientCapability::ROOTS);
+    let client = ClientCapabilities::new(ClientFeatures::ROOTS);
     let params = InitializeParams::new(Revision::V2025_11_25, client, IMPLEMENTATION).meta(META);
     assert_eq!(written(&params, Revision::V2025_11_25).as_object().expect("an object").len(), 4);
-    let server = ServerCapabilities::new(ServerCapability::TOOLS);
+    let server = ServerCapabilities::new(ServerFeatures::TOOLS);
     let result = InitializeResult::new(Revision::V2025_06_18, server, IMPLEMENTATION)
         .instructions("i")
         .meta(META);
@@ -380,7 +380,7 @@ fn questions_to_the_client_by_revision() {
 
 #[test]
 fn cap_05_cap_10_cap_11_capabilities_by_revision() {
-    use ServerCapability as S;
+    use ServerFeatures as S;
     let all = S::TOOLS_LIST_CHANGED
         .and(S::RESOURCES_SUBSCRIBE)
         .and(S::RESOURCES_LIST_CHANGED)
@@ -416,7 +416,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         Some("object")
     );
 
-    use ClientCapability as C;
+    use ClientFeatures as C;
     let all = C::ROOTS_LIST_CHANGED
         .and(C::SAMPLING_TOOLS)
         .and(C::SAMPLING_CONTEXT)
@@ -451,7 +451,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
             "{revision}"
         );
         let read: ClientCapabilities = leaked(&value).to().expect("an object");
-        assert_eq!(read.bits(revision), ClientCapability::read(leaked(&value), revision));
+        assert_eq!(read.bits(revision), ClientFeatures::read(leaked(&value), revision));
     }
     // 2025-06-18 has no pages, so a client that has nothing else has no elicitation there.
     let pages = ClientCapabilities::new(C::ELICITATION_URL);

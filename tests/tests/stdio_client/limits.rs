@@ -153,7 +153,7 @@ impl Transport for Scripted {
 }
 
 fn asking(timeout: Duration) -> ClientConfig<'static> {
-    ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::ELICITATION_FORM)
+    ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::ELICITATION_FORM)
         .call_timeout(timeout)
 }
 

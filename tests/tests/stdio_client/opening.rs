@@ -64,7 +64,7 @@ fn what_cannot_be_started_is_named() {
 #[test]
 fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
     static SHORT: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .probe_timeout(Duration::from_millis(300));
     let (client, notes) = connect_noting(&SHORT, "late");
     assert_eq!(client.unwrap().era(), Some(Era::Legacy));
@@ -74,7 +74,7 @@ fn ver_13_a_server_that_does_not_answer_the_probe_is_greeted() {
 #[test]
 fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() {
     static SHORT: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .probe_timeout(Duration::from_millis(50))
             .call_timeout(Duration::from_millis(200));
     let (client, notes) = connect_noting(&SHORT, "silent");
@@ -105,7 +105,7 @@ fn a_known_era_is_not_asked_for() {
 #[test]
 fn life_12_a_server_without_a_common_revision_is_disconnected() {
     static OLD: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .revisions(Revisions::only(Revision::V2024_11_05));
     let error = Client::spawn(&OLD, server("legacy")).unwrap_err();
     assert!(

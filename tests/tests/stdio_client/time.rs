@@ -103,7 +103,7 @@ fn several_calls_are_waited_for_in_any_order() {
 #[test]
 fn ping_06_an_unanswered_ping_is_the_end_of_the_connection() {
     static PINGING: ClientConfig<'static> =
-        ClientConfig::new(Implementation::new("tests", "1"), ClientCapability::NONE)
+        ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
             .ping_interval(Duration::from_millis(100))
             .ping_timeout(Duration::from_millis(200));
     let mut client = Client::spawn(&PINGING, server("legacy")).unwrap();

@@ -10,9 +10,9 @@ use mcp_sansio::types::{
     ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Answered, Catalog, Change, ClientRequest, Instant, LogMessage, Messages, Progress, RawJson,
-    Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerCapability as Can,
-    ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Messages, Progress, RawJson,
+    Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures as Can, Target, Tx, TxBuffer,
 };
 use serde::Deserialize;
 
@@ -82,7 +82,7 @@ impl<const TX: usize> Peer<TX> {
             listening: None,
         };
         Self {
-            server: Server::with_capacity(&CONFIG),
+            server: Server::with_table_sizes(&CONFIG),
             rx: RxBuffer::new([0; 512]),
             outside,
             now: 0,
@@ -122,8 +122,10 @@ impl<const TX: usize> Peer<TX> {
                 match event {
                     ServerEvent::Request(request) => outside.request(server, *now, &request),
                     ServerEvent::Listening { request } => outside.listening = Some(request),
-                    ServerEvent::Cancelled { request, .. } => assert!(!server.is_open(request)),
-                    ServerEvent::Answer { outcome: Ok(result), .. } => {
+                    ServerEvent::RequestCancelled { request, .. } => {
+                        assert!(!server.is_request_open(request))
+                    }
+                    ServerEvent::CallFinished { outcome: Ok(result), .. } => {
                         let answer = result.to::<CreateMessageResult<'_>>().unwrap();
                         let Some(request) = outside.asking.take() else { continue };
                         let text = answer
@@ -210,11 +212,11 @@ impl<const TX: usize> Outside<TX> {
         }
     }
 
-    fn done(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Answered, SendError>) {
-        assert_eq!(self.send(call), Ok(Answered::Sent));
+    fn done(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Delivery, SendError>) {
+        assert_eq!(self.send(call), Ok(Delivery::Sent));
     }
 
-    fn may_be_too_large(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Answered, SendError>) {
+    fn may_be_too_large(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Delivery, SendError>) {
         let result = self.send(call);
         assert!(result.is_ok() || TX <= 64 && result == Err(SendError::TooLarge), "{result:?}");
     }

@@ -10,9 +10,9 @@ use mcp_sansio::types::{
     SamplingMessage, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, CallOptions, Change, Client, ClientCapability, ClientConfig, ClientEvent, ClientRequest,
+    Call, CallOptions, Change, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
     Instant, LogMessage, Messages, Method, Outcome, Progress, RawJson, Request, RequestHandle,
-    RpcError, RxBuffer, SendError, Server, ServerCapability as Can, ServerConfig, ServerEvent, Tx,
+    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures as Can, Tx,
     TxBuffer,
 };
 
@@ -20,7 +20,7 @@ pub(crate) const SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("arrays", "1.0.0"), ALL);
 pub(crate) const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("arrays", "1.0.0"),
-    ClientCapability::ROOTS.and(ClientCapability::SAMPLING).and(ClientCapability::ELICITATION_FORM),
+    ClientFeatures::ROOTS.and(ClientFeatures::SAMPLING).and(ClientFeatures::ELICITATION_FORM),
 )
 .ping_interval(Duration::from_secs(600));
 const ALL: Can =
@@ -105,8 +105,8 @@ impl<const TX: usize> Way<TX> {
 impl<'c, const TX: usize> Duo<'c, TX> {
     pub(crate) fn new(client: &'c ClientConfig<'c>, server: &'c ServerConfig<'c>) -> Self {
         Self {
-            client: Client::with_capacity(client),
-            server: Server::with_capacity(server),
+            client: Client::with_table_sizes(client),
+            server: Server::with_table_sizes(server),
             up: Way::new(),
             down: Way::new(),
             now: 1,
@@ -123,7 +123,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn open(&mut self) {
         let at = self.at();
-        self.up.send(|tx| self.client.open(at, tx)).unwrap();
+        self.up.send(|tx| self.client.connect(at, tx)).unwrap();
         self.run();
         assert!(self.client.is_open());
         // What is remembered is not asked again: of a modern server no event tells.
@@ -210,7 +210,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn close(&mut self) {
         while let Some(event) = self.client.close() {
-            assert!(matches!(event, ClientEvent::Ended { outcome: Outcome::Closed, .. }));
+            assert!(matches!(event, ClientEvent::CallFinished { outcome: Outcome::Closed, .. }));
             self.seen.closed += 1;
         }
         self.server.close();
@@ -235,7 +235,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
                     match event {
                         ServerEvent::Request(request) => answer(server, down, at, slow, &request),
                         ServerEvent::Listening { request } => *listening = Some(request),
-                        ServerEvent::Cancelled { request, .. } => {
+                        ServerEvent::RequestCancelled { request, .. } => {
                             _ = slow.take_if(|slow| *slow == request)
                         }
                         _ => {}
@@ -268,8 +268,8 @@ impl Seen {
         event: &ClientEvent<'_>,
     ) {
         match event {
-            ClientEvent::Opened(_) => self.opened += 1,
-            ClientEvent::Ended { call: _, outcome } => match outcome {
+            ClientEvent::Connected(_) => self.opened += 1,
+            ClientEvent::CallFinished { call: _, outcome } => match outcome {
                 Outcome::Result(_) => self.results += 1,
                 Outcome::Error(_) => self.errors += 1,
                 Outcome::InputRequired(input) => {

@@ -15,12 +15,12 @@
 //! use mcp_sansio::*;
 //!
 //! static CONFIG: ClientConfig =
-//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 //! let now = Instant::from_millis(0);
 //! let mut client: Client = Client::new(&CONFIG);
-//! client.assume(Some(Era::Modern));
+//! client.set_era(Some(Era::Modern));
 //! let mut session = Session::new();
-//! client.open(now, &mut TxBuffer::new([0; 16])).unwrap();
+//! client.connect(now, &mut TxBuffer::new([0; 16])).unwrap();
 //!
 //! // A message: the body of a request, whose head repeats some of it.
 //! let mut body = TxBuffer::new([0; 512]);
@@ -45,7 +45,7 @@
 //! session.received(&mut exchange, frame);
 //! assert!(exchange.is_answered());
 //! let event = client.next_event(now, &mut Messages::new(frame), &mut body).unwrap();
-//! assert!(matches!(event, Some(ClientEvent::Ended { outcome: Outcome::Result(_), .. })));
+//! assert!(matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::Result(_), .. })));
 //! ```
 //!
 //! # Who does what

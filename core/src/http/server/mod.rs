@@ -13,12 +13,12 @@
 //! use mcp_sansio::http::server::{Endpoint, Reply, Route};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
-//!     Catalog, Frame, Instant, Messages, RawJson, Server, ServerCapability, ServerConfig,
+//!     Catalog, Frame, Instant, Messages, RawJson, Server, ServerFeatures, ServerConfig,
 //!     ServerEvent, TxBuffer,
 //! };
 //!
 //! static CONFIG: ServerConfig =
-//!     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerCapability::TOOLS);
+//!     ServerConfig::new(Implementation::new("parrot", "1.0.0"), ServerFeatures::TOOLS);
 //! static CATALOG: Catalog =
 //!     Catalog::new().tools(&[Tool::new("say", RawJson::from_static(r#"{"type":"object"}"#))]);
 //!
@@ -37,7 +37,7 @@
 //!
 //! let mut messages = Messages::over_http(Frame::Complete(body), &head, NonZeroU32::MIN);
 //! let Route::Alone = Endpoint::new(CONFIG.revisions).route(&head, &messages) else { panic!() };
-//! let mut server: Server<1, 1> = Server::with_capacity(&CONFIG); // ends with the request
+//! let mut server: Server<1, 1> = Server::with_table_sizes(&CONFIG); // ends with the request
 //! let mut tx = TxBuffer::for_exchange([0; 512], 0);
 //! while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx)? {
 //!     let ServerEvent::Request(request) = event else { continue };
@@ -62,7 +62,7 @@
 //! | a client of 2026-07-28 closes its connection | forget the server of that request, and drop its handler |
 //! | a client of a session does | nothing: go on taking what the exchange writes, and [`record`](Replay::record) it |
 //! | a session's server has something to say | [`exchange`](crate::Server::exchange), [`exchange_of_call`](crate::Server::exchange_of_call) and [`due_exchange`](crate::Server::due_exchange) say into which buffer: 0 is the session's own |
-//! | an exchange has no request left ([`in_flight_of`](crate::Server::in_flight_of)) and its buffer is empty | end the response; where there was no [`reply`](crate::TxBuffer::reply), with [`Reply::ACCEPTED`], or 400 if there was a [`Violation`](crate::Violation) |
+//! | an exchange has no request left ([`open_requests_of`](crate::Server::open_requests_of)) and its buffer is empty | end the response; where there was no [`reply`](crate::TxBuffer::reply), with [`Reply::ACCEPTED`], or 400 if there was a [`Violation`](crate::Violation) |
 //! | a GET comes | [`Route::Stream`]: read from the [`Replay`], as far as it goes and as it grows |
 //! | a body is cut off ([`is_cut`](crate::TxBuffer::is_cut)) | close the connection without an end of the body |
 //! | nobody uses a session any more | forget it; who asks for it gets 404 |

@@ -26,7 +26,7 @@ pub enum Route<'f> {
     /// so.
     Alone,
     /// The same for a legacy client without a session:
-    /// [`assume_legacy`](crate::Server::assume_legacy) first.
+    /// [`start_legacy`](crate::Server::start_legacy) first.
     AloneAs(Revision),
     /// An `initialize`: for a server in a new session, whose [id](super::SessionId) goes out with
     /// the answer if that is no error.

@@ -89,7 +89,7 @@ impl<B: Board> App<B> {
                     }
                 },
             },
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }
@@ -116,7 +116,7 @@ impl<B: Board> App<B> {
         for place in 0..IN_FLIGHT {
             let Some(entry) = self.jobs.get_mut(place) else { break };
             // Nobody waits for it any more: the peer has started again.
-            entry.take_if(|job| !server.is_open(job.request));
+            entry.take_if(|job| !server.is_request_open(job.request));
             let Some(mut job) = *entry else { continue };
             let stepped = self.step(&mut job, now);
             let is_finished = matches!(stepped, Some(Stepped::Finished(_)));

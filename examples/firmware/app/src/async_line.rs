@@ -7,7 +7,7 @@ use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Answered, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
+    Delivery, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock, Context, Handler};
 
@@ -95,7 +95,7 @@ impl Answer<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
         server: &mut AppServer<'_>,
         _: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
-        Reply::send(self, server, tx).map(|()| Answered::Sent)
+    ) -> Result<Delivery, SendError> {
+        Reply::send(self, server, tx).map(|()| Delivery::Sent)
     }
 }

@@ -3,7 +3,7 @@
 use mcp_sansio::types::{
     Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
 
 use crate::file;
 use crate::outputs::{ARGUMENTS, RESULT, output};
@@ -11,15 +11,15 @@ use crate::outputs::{ARGUMENTS, RESULT, output};
 /// Who the server is.
 pub static CONFIG: ServerConfig<'static> = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("A microcontroller"),
-    ServerCapability::TOOLS
-        .and(ServerCapability::RESOURCES)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::PROMPTS)
-        .and(ServerCapability::COMPLETIONS)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS
+        .and(ServerFeatures::RESOURCES)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::PROMPTS)
+        .and(ServerFeatures::COMPLETIONS)
+        .and(ServerFeatures::LOGGING),
 )
 .instructions("A microcontroller with 31 outputs, 31 pins and a few sensors. Slow tools report progress and can be cancelled.")
-.peer_may_restart(true);
+.peer_can_reconnect(true);
 
 /// What it has.
 pub static CATALOG: Catalog<'static> =

@@ -5,7 +5,7 @@ use mcp_sansio::types::{
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    Answered, CatalogFault, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
+    Delivery, CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
     RequestHandle, Revision, RpcError, SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
@@ -31,7 +31,7 @@ pub(crate) enum Body<'f> {
     /// A list, or an error: the catalog knows.
     Catalog(Request<'f>),
     Error(RpcError<'f>),
-    BadArguments(CatalogFault<'f>),
+    BadArguments(CatalogError<'f>),
     Text(Text<'f>),
     Failure(&'static str),
     /// Of a tool.
@@ -120,14 +120,14 @@ impl Body<'_> {
         request: RequestHandle,
         server: &mut AppServer<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Answered, SendError> {
+    ) -> Result<Delivery, SendError> {
         let mut text = [0; DATA_BYTES];
         let contents = match self {
             Self::Catalog(asked) => {
-                return CATALOG.answer(server, asked, tx).map(|_| Answered::Sent);
+                return CATALOG.answer(server, asked, tx).map(|_| Delivery::Sent);
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
-            Self::BadArguments(fault) => return server.refuse_arguments(request, fault, tx),
+            Self::BadArguments(fault) => return server.respond_invalid_arguments(request, fault, tx),
             Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
             Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
             Self::Data(data) => {
@@ -181,7 +181,7 @@ fn complete(
     request: RequestHandle,
     server: &mut AppServer<'_>,
     tx: &mut Tx<'_>,
-) -> Result<Answered, SendError> {
+) -> Result<Delivery, SendError> {
     let mut values = [Text::default(); MAX_VALUES];
     let mut found = 0;
     for (value, text) in values.iter_mut().zip(all.iter().filter(|text| begins_with(text, typed))) {

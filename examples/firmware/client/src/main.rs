@@ -18,7 +18,7 @@ use core::time::Duration;
 use cortex_m_rt::entry;
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig};
+use mcp_sansio::{ClientFeatures, ClientConfig};
 use mcp_sansio_adapters::embedded_io::Client;
 
 use report::Report;
@@ -27,7 +27,7 @@ use uart::Uart;
 
 static CONFIG: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("firmware-client", "1.0.0").title("A microcontroller"),
-    ClientCapability::NONE,
+    ClientFeatures::NONE,
 )
 // A server on a busy computer may take its time to start.
 .probe_timeout(Duration::from_secs(30));

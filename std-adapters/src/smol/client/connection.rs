@@ -133,7 +133,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let now = self.link.now();
         self.is_new
             && self.link.with(|state| {
-                match state.client.open(now, &mut state.tx) {
+                match state.client.connect(now, &mut state.tx) {
                     Err(error) if error.is_full() => return false,
                     // Assumed to be a modern one, it is not asked.
                     Ok(()) => {
@@ -224,9 +224,8 @@ fn see<const N: usize>(
 ) {
     match event {
         ClientEvent::Request(request) => asked.request(request, link),
-        ClientEvent::RequestCancelled { request, .. } | ClientEvent::RequestExpired { request } => {
-            asked.forget(*request)
-        }
+        ClientEvent::RequestCancelled { request, .. }
+        | ClientEvent::RequestTimedOut { request } => asked.forget(*request),
         ClientEvent::Unresponsive => *end = Some(End::Unresponsive),
         _ => {}
     }
@@ -286,13 +285,13 @@ mod tests {
     use std::task::Waker;
 
     use mcp_sansio::types::Implementation;
-    use mcp_sansio::{ClientCapability, ClientConfig, Era, RawJson};
+    use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
 
     use super::*;
     use crate::smol::client::Connector;
 
     static CONFIG: ClientConfig<'_> =
-        ClientConfig::new(Implementation::new("client", "1"), ClientCapability::ROOTS);
+        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ROOTS);
 
     /// A legacy server that takes everything back that it asks, and reads little.
     struct Fickle {
@@ -355,7 +354,7 @@ mod tests {
         );
         let stream = Fickle { said, asked: 0, reads: 400 };
         let connector = Connector::new(&CONFIG)
-            .assume(Some(Era::Legacy))
+            .set_era(Some(Era::Legacy))
             .max_pending(1024)
             .answer(async |question| question.answer(&RawJson::EMPTY));
         let (_client, mut connection) = connector.connect(stream);

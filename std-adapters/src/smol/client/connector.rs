@@ -41,17 +41,17 @@ pub(super) struct Limits {
 pub(super) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 
 impl Connector {
-    /// For connections of the usual size. For others: [`with_capacity`](Connector::with_capacity).
+    /// For connections of the usual size. For others: [`with_table_sizes`](Connector::with_table_sizes).
     #[must_use]
     pub fn new(config: &'static ClientConfig<'static>) -> Self {
-        Self::with_capacity(config)
+        Self::with_table_sizes(config)
     }
 }
 
 impl<const N: usize> Connector<N> {
     /// For connections whose size the type says.
     #[must_use]
-    pub fn with_capacity(config: &'static ClientConfig<'static>) -> Self {
+    pub fn with_table_sizes(config: &'static ClientConfig<'static>) -> Self {
         Self {
             config,
             era: None,
@@ -94,9 +94,9 @@ impl<const N: usize> Connector<N> {
     }
 
     /// What [`Client::era`] said of this server earlier: it need not be found out. See
-    /// [`Client::assume`](mcp_sansio::Client::assume).
+    /// [`Client::set_era`](mcp_sansio::Client::set_era).
     #[must_use]
-    pub fn assume(self, era: Option<Era>) -> Self {
+    pub fn set_era(self, era: Option<Era>) -> Self {
         Self { era, ..self }
     }
 
@@ -148,8 +148,8 @@ impl<const N: usize> Connector<N> {
         self,
         stream: T,
     ) -> (Client<N>, Connection<T, N>) {
-        let mut core = mcp_sansio::Client::with_capacity(self.config);
-        core.assume(self.era);
+        let mut core = mcp_sansio::Client::with_table_sizes(self.config);
+        core.set_era(self.era);
         let link = Arc::new(Link::new(core, &self.limits, self.answerer));
         let client = Client(Arc::new(Owner { link: Arc::clone(&link) }));
         (client, Connection::new(stream, link, self.limits, self.on_event))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_sansio::{OpenError, OwnedJson, PeerError, Printable, SendError, Violation};
+use mcp_sansio::{ConnectError, OwnedJson, PeerError, Printable, SendError, Violation};
 
 use super::question::Refusal;
 
@@ -47,7 +47,7 @@ pub struct ServerError {
     pub data: Option<OwnedJson>,
 }
 
-/// Why a server could not be spoken with: an [`OpenError`] that is kept.
+/// Why a server could not be spoken with: an [`ConnectError`] that is kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum OpenFailure {
@@ -68,14 +68,14 @@ impl From<PeerError<'_>> for ServerError {
     }
 }
 
-impl From<OpenError<'_>> for OpenFailure {
-    fn from(error: OpenError<'_>) -> Self {
+impl From<ConnectError<'_>> for OpenFailure {
+    fn from(error: ConnectError<'_>) -> Self {
         match error {
-            OpenError::Refused(error) => Self::Refused(error.into()),
-            OpenError::NoCommonRevision(theirs) => {
+            ConnectError::Refused(error) => Self::Refused(error.into()),
+            ConnectError::NoCommonRevision(theirs) => {
                 Self::NoCommonRevision(theirs.map(OwnedJson::from))
             }
-            OpenError::Invalid(violation) => Self::Invalid(violation),
+            ConnectError::Invalid(violation) => Self::Invalid(violation),
             _ => Self::TimedOut,
         }
     }

@@ -181,7 +181,7 @@ impl<const N: usize> Client<N> {
     }
 
     /// The era of this server, once it is known: worth keeping, to be
-    /// [assumed](super::Connector::assume) next time.
+    /// [assumed](super::Connector::set_era) next time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.0.link.with(|state| state.client.era())
@@ -214,7 +214,7 @@ impl<const N: usize> Clone for Client<N> {
 
 impl<const N: usize> fmt::Debug for Client<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.0.link.with(|state| state.client.calls_in_flight());
-        f.debug_struct("Client").field("calls_in_flight", &waiting).finish_non_exhaustive()
+        let waiting = self.0.link.with(|state| state.client.open_calls());
+        f.debug_struct("Client").field("open_calls", &waiting).finish_non_exhaustive()
     }
 }

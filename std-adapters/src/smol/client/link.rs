@@ -137,10 +137,12 @@ impl<const N: usize> State<N> {
     /// Puts an event where it belongs. `false` when it belongs to no call.
     pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
         match event {
-            ClientEvent::Opened(opened) => self.open(Opened::from(*opened)),
-            ClientEvent::OpenFailed(error) => self.end(Phase::NotOpened(OpenFailure::from(*error))),
+            ClientEvent::Connected(opened) => self.open(Opened::from(*opened)),
+            ClientEvent::ConnectFailed(error) => {
+                self.end(Phase::NotOpened(OpenFailure::from(*error)))
+            }
             // There is a place in the table again.
-            ClientEvent::Ended { .. } => self.wake_next(),
+            ClientEvent::CallFinished { .. } => self.wake_next(),
             _ => {}
         }
         self.mail.deliver(event, &mut self.wakers)

@@ -108,7 +108,9 @@ impl Mail {
     /// Puts an event where it is waited for. `false` when it is for nobody here.
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
         let (call, letter) = match event {
-            ClientEvent::Ended { call, outcome } => (*call, Letter::Ended(Ended::from(*outcome))),
+            ClientEvent::CallFinished { call, outcome } => {
+                (*call, Letter::Ended(Ended::from(*outcome)))
+            }
             ClientEvent::Progress { call, params } => (*call, Letter::Progress((*params).into())),
             ClientEvent::Listening { call, filter } => (*call, Letter::Listening((*filter).into())),
             ClientEvent::Changed { listen: Some(call), what } => {

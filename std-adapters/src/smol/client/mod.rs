@@ -6,7 +6,7 @@
 //! ```no_run
 //! use async_io::Async;
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
-//! use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, RawJson};
+//! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::smol::client::{
 //!     Answer, CallError, Client, Connector, Question, Refusal, Tools,
 //! };
@@ -14,7 +14,7 @@
 //!
 //! static CONFIG: ClientConfig = ClientConfig::new(
 //!     Implementation::new("visitor", "0.1.0"),
-//!     ClientCapability::ELICITATION_FORM,
+//!     ClientFeatures::ELICITATION_FORM,
 //! );
 //!
 //! async fn answer(question: Question) -> Result<Answer, Refusal> {

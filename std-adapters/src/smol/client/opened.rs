@@ -1,16 +1,16 @@
 //! What is known of a server.
 
-use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerCapability};
+use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerFeatures};
 
 /// A session with a legacy server, or the acquaintance of a modern one: what the core's
-/// [`Opened`](mcp_sansio::Opened) says, kept.
+/// [`Opened`](mcp_sansio::Connected) says, kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opened {
     /// What is spoken.
     pub revision: Revision,
-    /// What the server can do. `None` where it was [not asked](super::Connector::assume).
-    pub capabilities: Option<ServerCapability>,
+    /// What the server can do. `None` where it was [not asked](super::Connector::set_era).
+    pub capabilities: Option<ServerFeatures>,
     /// The whole: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
     /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
     pub result: Option<OwnedJson>,
@@ -24,8 +24,8 @@ impl Opened {
     }
 }
 
-impl From<mcp_sansio::Opened<'_>> for Opened {
-    fn from(opened: mcp_sansio::Opened<'_>) -> Self {
+impl From<mcp_sansio::Connected<'_>> for Opened {
+    fn from(opened: mcp_sansio::Connected<'_>) -> Self {
         Self {
             revision: opened.revision,
             capabilities: Some(opened.capabilities),

@@ -37,19 +37,19 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
 
 impl<H> App<H> {
     /// An application with connections of the usual size. For other sizes:
-    /// [`with_capacity`](App::with_capacity).
+    /// [`with_table_sizes`](App::with_table_sizes).
     pub fn new<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
     where
         H: Fn(Context) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
-        Self::with_capacity(config, handler)
+        Self::with_table_sizes(config, handler)
     }
 }
 
 impl<H, const N: usize, const S: usize> App<H, N, S> {
     /// An application for connections whose size the type says.
-    pub fn with_capacity<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
+    pub fn with_table_sizes<F>(config: &'static ServerConfig<'static>, handler: H) -> Self
     where
         H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,

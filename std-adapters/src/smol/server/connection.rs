@@ -337,7 +337,7 @@ where
         let mut state = self.link.lock();
         // Whatever is in flight: a client that does not read will not read its answers.
         let is_stuck = !state.outlets.own().tx.pending().is_empty();
-        if self.end.is_some() || is_stuck || state.server.in_flight() == 0 {
+        if self.end.is_some() || is_stuck || state.server.open_requests() == 0 {
             self.active.checked_add(timeout)
         } else {
             None
@@ -413,7 +413,7 @@ mod tests {
     use crate::smol::Pair;
 
     static CONFIG: ServerConfig<'_> =
-        ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerCapability::NONE);
+        ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerFeatures::NONE);
 
     #[test]
     fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{
-    Answered, Arguments, ClientCapability, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest,
+    Arguments, ClientFeatures, Delivery, ErrorCode, LogMessage, Method, OwnedJson, OwnedRequest,
     Payload, Progress, Request, RequestHandle, Revision, SendError, Target,
 };
 use serde::Serialize;
@@ -79,7 +79,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
 
     /// What the client can be asked.
     #[must_use]
-    pub fn client(&self) -> ClientCapability {
+    pub fn client(&self) -> ClientFeatures {
         self.request().capabilities
     }
 
@@ -175,7 +175,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
         let request = self.request();
         let needed = questions
             .iter()
-            .fold(ClientCapability::NONE, |needed, (_, question)| needed.and(question.needs()));
+            .fold(ClientFeatures::NONE, |needed, (_, question)| needed.and(question.needs()));
         if !request.capabilities.contains(needed) {
             return Err(Failure::missing_capability(needed));
         }
@@ -266,6 +266,6 @@ impl<const N: usize, const S: usize> fmt::Debug for Context<N, S> {
 }
 
 /// Who is told nothing any more is to stop.
-fn sent(answered: Result<Answered, SendError>) -> Result<(), Failure> {
-    if answered? == Answered::Gone { Err(Failure::GONE) } else { Ok(()) }
+fn sent(answered: Result<Delivery, SendError>) -> Result<(), Failure> {
+    if answered? == Delivery::Gone { Err(Failure::GONE) } else { Ok(()) }
 }

@@ -67,7 +67,7 @@ impl<const N: usize, const S: usize> Link<N, S> {
     ) -> Self {
         let alarm = Arc::new(Alarm::default());
         let state = State {
-            server: Server::with_capacity(config),
+            server: Server::with_table_sizes(config),
             outlets: Outlets::new(tx),
             asks: Asks::default(),
             news: Vec::new(),
@@ -264,8 +264,8 @@ impl<const N: usize, const S: usize> State<N, S> {
     /// Whether nothing is open, and nothing waits to go out that belongs to no exchange.
     #[cfg(feature = "http")]
     pub(super) fn is_silent(&mut self) -> bool {
-        self.server.in_flight() == 0
-            && self.server.calls_in_flight() == 0
+        self.server.open_requests() == 0
+            && self.server.open_calls() == 0
             && self.outlets.own().tx.pending().is_empty()
     }
 
@@ -308,13 +308,13 @@ const LISTS: usize = 3;
 #[cfg(test)]
 mod tests {
     use mcp_sansio::types::Implementation;
-    use mcp_sansio::{Frame, ServerCapability};
+    use mcp_sansio::{Frame, ServerFeatures};
 
     use super::*;
 
     static CONFIG: ServerConfig<'_> = ServerConfig::new(
         Implementation::new("t", "1"),
-        ServerCapability::TOOLS_LIST_CHANGED.and(ServerCapability::RESOURCES_SUBSCRIBE),
+        ServerFeatures::TOOLS_LIST_CHANGED.and(ServerFeatures::RESOURCES_SUBSCRIBE),
     );
 
     #[test]

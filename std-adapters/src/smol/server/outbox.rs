@@ -76,7 +76,9 @@ impl Outgoing {
                 let request = call.request.as_request();
                 let (handle, is_tool) = (request.handle, request.method == Method::ToolsCall);
                 match why {
-                    Why::Arguments(why) if is_tool => server.refuse_arguments(handle, why, tx),
+                    Why::Arguments(why) if is_tool => {
+                        server.respond_invalid_arguments(handle, why, tx)
+                    }
                     Why::Arguments(why) => {
                         server.respond_error(handle, &RpcError::invalid_params(why), tx)
                     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_sansio::{ClientCapability, ErrorCode, OwnedJson, Printable, RpcError};
+use mcp_sansio::{ClientFeatures, ErrorCode, OwnedJson, Printable, RpcError};
 
 /// The answer to a request, written down: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(super) enum Why {
         message: String,
         data: Option<OwnedJson>,
     },
-    Missing(ClientCapability),
+    Missing(ClientFeatures),
     /// A question has no answer yet (2026-07-28).
     Asked,
     Gone,
@@ -37,7 +37,7 @@ impl Failure {
     }
 
     /// The arguments are not what the tool takes: see
-    /// [`Server::refuse_arguments`](mcp_sansio::Server::refuse_arguments). For other requests
+    /// [`Server::respond_invalid_arguments`](mcp_sansio::Server::respond_invalid_arguments). For other requests
     /// -32602.
     pub fn arguments(why: impl Into<String>) -> Self {
         Self(Why::Arguments(why.into()))
@@ -61,7 +61,7 @@ impl Failure {
 
     /// The client did not declare what the request needs.
     #[must_use]
-    pub const fn missing_capability(needed: ClientCapability) -> Self {
+    pub const fn missing_capability(needed: ClientFeatures) -> Self {
         Self(Why::Missing(needed))
     }
 

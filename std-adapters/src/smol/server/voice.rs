@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use mcp_sansio::{
-    Answered, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError,
+    Delivery, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError,
 };
 
 use super::link::Link;
@@ -24,7 +24,7 @@ pub(super) trait Voice: Send + Sync {
         note: &Note<'_>,
         place: &mut Option<u64>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Answered, SendError>>;
+    ) -> Poll<Result<Delivery, SendError>>;
     /// A caller that waits no more.
     fn leave(&self, place: u64);
     /// Has the connection ask; the question's ticket.
@@ -73,7 +73,7 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
     }
 
     fn is_open(&self, request: RequestHandle) -> bool {
-        self.lock().server.is_open(request)
+        self.lock().server.is_request_open(request)
     }
 
     fn poll_note(
@@ -82,7 +82,7 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         note: &Note<'_>,
         place: &mut Option<u64>,
         cx: &mut Context<'_>,
-    ) -> Poll<Result<Answered, SendError>> {
+    ) -> Poll<Result<Delivery, SendError>> {
         let mut state = self.lock();
         let (server, outlet) = state.at(request);
         let sent = match note {

@@ -60,14 +60,15 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                 self.run(app, link, cx);
                 self.send(app, link);
             }
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
                 for (call, panic) in self.handlers.drop_where(|call| call.handle == *request) {
                     tell(app, &call, &panic);
                 }
                 self.admitted.retain(|call| call.handle != *request);
                 self.listens.retain(|listen| listen != request);
             }
-            ServerEvent::Answer { call, outcome } => {
+            ServerEvent::CallFinished { call, outcome } => {
                 let answer = outcome.map(OwnedJson::from).map_err(|error| {
                     let message =
                         error.message().map(|message| message.to_string()).unwrap_or_default();
@@ -106,7 +107,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             ));
         }
         // Itself among them.
-        let in_flight = link.lock().server.in_flight();
+        let in_flight = link.lock().server.open_requests();
         if in_flight > app.max_in_flight || in_flight > 1 && link.params() >= app.max_params {
             return self.outbox.push_back(Outgoing::Refused(
                 request.handle,
@@ -220,7 +221,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         app: &App<H, N, S>,
         link: &Link<M, S>,
     ) -> bool {
-        let in_flight = link.lock().server.in_flight();
+        let in_flight = link.lock().server.open_requests();
         in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || link.params() >= app.max_params)
     }
 
@@ -231,7 +232,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         app: &App<H, N, S>,
         link: &Link<M, S>,
     ) -> bool {
-        let is_asking = link.lock().server.calls_in_flight() > 0;
+        let is_asking = link.lock().server.open_calls() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
 
@@ -260,7 +261,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
             moved = true;
             let Some((call, result)) = done else { continue };
-            let is_open = link.lock().server.is_open(call.handle);
+            let is_open = link.lock().server.is_request_open(call.handle);
             match result {
                 Ok(_) if !is_open => {}
                 Ok(result) => {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revision, RxBuffer, ServerCapability};
+use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revision, RxBuffer, ServerFeatures};
 use serde::Serialize;
 
 use super::conversation::Conversation;
@@ -265,7 +265,7 @@ impl<'c> Client<'c> {
 
     /// What the server declared. `None` where it was not asked, since its era was said.
     #[must_use]
-    pub fn server_capabilities(&self) -> Option<ServerCapability> {
+    pub fn server_capabilities(&self) -> Option<ServerFeatures> {
         self.conversation.machine.server_capabilities()
     }
 

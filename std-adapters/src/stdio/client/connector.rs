@@ -88,7 +88,7 @@ impl<'c> Connector<'c> {
     /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
         let mut conversation = Conversation::new(self.config, self.handler, self.trace, self.clock);
-        conversation.machine.assume(self.era);
+        conversation.machine.set_era(self.era);
         Client::open(conversation, Box::new(transport), self.max_line)
     }
 }

@@ -55,7 +55,7 @@ impl<'c> Conversation<'c> {
         clock: Box<Clock<'c>>,
     ) -> Self {
         Self {
-            machine: Box::new(Machine::with_capacity(config)),
+            machine: Box::new(Machine::with_table_sizes(config)),
             tx: Self::empty_tx(),
             handler,
             trace,
@@ -96,7 +96,7 @@ impl<'c> Conversation<'c> {
     pub(super) fn begin(&mut self) -> Result<(), SendError> {
         (self.tx, self.traced, self.owed, self.unresponsive) = (Self::empty_tx(), 0, 0, false);
         self.opening = Opening::Under;
-        self.send(|machine, now, tx| machine.open(now, tx))?;
+        self.send(|machine, now, tx| machine.connect(now, tx))?;
         if self.machine.is_open() {
             self.opening = Opening::Done(None);
         }
@@ -220,9 +220,11 @@ impl<'c> Conversation<'c> {
 
     fn happened(&mut self, event: &ClientEvent<'_>) {
         match event {
-            ClientEvent::Opened(opened) => self.opening = Opening::Done(Some(opened.result.into())),
-            ClientEvent::OpenFailed(error) => self.opening = Opening::Failed(error.to_string()),
-            ClientEvent::Ended { call, outcome } => self.ended(*call, outcome),
+            ClientEvent::Connected(opened) => {
+                self.opening = Opening::Done(Some(opened.result.into()))
+            }
+            ClientEvent::ConnectFailed(error) => self.opening = Opening::Failed(error.to_string()),
+            ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Request(request) => self.requested(request),
             event => {
                 self.unresponsive |= matches!(event, ClientEvent::Unresponsive);

@@ -3,12 +3,12 @@
 //!
 //! ```no_run
 //! use mcp_sansio::types::{Implementation, TextContent, Tool};
-//! use mcp_sansio::{ClientCapability, ClientConfig, RawJson};
+//! use mcp_sansio::{ClientFeatures, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::stdio::client::{Client, Error};
 //! use std::process::Command;
 //!
 //! static CONFIG: ClientConfig =
-//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientCapability::NONE);
+//!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 //!
 //! fn main() -> Result<(), Error> {
 //!     let mut server = Client::spawn(&CONFIG, Command::new("echo-server"))?;

@@ -15,9 +15,9 @@ impl Client<'_> {
         match self.attempt() {
             // Some legacy servers end over what they do not know. Once, that is worth another try.
             Err(Error::Ended(first)) if probes => {
-                self.conversation.machine.assume(Some(Era::Legacy));
+                self.conversation.machine.set_era(Some(Era::Legacy));
                 self.attempt().map_err(|error| {
-                    self.conversation.machine.assume(None);
+                    self.conversation.machine.set_era(None);
                     match error {
                         Error::Start { error, .. }
                             if error.kind() == std::io::ErrorKind::Unsupported =>

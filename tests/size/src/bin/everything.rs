@@ -14,9 +14,9 @@ use mcp_sansio::types::{
     ResourceTemplate, Role, StringSchema, Text, TextResult, Tool, ToolAnnotations,
 };
 use mcp_sansio::{
-    Call, Catalog, Change, ClientCapability, ClientRequest, Instant, JsonStr, LogMessage, Messages,
+    Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Messages,
     Progress, RawJson, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
-    ServerCapability, ServerConfig, ServerEvent, Target, Tx, TxBuffer, to_slice,
+    ServerFeatures, ServerConfig, ServerEvent, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -38,12 +38,12 @@ size::figure!(
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("Board"),
-    ServerCapability::TOOLS
-        .and(ServerCapability::RESOURCES)
-        .and(ServerCapability::RESOURCES_SUBSCRIBE)
-        .and(ServerCapability::PROMPTS)
-        .and(ServerCapability::COMPLETIONS)
-        .and(ServerCapability::LOGGING),
+    ServerFeatures::TOOLS
+        .and(ServerFeatures::RESOURCES)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::PROMPTS)
+        .and(ServerFeatures::COMPLETIONS)
+        .and(ServerFeatures::LOGGING),
 )
 .instructions("A microcontroller with one lamp and 31 pins.")
 .request_timeout(Duration::from_secs(30));
@@ -175,14 +175,14 @@ impl Board {
     fn take(&mut self, event: ServerEvent<'_>) {
         match event {
             ServerEvent::Request(request) => self.answer(&request),
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }
                 // The client is told by the server.
                 self.question.take_if(|(_, asking)| *asking == request);
             }
-            ServerEvent::Answer { call, outcome } => {
+            ServerEvent::CallFinished { call, outcome } => {
                 if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
                     self.rename(request, outcome.ok());
                 }
@@ -290,8 +290,8 @@ impl Board {
         if let Some(answer) = request.input_response("name") {
             return self.rename(request.handle, Some(answer));
         }
-        if !request.capabilities.contains(ClientCapability::ELICITATION_FORM) {
-            let error = RpcError::missing_capability(ClientCapability::ELICITATION_FORM);
+        if !request.capabilities.contains(ClientFeatures::ELICITATION_FORM) {
+            let error = RpcError::missing_capability(ClientFeatures::ELICITATION_FORM);
             let _ = self.send(|server, tx| server.respond_error(request.handle, &error, tx));
         } else if request.revision.is_modern() {
             let _ = self.send(|server, tx| {
@@ -440,7 +440,7 @@ fn main() -> ! {
     let board = BOARD.write(Board {
         port: Uart::open(),
         tx: TxBuffer::new([0; TX_BYTES]),
-        server: Server::with_capacity(&CONFIG),
+        server: Server::with_table_sizes(&CONFIG),
         jobs: [const { None }; IN_FLIGHT],
         question: None,
         name: *b"board                   ",

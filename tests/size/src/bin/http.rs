@@ -13,7 +13,7 @@ use mcp_sansio::http::server::{Access, Endpoint, Refused, Reply, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerCapability,
+    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerFeatures,
     ServerConfig, ServerEvent, Target, Tx, TxBuffer,
 };
 use size::{board, uart::Uart};
@@ -27,7 +27,7 @@ size::figure!("size of Server<1, 1>", size_of::<Server<'_, 1, 1>>());
 
 const REVISIONS: Revisions = Revisions::MODERN;
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS)
+    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS)
         .revisions(REVISIONS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "lamp",
@@ -99,7 +99,7 @@ fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
 }
 
 fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &mut Sender<'_>) {
-    let mut server: Server<'_, 1, 1> = Server::with_capacity(&CONFIG);
+    let mut server: Server<'_, 1, 1> = Server::with_table_sizes(&CONFIG);
     while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx))
     {
         let ServerEvent::Request(request) = event else { continue };

@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Messages, RawJson, RxBuffer, Server, ServerCapability, ServerConfig, ServerEvent,
+    Catalog, Messages, RawJson, RxBuffer, Server, ServerFeatures, ServerConfig, ServerEvent,
     Target, TxBuffer,
 };
 use size::{board, drain, send, uart::Uart};
@@ -21,7 +21,7 @@ size::figure!(
 );
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "lamp",
     RawJson::from_static(
@@ -38,7 +38,7 @@ fn main() -> ! {
 
     board::open();
     let mut port = Uart::open();
-    let server = SERVER.write(Server::with_capacity(&CONFIG));
+    let server = SERVER.write(Server::with_table_sizes(&CONFIG));
     loop {
         while let Some(frame) = RX.next_frame() {
             let mut messages = Messages::new(frame);

@@ -9,7 +9,7 @@ use core::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
     Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer,
-    Server, ServerCapability, ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
+    Server, ServerFeatures, ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -35,7 +35,7 @@ size::figure!("size of ServerEvent (stack)", size_of::<ServerEvent<'_>>());
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("board", "1.0.0").title("Board"),
-    ServerCapability::TOOLS,
+    ServerFeatures::TOOLS,
 )
 .instructions("A microcontroller with one lamp and 31 pins.")
 .request_timeout(Duration::from_secs(30));
@@ -118,7 +118,7 @@ impl Board {
     fn take(&mut self, event: ServerEvent<'_>) {
         match event {
             ServerEvent::Request(request) => self.answer(&request),
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
+            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }
@@ -233,7 +233,7 @@ fn main() -> ! {
     let board = BOARD.write(Board {
         port: Uart::open(),
         tx: TxBuffer::new([0; TX_BYTES]),
-        server: Server::with_capacity(&CONFIG),
+        server: Server::with_table_sizes(&CONFIG),
         jobs: [const { None }; IN_FLIGHT],
     });
     loop {

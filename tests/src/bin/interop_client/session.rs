@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{
-    CallOptions, Changed, ClientCapability, ClientConfig, ClientEvent, Era, RawJson, Revisions,
+    CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, Revisions,
 };
 use mcp_sansio_adapters::smol::client::http::Http;
 use mcp_sansio_adapters::stdio::client::{
@@ -44,10 +44,10 @@ impl Session {
         revisions: Revisions,
         era: Option<Era>,
     ) -> Result<Self, Wrong> {
-        let all = ClientCapability::ROOTS_LIST_CHANGED
-            .and(ClientCapability::SAMPLING)
-            .and(ClientCapability::ELICITATION_FORM)
-            .and(ClientCapability::ELICITATION_URL);
+        let all = ClientFeatures::ROOTS_LIST_CHANGED
+            .and(ClientFeatures::SAMPLING)
+            .and(ClientFeatures::ELICITATION_FORM)
+            .and(ClientFeatures::ELICITATION_URL);
         let config =
             ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
         // A few dozen in a process that ends soon.

@@ -61,17 +61,17 @@ impl Books {
     ) {
         show(format_args!("   client saw {event:?}"));
         match event {
-            ClientEvent::Opened(opened) => {
+            ClientEvent::Connected(opened) => {
                 assert_eq!(client.revision(), Some(opened.revision));
                 assert!(client.config().revisions.contains(opened.revision));
                 assert_eq!(client.era(), Some(opened.revision.era()));
             }
-            ClientEvent::OpenFailed(_) => {
-                assert!(!client.is_open() && client.calls_in_flight() == 0);
+            ClientEvent::ConnectFailed(_) => {
+                assert!(!client.is_open() && client.open_calls() == 0);
                 self.failed = true;
             }
-            ClientEvent::Ended { call, outcome } => {
-                assert!(!client.is_waiting(*call));
+            ClientEvent::CallFinished { call, outcome } => {
+                assert!(!client.is_call_open(*call));
                 let waiting = self.forget(*call);
                 match outcome {
                     Outcome::InputRequired(input) => {
@@ -112,7 +112,7 @@ impl Books {
                 }
             }
             ClientEvent::Progress { call, params } => {
-                let prolongs = client.config().progress_prolongs;
+                let prolongs = client.config().progress_extends_timeout;
                 let waiting = self.waiting(*call);
                 assert!(waiting.wants_progress);
                 let done = params.get("progress").and_then(RawJson::as_f64).expect("a number");
@@ -136,17 +136,17 @@ impl Books {
             },
             ClientEvent::Request(request) => {
                 assert!(
-                    client.is_requested(request.handle)
+                    client.is_request_open(request.handle)
                         && client.revision().is_some_and(|revision| !revision.is_modern())
                 );
                 self.asked.push(request.handle);
             }
             ClientEvent::RequestCancelled { request, .. }
-            | ClientEvent::RequestExpired { request } => {
+            | ClientEvent::RequestTimedOut { request } => {
                 let at =
                     self.asked.iter().position(|asked| asked == request).expect("it ends twice");
                 self.asked.remove(at);
-                assert!(!client.is_requested(*request));
+                assert!(!client.is_request_open(*request));
             }
             ClientEvent::Unresponsive => self.given_up += 1,
             ClientEvent::Violation(violation) => match violation {
@@ -163,7 +163,7 @@ impl Books {
             },
             ClientEvent::Log { .. }
             | ClientEvent::Notification { .. }
-            | ClientEvent::LateDiscovery(_) => {}
+            | ClientEvent::UnexpectedDiscovery(_) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
-    Answered, Call, Client, ClientEvent, Era, Frame, Inputs, Instant, Messages, Outcome, Position,
+    Call, Client, ClientEvent, Delivery, Era, Frame, Inputs, Instant, Messages, Outcome, Position,
     Progress, RawJson, RequestHandle, Revision, RpcError, RxBuffer, SendError, Tx,
 };
 
@@ -53,7 +53,7 @@ impl ClientEnd {
     pub(super) fn new(script: &mut Script<'_>) -> Self {
         let (rx, roomy) = rx(script);
         Self {
-            client: Machine::with_capacity(script.pick(&CLIENTS)),
+            client: Machine::with_table_sizes(script.pick(&CLIENTS)),
             line: Line::new(*script.pick(&ROOMS)),
             rx,
             roomy,
@@ -165,7 +165,7 @@ impl ClientEnd {
             Op::NextEvent => return self.next_event(now),
             Op::Timeout => return self.timeouts(now),
             Op::Open => {
-                let opened = self.attempt(|client, tx| client.open(at, tx));
+                let opened = self.attempt(|client, tx| client.connect(at, tx));
                 assert!(
                     !matches!(opened, Err(SendError::TooMany | SendError::Value)),
                     "{opened:?}"
@@ -238,13 +238,13 @@ impl ClientEnd {
                     2 => self.attempt(|client, tx| client.respond(request, &SAMPLED, tx)),
                     _ => self.attempt(|client, tx| client.respond_raw(request, ANSWERS, tx)),
                 }?;
-                assert_eq!(answered, if open { Answered::Sent } else { Answered::Gone });
+                assert_eq!(answered, if open { Delivery::Sent } else { Delivery::Gone });
                 self.books.asked.retain(|asked| *asked != request);
             }
             Op::Progress { request, done } => {
                 let progress = Progress::of(*done as u64).total(5).message("so \"far\"");
                 let told = self.attempt(|client, tx| client.progress(at, *request, &progress, tx));
-                assert!(!matches!(told, Ok(Answered::Gone)) || !self.books.asked.contains(request));
+                assert!(!matches!(told, Ok(Delivery::Gone)) || !self.books.asked.contains(request));
                 assert!(
                     !matches!(
                         told,
@@ -358,7 +358,7 @@ impl ClientEnd {
     /// The connection is lost.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         while let Some(event) = self.client.close() {
-            let ClientEvent::Ended { call, outcome: Outcome::Closed } = event else {
+            let ClientEvent::CallFinished { call, outcome: Outcome::Closed } = event else {
                 panic!("{event:?}")
             };
             let at = self
@@ -371,11 +371,7 @@ impl ClientEnd {
         }
         assert!(self.books.calls.is_empty(), "without an end: {:?}", self.books.calls);
         assert_eq!(
-            (
-                self.client.calls_in_flight(),
-                self.client.requests_in_flight(),
-                self.client.poll_timeout()
-            ),
+            (self.client.open_calls(), self.client.open_requests(), self.client.poll_timeout()),
             (0, 0, None)
         );
         self.books.asked.clear();
@@ -387,9 +383,9 @@ impl ClientEnd {
         self.line = Line::new(*script.pick(&ROOMS));
         (self.rx, self.roomy) = rx(script);
         match script.below(8) {
-            0 => self.client.assume(None),
-            1 => self.client.assume(Some(Era::Legacy)),
-            2 => self.client.assume(Some(Era::Modern)),
+            0 => self.client.set_era(None),
+            1 => self.client.set_era(Some(Era::Legacy)),
+            2 => self.client.set_era(Some(Era::Modern)),
             _ => {}
         }
     }
@@ -397,12 +393,12 @@ impl ClientEnd {
     /// What is true whenever no call is under way.
     fn check(&self) {
         assert_eq!(self.begun.is_some(), is_open(&self.line), "{:?}", self.begun);
-        assert!(self.books.calls.iter().all(|waiting| self.client.is_waiting(waiting.call)));
-        assert!(self.books.asked.iter().all(|asked| self.client.is_requested(*asked)));
-        assert!(!self.books.gone.iter().rev().take(8).any(|gone| self.client.is_waiting(*gone)));
-        assert_eq!(self.client.requests_in_flight(), self.books.asked.len());
+        assert!(self.books.calls.iter().all(|waiting| self.client.is_call_open(waiting.call)));
+        assert!(self.books.asked.iter().all(|asked| self.client.is_request_open(*asked)));
+        assert!(!self.books.gone.iter().rev().take(8).any(|gone| self.client.is_call_open(*gone)));
+        assert_eq!(self.client.open_requests(), self.books.asked.len());
         // One that opens, or one that finds out whether the server is alive.
-        let more = self.client.calls_in_flight() - self.books.calls.len();
+        let more = self.client.open_calls() - self.books.calls.len();
         assert!(more <= 1, "{more} requests that nobody made");
     }
 
@@ -421,7 +417,7 @@ impl ClientEnd {
 }
 
 fn state(client: &Machine) -> (usize, usize, Option<Revision>) {
-    (client.calls_in_flight(), client.requests_in_flight(), client.revision())
+    (client.open_calls(), client.open_requests(), client.revision())
 }
 
 /// Whether two calls would write into one frame. To make the second then would be a mistake of the

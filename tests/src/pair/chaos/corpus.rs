@@ -6,8 +6,8 @@ use mcp_sansio::types::{
     CreateMessageResult, Implementation, LoggingLevel, Role, SamplingContents,
 };
 use mcp_sansio::{
-    ClientCapability, ClientConfig, RawJson, Revision, Revisions, RxBuffer,
-    ServerCapability as Can, ServerConfig,
+    ClientConfig, ClientFeatures, RawJson, Revision, Revisions, RxBuffer, ServerConfig,
+    ServerFeatures as Can,
 };
 
 use crate::chaos::script::Script;
@@ -49,9 +49,9 @@ pub(super) const SAMPLED: CreateMessageResult<'static> =
 
 const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("chaos", "0.0.0"),
-    ClientCapability::ROOTS_LIST_CHANGED
-        .and(ClientCapability::SAMPLING)
-        .and(ClientCapability::ELICITATION_FORM),
+    ClientFeatures::ROOTS_LIST_CHANGED
+        .and(ClientFeatures::SAMPLING)
+        .and(ClientFeatures::ELICITATION_FORM),
 );
 
 pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
@@ -61,7 +61,7 @@ pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
         .revisions(Revisions::LEGACY)
         .request_timeout(Duration::from_secs(3))
         .ping_interval(Duration::from_secs(2)),
-    CLIENT.revisions(Revisions::MODERN).progress_prolongs(false).name_in_requests(false),
+    CLIENT.revisions(Revisions::MODERN).progress_extends_timeout(false).send_client_info(false),
     CLIENT
         .revisions(Revisions::only(Revision::V2025_03_26))
         .ping_interval(Duration::from_millis(300))
@@ -73,7 +73,7 @@ pub(super) static CLIENTS: [ClientConfig<'static>; 8] = [
         .call_timeout(Duration::from_millis(500))
         .call_limit(Duration::from_secs(2))
         .progress_interval(Duration::from_millis(5)),
-    ClientConfig::new(Implementation::new("nothing", "0.0.0"), ClientCapability::NONE)
+    ClientConfig::new(Implementation::new("nothing", "0.0.0"), ClientFeatures::NONE)
         .call_timeout(Duration::ZERO),
 ];
 

@@ -19,14 +19,18 @@ impl Books {
         show(format_args!("   server saw {event:?}"));
         match event {
             ServerEvent::Request(request) => {
-                assert!(server.is_open(request.handle));
+                assert!(server.is_request_open(request.handle));
                 self.jobs.push(request.handle);
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
-            ServerEvent::Cancelled { request, .. } | ServerEvent::Expired { request } => {
-                assert!(!server.is_open(*request) && self.forget(*request), "it ends twice");
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
+                assert!(
+                    !server.is_request_open(*request) && self.forget(*request),
+                    "it ends twice"
+                );
             }
-            ServerEvent::Answer { call, .. } | ServerEvent::CallTimedOut { call } => {
+            ServerEvent::CallFinished { call, .. } | ServerEvent::CallTimedOut { call } => {
                 let at = self.calls.iter().position(|open| open == call).expect("it ends twice");
                 self.calls.remove(at);
             }

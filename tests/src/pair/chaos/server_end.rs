@@ -7,7 +7,7 @@ use mcp_sansio::types::{
     StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Answered, Call, Change, ClientCapability, ClientRequest, Frame, Instant, LogMessage, Messages,
+    Call, Change, ClientFeatures, ClientRequest, Delivery, Frame, Instant, LogMessage, Messages,
     Position, Progress, RawJson, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
     Tx,
 };
@@ -57,7 +57,7 @@ impl ServerEnd {
     pub(super) fn new(script: &mut Script<'_>) -> Self {
         let (rx, roomy) = rx(script);
         Self {
-            server: Machine::with_capacity(script.pick(&SERVERS)),
+            server: Machine::with_table_sizes(script.pick(&SERVERS)),
             line: Line::new(*script.pick(&ROOMS)),
             rx,
             roomy,
@@ -175,8 +175,9 @@ impl ServerEnd {
                     4 => self.attempt(|server, tx| {
                         server.respond_error(request, &RpcError::internal("no"), tx)
                     }),
-                    5 => self
-                        .attempt(|server, tx| server.refuse_arguments(request, &"not \"so\"", tx)),
+                    5 => self.attempt(|server, tx| {
+                        server.respond_invalid_arguments(request, &"not \"so\"", tx)
+                    }),
                     6 => self.attempt(|server, tx| server.input_required(request, &state, tx)),
                     7 => self.attempt(|server, tx| server.input_required(request, &nothing, tx)),
                     _ => {
@@ -185,8 +186,8 @@ impl ServerEnd {
                     }
                 };
                 match answered? {
-                    Answered::Sent => assert!(is_job, "a request ends once"),
-                    other => assert!(other == Answered::Gone && !is_job, "{other:?}"),
+                    Delivery::Sent => assert!(is_job, "a request ends once"),
+                    other => assert!(other == Delivery::Gone && !is_job, "{other:?}"),
                 }
                 self.books.forget(request);
                 // What was asked on its behalf is cancelled by and by.
@@ -196,7 +197,7 @@ impl ServerEnd {
                 let progress = Progress::of(*done as u64).total(30).message("so \"far\"");
                 let told = self.attempt(|server, tx| server.progress(at, *request, &progress, tx));
                 assert!(!matches!(told, Err(SendError::More)), "{told:?}");
-                assert!(told != Ok(Answered::Gone) || !self.books.jobs.contains(request));
+                assert!(told != Ok(Delivery::Gone) || !self.books.jobs.contains(request));
                 _ = told?;
             }
             Op::Log { request } => {
@@ -235,7 +236,7 @@ impl ServerEnd {
                         ClientRequest::new(
                             "sampling/createMessage",
                             Some(&raw),
-                            ClientCapability::SAMPLING,
+                            ClientFeatures::SAMPLING,
                         ),
                         *parent,
                         at,
@@ -243,7 +244,7 @@ impl ServerEnd {
                     2 => self.ask(ClientRequest::elicitation(&form), *parent, at),
                     3 => self.ask(ClientRequest::ping(), *parent, at),
                     _ => self.ask(
-                        ClientRequest::new("own/question", Some(&RAW), ClientCapability::NONE),
+                        ClientRequest::new("own/question", Some(&RAW), ClientFeatures::NONE),
                         *parent,
                         at,
                     ),
@@ -349,15 +350,15 @@ impl ServerEnd {
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         self.server.close();
         assert_eq!(
-            (self.server.in_flight(), self.server.calls_in_flight(), self.server.poll_timeout()),
+            (self.server.open_requests(), self.server.open_calls(), self.server.poll_timeout()),
             (0, 0, None)
         );
         *self = Self {
             // Perhaps it is another one by now.
             server: if script.once_in(3) {
-                Machine::with_capacity(script.pick(&SERVERS))
+                Machine::with_table_sizes(script.pick(&SERVERS))
             } else {
-                std::mem::replace(&mut self.server, Machine::with_capacity(&SERVERS[0]))
+                std::mem::replace(&mut self.server, Machine::with_table_sizes(&SERVERS[0]))
             },
             tokens: self.tokens,
             events: self.events,
@@ -372,12 +373,14 @@ impl ServerEnd {
                 .jobs
                 .iter()
                 .chain(&self.books.listens)
-                .all(|request| self.server.is_open(*request))
+                .all(|request| self.server.is_request_open(*request))
         );
         assert!(self.books.calls.iter().all(|call| self.server.is_call_open(*call)));
-        assert!(!self.books.gone.iter().rev().take(8).any(|gone| self.server.is_open(*gone)));
+        assert!(
+            !self.books.gone.iter().rev().take(8).any(|gone| self.server.is_request_open(*gone))
+        );
         // One that is being acknowledged is there already.
-        let more = self.server.in_flight() - self.books.jobs.len() - self.books.listens.len();
+        let more = self.server.open_requests() - self.books.jobs.len() - self.books.listens.len();
         assert!(
             more == 0 || more == 1 && matches!(self.begun, Some(Op::NextEvent)),
             "{more} requests that nobody knows of"
@@ -403,7 +406,7 @@ impl ServerEnd {
 }
 
 fn state(server: &Machine) -> (usize, usize, Option<Revision>) {
-    (server.in_flight(), server.calls_in_flight(), server.legacy_revision())
+    (server.open_requests(), server.open_calls(), server.legacy_revision())
 }
 
 /// Whether two calls would write into one frame. To make the second then would be a mistake of the

@@ -200,13 +200,10 @@ impl<'d> World<'d> {
     fn over(&self) -> u64 {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         assert_eq!(
-            (self.client.client.requests_in_flight(), self.server.server.in_flight()),
+            (self.client.client.open_requests(), self.server.server.open_requests()),
             (0, 0)
         );
-        assert_eq!(
-            (self.client.client.calls_in_flight(), self.server.server.calls_in_flight()),
-            (0, 0)
-        );
+        assert_eq!((self.client.client.open_calls(), self.server.server.open_calls()), (0, 0));
         self.client.events + self.server.events + self.audit.lines
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio::{Answered, CallOptions, Progress, RawJson, SendError};
+use mcp_sansio::{CallOptions, Delivery, Progress, RawJson, SendError};
 
 use super::super::ServerSide;
 use super::{LEGACY, Step, ask, secs, tool};
@@ -21,13 +21,13 @@ pub(super) const STEPS: &[Step] = &[
             let progress = Progress::of(1);
             let told =
                 stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
-            assert!(matches!(told, Ok(Answered::Sent) | Err(SendError::TooLarge)));
+            assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)));
             stage.run();
             let late = stage
                 .server
                 .line
                 .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
-            assert_eq!(late, Ok(Answered::Gone));
+            assert_eq!(late, Ok(Delivery::Gone));
             tool(stage, "crossing", "slow", CallOptions::new());
             stage.run();
             // The answer is on its way when the cancellation leaves.
@@ -36,7 +36,7 @@ pub(super) const STEPS: &[Step] = &[
                 .server
                 .line
                 .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
-            assert_eq!(answered, Ok(Answered::Sent));
+            assert_eq!(answered, Ok(Delivery::Sent));
             assert!(stage.client.cancel("crossing", None));
         },
         expect: r#"
@@ -64,7 +64,7 @@ pub(super) const STEPS: &[Step] = &[
                 .client
                 .line
                 .send(|tx| stage.client.client.respond_raw(late, RawJson::EMPTY, tx));
-            assert_eq!(late, Ok(Answered::Gone));
+            assert_eq!(late, Ok(Delivery::Gone));
             // What was asked on behalf of a request ends with it.
             ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);
             stage.run();

@@ -1,6 +1,6 @@
 //! Requests and their answers, the same in all revisions, or nearly so.
 
-use mcp_sansio::{Answered, CallOptions, RawJson, SendError};
+use mcp_sansio::{CallOptions, Delivery, RawJson, SendError};
 
 use super::{Step, ask, tool};
 
@@ -103,7 +103,7 @@ pub(super) const STEPS: &[Step] = &[
                     .server
                     .line
                     .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
-                assert_eq!(answered, Ok(Answered::Sent));
+                assert_eq!(answered, Ok(Delivery::Sent));
             }
         },
         expect: r#"

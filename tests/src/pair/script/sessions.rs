@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
-    Answered, CallOptions, Change, ClientCapability, ClientRequest, LogMessage, Progress, RawJson,
+    CallOptions, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress, RawJson,
     SendError,
 };
 
@@ -20,7 +20,7 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
             let told = stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx));
-            assert!(matches!(told, Ok(Answered::Sent) | Err(SendError::TooLarge)), "{told:?}");
+            assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)), "{told:?}");
         },
         expect: r#"
             s LogLevel(Warning)
@@ -40,7 +40,7 @@ pub(super) const STEPS: &[Step] = &[
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
             assert_eq!(
                 stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx)),
-                Ok(Answered::Unasked)
+                Ok(Delivery::NotRequested)
             );
             let now = stage.instant();
             let refused = stage.client.request(
@@ -244,7 +244,7 @@ pub(super) const STEPS: &[Step] = &[
             let request = ClientRequest::new(
                 "sampling/createMessage",
                 Some(&params),
-                ClientCapability::SAMPLING,
+                ClientFeatures::SAMPLING,
             );
             let call = stage
                 .server
@@ -265,7 +265,7 @@ pub(super) const STEPS: &[Step] = &[
                 .client
                 .line
                 .send(|tx| stage.client.client.respond_raw(asked, RawJson::EMPTY, tx));
-            assert_eq!(answered, Ok(Answered::Sent));
+            assert_eq!(answered, Ok(Delivery::Sent));
             stage.run();
             stage.client.app.deaf = false;
         },

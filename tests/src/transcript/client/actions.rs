@@ -12,7 +12,7 @@
 //! | `#1 result JSON` | `respond_raw` |
 //! | `#1 error CODE MESSAGE`, `... data JSON` | `respond_error` |
 //! | `#1 progress 3`, `#1 progress 3 of 10 MESSAGE` | `progress` |
-//! | `#1 open` | `is_requested` |
+//! | `#1 open` | `is_request_open` |
 //! | `roots changed` | `roots_changed` |
 //! | `notify METHOD JSON` | `notify` |
 //! | `close` | `close`, until all is said |
@@ -35,9 +35,9 @@ impl<const N: usize> Player<'_, N> {
         let (subject, rest) = split(text);
         let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);
         match subject {
-            "open" => Ok(outcome(wire.send(|tx| client.open(now, tx)))),
+            "open" => Ok(outcome(wire.send(|tx| client.connect(now, tx)))),
             "assume" => {
-                client.assume(match rest {
+                client.set_era(match rest {
                     "modern" => Some(Era::Modern),
                     "legacy" => Some(Era::Legacy),
                     "nothing" => None,
@@ -77,8 +77,8 @@ impl<const N: usize> Player<'_, N> {
                 Ok(client.revision().map_or("none".into(), |revision| code(revision).to_string()))
             }
             "capabilities" => Ok(format!("{:?}", client.server_capabilities())),
-            "in" => Ok(format!("{} {}", client.calls_in_flight(), client.requests_in_flight())),
-            "done" => match (client.calls_in_flight(), client.requests_in_flight()) {
+            "in" => Ok(format!("{} {}", client.open_calls(), client.open_requests())),
+            "done" => match (client.open_calls(), client.open_requests()) {
                 (0, 0) => Ok("Ok".into()),
                 (calls, requests) => Err(format!(
                     "{calls} requests of ours and {requests} of the server's are in flight"
@@ -99,7 +99,7 @@ impl<const N: usize> Player<'_, N> {
                 let reason = Some(rest).filter(|reason| !reason.is_empty());
                 Ok(outcome(wire.send(|tx| client.cancel(call, reason, tx))))
             }
-            "waiting" => Ok(client.is_waiting(call).to_string()),
+            "waiting" => Ok(client.is_call_open(call).to_string()),
             "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),
             "retry" => {
                 let Asked { round, state } =
@@ -155,7 +155,7 @@ impl<const N: usize> Player<'_, N> {
                 }
                 wire.send(|tx| client.progress(now, request, &progress, tx))
             }
-            "open" => return Ok(client.is_requested(request).to_string()),
+            "open" => return Ok(client.is_request_open(request).to_string()),
             _ => return Err(format!("no such action: {text}")),
         }))
     }

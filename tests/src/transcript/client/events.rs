@@ -18,7 +18,7 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{Call, Changed, ClientEvent, OpenError, Opened, Outcome, RequestHandle};
+use mcp_sansio::{Call, Changed, ClientEvent, ConnectError, Connected, Outcome, RequestHandle};
 
 use super::super::claims::Event;
 use super::super::events::peer_error;
@@ -28,24 +28,24 @@ use super::play::{Asked, Player};
 impl<const N: usize> Player<'_, N> {
     pub(super) fn describe(&mut self, event: &ClientEvent<'_>) -> Event {
         match event {
-            ClientEvent::Opened(Opened { revision, capabilities, result, .. }) => {
+            ClientEvent::Connected(Connected { revision, capabilities, result, .. }) => {
                 let can = format!("can {capabilities:?}").replace(['{', '}', ','], "");
                 Event::new(format!("opened {}", code(*revision)))
                     .detail(can.trim())
                     .detail(result.as_str())
             }
-            ClientEvent::OpenFailed(OpenError::Refused(error)) => {
+            ClientEvent::ConnectFailed(ConnectError::Refused(error)) => {
                 peer_error("open failed refused", error)
             }
-            ClientEvent::OpenFailed(OpenError::NoCommonRevision(theirs)) => {
+            ClientEvent::ConnectFailed(ConnectError::NoCommonRevision(theirs)) => {
                 let event = Event::new("open failed NoCommonRevision");
                 if let Some(theirs) = theirs { event.detail(theirs.as_str()) } else { event }
             }
-            ClientEvent::OpenFailed(OpenError::Invalid(violation)) => {
+            ClientEvent::ConnectFailed(ConnectError::Invalid(violation)) => {
                 Event::new(format!("open failed {violation:?}"))
             }
-            ClientEvent::OpenFailed(error) => Event::new(format!("open failed {error:?}")),
-            ClientEvent::Ended { call, outcome } => self.ended(*call, outcome),
+            ClientEvent::ConnectFailed(error) => Event::new(format!("open failed {error:?}")),
+            ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Progress { call, params } => {
                 Event::new(format!("progress {}", self.call_name(*call))).detail(params.as_str())
             }
@@ -80,12 +80,12 @@ impl<const N: usize> Player<'_, N> {
                     None => event,
                 }
             }
-            ClientEvent::RequestExpired { request } => {
+            ClientEvent::RequestTimedOut { request } => {
                 Event::new(format!("expired {}", self.name(*request)))
             }
             ClientEvent::Pinged => Event::new("pinged"),
             ClientEvent::Unresponsive => Event::new("unresponsive"),
-            ClientEvent::LateDiscovery(result) => {
+            ClientEvent::UnexpectedDiscovery(result) => {
                 Event::new("late discovery").detail(result.as_str())
             }
             ClientEvent::Notification { method, params } => {

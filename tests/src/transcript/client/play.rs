@@ -62,7 +62,7 @@ impl<const N: usize> Machine for Player<'_, N> {
                 r#""supportedVersions":["{revision}"],"capabilities":{capabilities},"ttlMs":0,"cacheScope":"public","resultType":"complete","_meta":{{"io.modelcontextprotocol/serverInfo":{server}}}"#
             )
         } else {
-            self.client.assume(Some(Era::Legacy));
+            self.client.set_era(Some(Era::Legacy));
             format!(
                 r#""protocolVersion":"{revision}","capabilities":{capabilities},"serverInfo":{server}"#
             )
@@ -122,7 +122,7 @@ impl<const N: usize> Player<'_, N> {
     ) -> Result<Vec<(Revision, String)>, String> {
         let config = setup.config();
         let mut player = Player::<N> {
-            client: Client::with_capacity(&config),
+            client: Client::with_table_sizes(&config),
             bench: Bench::new(way, setup.rx),
             requests: Vec::new(),
             calls: Vec::new(),

@@ -1,7 +1,7 @@
 //! The `config:` lines of a client's transcript: which client.
 
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientCapability, ClientConfig, Revision};
+use mcp_sansio::{ClientConfig, ClientFeatures, Revision};
 
 use super::super::parse::Transcript;
 use super::super::setup::{json, level, millis, revision, revisions};
@@ -32,7 +32,7 @@ pub(super) struct Setup<'t> {
 
 impl<'t> Setup<'t> {
     pub(super) fn read(transcript: &'t Transcript) -> Result<Self, String> {
-        let config = ClientConfig::new(Implementation::new("c", "1"), ClientCapability::NONE);
+        let config = ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
         let mut setup = Self { config, session: None, size: 8, rx: 4096, result_types: Vec::new() };
         for (line, option) in &transcript.options {
             setup
@@ -70,12 +70,12 @@ impl<'t> Setup<'t> {
             "ping_interval" => config.ping_interval = Some(millis(number()?)),
             "ping_timeout" => config.ping_timeout = millis(number()?),
             "progress_interval" => config.progress_interval = millis(number()?),
-            "hasty" => config.progress_prolongs = false,
+            "hasty" => config.progress_extends_timeout = false,
             "max_rounds" => config.max_rounds = number()? as u8,
             "experimental" => config.experimental = Some(json(value)?),
             "extensions" => config.extensions = Some(json(value)?),
             "result_types" => self.result_types = words.collect(),
-            "nameless" => config.name_in_requests = false,
+            "nameless" => config.send_client_info = false,
             "log_level" => config.log_level = Some(level(value)?),
             _ => return Err("no such option".into()),
         }
@@ -83,9 +83,9 @@ impl<'t> Setup<'t> {
     }
 }
 
-fn capabilities(words: &str) -> Result<ClientCapability, String> {
-    use ClientCapability as C;
-    const NAMES: [(&str, ClientCapability); 7] = [
+fn capabilities(words: &str) -> Result<ClientFeatures, String> {
+    use ClientFeatures as C;
+    const NAMES: [(&str, ClientFeatures); 7] = [
         ("roots", C::ROOTS),
         ("roots.listChanged", C::ROOTS_LIST_CHANGED),
         ("sampling", C::SAMPLING),

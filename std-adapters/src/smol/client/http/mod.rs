@@ -6,12 +6,12 @@
 //!
 //! ```no_run
 //! use mcp_sansio::types::{CallToolParams, Implementation};
-//! use mcp_sansio::{CallOptions, ClientCapability, ClientConfig};
+//! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig};
 //! use mcp_sansio_adapters::smol::client::Connector;
 //! use mcp_sansio_adapters::smol::client::http::Http;
 //!
 //! static CONFIG: ClientConfig =
-//!     ClientConfig::new(Implementation::new("visitor", "0.1.0"), ClientCapability::NONE);
+//!     ClientConfig::new(Implementation::new("visitor", "0.1.0"), ClientFeatures::NONE);
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     async_io::block_on(async {

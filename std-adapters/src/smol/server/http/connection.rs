@@ -219,7 +219,7 @@ where
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
         let peer = self.peer::<N>(principal);
-        peer.link.lock().server.assume_legacy(revision);
+        peer.link.lock().server.start_legacy(revision);
         self.alone_on(&peer, messages, held).await
     }
 

@@ -53,7 +53,7 @@ where
                 let has_to_end = peer.work().is_over(is_endless);
                 let mut state = peer.link.lock();
                 let is_over =
-                    has_to_end || taken.is_all && !is_endless && state.server.in_flight() == 0;
+                    has_to_end || taken.is_all && !is_endless && state.server.open_requests() == 0;
                 let tx = &mut state.outlets.own().tx;
                 let had = !tx.pending().is_empty();
                 sender.take(tx, is_over && !had, &mut wire.out, |_| {});

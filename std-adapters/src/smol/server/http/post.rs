@@ -112,7 +112,7 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
             sender.end(out);
             return true;
         };
-        let is_over = taken.is_all && state.server.in_flight_of(self.exchange) == 0;
+        let is_over = taken.is_all && state.server.open_requests_of(self.exchange) == 0;
         let outlet = state.outlets.at(self.exchange);
         let had = !outlet.tx.pending().is_empty();
         let is_blocked = outlet.is_blocked();

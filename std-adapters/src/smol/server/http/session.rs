@@ -112,7 +112,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let mut state = self.peer.link.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
-        let is_over = state.server.in_flight_of(exchange) == 0
+        let is_over = state.server.open_requests_of(exchange) == 0
             && state
                 .outlets
                 .of_exchange(exchange)
@@ -178,7 +178,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         }
         let state = &mut *state;
         streams.lines.retain(|key, line| {
-            let is_open = state.server.in_flight_of(*key) > 0;
+            let is_open = state.server.open_requests_of(*key) > 0;
             let outlet = state.outlets.at(*key);
             let has_more = !outlet.tx.pending().is_empty();
             if line.is_detached {
@@ -209,7 +209,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// When it has been of no use for too long.
     fn ends_at(&self, options: &Options) -> Option<Instant> {
-        let is_used = self.peer.link.lock().server.in_flight() > 0;
+        let is_used = self.peer.link.lock().server.open_requests() > 0;
         let streams = self.streams();
         if is_used || streams.attached > 0 || !streams.lines.is_empty() {
             None

@@ -153,7 +153,7 @@ mod tests {
     use std::task::{Context, Wake, Waker};
 
     use mcp_sansio::types::Implementation;
-    use mcp_sansio::{ServerCapability, ServerConfig};
+    use mcp_sansio::{ServerConfig, ServerFeatures};
 
     use super::super::super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
     use super::super::super::context;
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     static CONFIG: ServerConfig<'static> =
-        ServerConfig::new(Implementation::new("test", "1"), ServerCapability::TOOLS);
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
 
     fn answer(_: context::Context) -> Ready<Result<Reply, Failure>> {
         ready(Err(Failure::tool("")))

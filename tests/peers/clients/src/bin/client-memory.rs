@@ -6,13 +6,13 @@ use std::net::TcpStream;
 
 use async_io::Async;
 use mcp_sansio::types::{CallToolParams, Implementation};
-use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, Era, RawJson};
+use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::smol::client::{Client, Connection, Connector, IN_FLIGHT};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 
 static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 const COUNT: usize = 1000;
 
 fn resident_kib() -> usize {
@@ -45,7 +45,7 @@ fn ours(port: u16) -> Result<(), Box<dyn Error>> {
         for number in 0..COUNT + 10 {
             let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], port)).await?;
             let (client, connection) =
-                Connector::new(&CONFIG).assume(Some(Era::Legacy)).connect(stream);
+                Connector::new(&CONFIG).set_era(Some(Era::Legacy)).connect(stream);
             executor.spawn(connection).detach();
             let params =
                 CallToolParams::new("echo").arguments(RawJson::from_static(r#"{"text":"hello"}"#));

@@ -7,13 +7,13 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientCapability, ClientConfig, ClientEvent, Era, Instant, Messages,
+    CallOptions, Client, ClientFeatures, ClientConfig, ClientEvent, Era, Instant, Messages,
     Outcome, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 
 static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 
 #[derive(Serialize)]
 struct Params<'a> {
@@ -79,7 +79,7 @@ impl Connection {
                 (next, waiting) = (next + 1, waiting + 1);
             }
             self.step(|event| {
-                let ClientEvent::Ended { call, outcome: Outcome::Result(result) } = event else {
+                let ClientEvent::CallFinished { call, outcome: Outcome::Result(result) } = event else {
                     panic!("{event:?}")
                 };
                 let text = result
@@ -100,14 +100,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("no pipes".into());
     };
-    let mut client = Box::new(Client::with_capacity(&CONFIG));
-    client.assume(Some(Era::Legacy));
+    let mut client = Box::new(Client::with_table_sizes(&CONFIG));
+    client.set_era(Some(Era::Legacy));
     let (rx, tx) =
         (RxBuffer::with_limit(Vec::new(), 16 << 20), TxBuffer::with_limit(Vec::new(), 64 << 20));
     let mut connection =
         Connection { client, input, output, rx, tx, clock: std::time::Instant::now() };
     let now = connection.now();
-    connection.client.open(now, &mut connection.tx)?;
+    connection.client.connect(now, &mut connection.tx)?;
     while !connection.client.is_open() {
         connection.step(|_| ())?;
     }

@@ -6,13 +6,13 @@ use std::process::Stdio;
 use async_io::Async;
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientCapability, ClientConfig, Era, RawJson};
+use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::smol::Pair;
 use mcp_sansio_adapters::smol::client::{Client, Connector};
 use serde::Serialize;
 
 static CONFIG: ClientConfig =
-    ClientConfig::new(Implementation::new("client", "1"), ClientCapability::NONE);
+    ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::NONE);
 
 #[derive(Serialize)]
 struct Params<'a> {
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let pipes = Pair::new(Async::new(input)?, Async::new(output)?);
     let (client, connection) =
-        Connector::<64>::with_capacity(&CONFIG).assume(Some(Era::Legacy)).connect(pipes);
+        Connector::<64>::with_table_sizes(&CONFIG).set_era(Some(Era::Legacy)).connect(pipes);
     async_io::block_on(connection.drive(async {
         call(&client, &load, 0, WARM_UP).await;
         let clock = Clock::start();

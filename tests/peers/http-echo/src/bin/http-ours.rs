@@ -6,13 +6,13 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
 use mcp_sansio_adapters::smol::http::{self, Options};
 use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("echo-server", "0.1.0"),
-    ServerCapability::TOOLS.and(ServerCapability::TOOLS_LIST_CHANGED),
+    ServerFeatures::TOOLS.and(ServerFeatures::TOOLS_LIST_CHANGED),
 );
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",

@@ -5,11 +5,11 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerCapability, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
 use mcp_sansio_adapters::smol::{self, App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig =
-    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerCapability::TOOLS);
+    ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
 static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     "echo",
     RawJson::from_static(
