@@ -121,7 +121,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
                 let events = peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#)?;
                 let nothing = asked.is_err();
                 if !events.iter().all(|event| {
-                    event.starts_with("Answer") || nothing && event.starts_with("Violation")
+                    event.starts_with("CallFinished") || nothing && event.starts_with("Violation")
                 }) || !peer.sent().is_empty()
                 {
                     return Err(format!("{events:?}"));
