@@ -220,7 +220,7 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn answer<const N: usize, const S: usize>(
         &self,
         server: &mut Server<'_, N, S>,
@@ -252,7 +252,7 @@ impl<'c> Catalog<'c> {
     ///
     /// # Errors
     /// No such tool, prompt, argument or resource.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn target<'f>(&self, request: &Request<'f>) -> Result<Target<'c>, RpcError<'f>> {
         match request.method {
             Method::ToolsCall => {
@@ -331,7 +331,7 @@ impl<'c> Catalog<'c> {
 
     /// Where the page begins. A cursor is the number of entries that came before, and which list it
     /// is of. One that no answer had is refused.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn page(&self, len: usize, list: usize, cursor: Option<JsonStr<'_>>) -> Option<usize> {
         let Some(cursor) = cursor else { return Some(0) };
         let digits = cursor.as_plain()?.as_bytes();

@@ -241,7 +241,7 @@ impl Spare<'_> {
 /// code; then words.
 fn newline(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    if cfg!(not(target_pointer_width = "64")) {
+    if cfg!(small) {
         return bytes.iter().position(|b| *b == b'\n');
     }
     let mut rest = bytes;

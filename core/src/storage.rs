@@ -69,7 +69,7 @@ pub(crate) fn grow(storage: &mut (impl Storage + ?Sized), min: usize, limit: usi
 pub(crate) fn move_down(bytes: &mut [u8], from: usize, end: usize, to: usize) {
     let Some(mut part) = bytes.get_mut(to..end) else { return };
     let by = from - to;
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         if by <= part.len() {
             part.copy_within(by.., 0);
         }

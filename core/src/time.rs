@@ -33,7 +33,7 @@ impl Instant {
     /// This moment plus `duration`, rounded up to a millisecond; the far end of time instead of an
     /// overflow.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         // Not `as_nanos`: a division of 128 bits costs a small processor two kilobytes.
         let ms = duration

@@ -221,7 +221,7 @@ impl Tx<'_> {
         broken
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn write(
         &mut self,
         key: FrameKey,
@@ -233,7 +233,7 @@ impl Tx<'_> {
         self.write_around(around, key, revision, piece, body)
     }
 
-    #[cfg_attr(all(feature = "http", not(target_pointer_width = "64")), inline(never))]
+    #[cfg_attr(all(feature = "http", small), inline(never))]
     fn write_around(
         &mut self,
         around: Around,

@@ -103,7 +103,11 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                         );
                     }
                     Step::Answer => {
-                        ends += peer.hears(&answer).iter().filter(|event| *event == "CallFinished").count()
+                        ends += peer
+                            .hears(&answer)
+                            .iter()
+                            .filter(|event| *event == "CallFinished")
+                            .count()
                     }
                     Step::Progress => {
                         let report = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}}"#;

@@ -36,8 +36,8 @@ pub(super) fn is_private_newtype(name: &str) -> bool {
 }
 
 /// Whether a map's key is the field of such a struct, which comes as a map's when it is flattened.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(super) fn is_private_key(key: &str) -> bool {
     key.starts_with("$serde_json::private::") || key.starts_with("$__toml_private_")
 }

@@ -9,8 +9,8 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn new(value: u64, negative: bool) -> Self {
         let mut decimal = Self { text: [0; 20], start: 20 };
         // Small numbers, ids above all, need no 64-bit division, which a Cortex-M0 has to call a
@@ -55,10 +55,10 @@ impl Decimal {
 }
 
 /// Quotient and remainder.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) fn divide_by_ten(value: u64) -> (u64, u8) {
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         return (value / 10, (value % 10) as u8);
     }
     let mut bytes = value.to_be_bytes();
@@ -184,7 +184,7 @@ pub(crate) trait Magnitude: Copy + Default + PartialEq {
 macro_rules! magnitudes {
     ($($type:ty),*) => {$(
         impl Magnitude for $type {
-            #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+            #[cfg_attr(small, inline(never))]
             fn push(self, digit: u8) -> Option<Self> {
                 // Not `checked_mul`, which takes a small processor a long way round.
                 if self > <$type>::MAX / 10 { None } else { (self * 10).checked_add(<$type>::from(digit.wrapping_sub(b'0'))) }

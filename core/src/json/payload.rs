@@ -43,7 +43,7 @@ impl<P: Payload + ?Sized> Payload for &P {
 
 impl Payload for RawJson<'_> {
     fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
-        if cfg!(target_pointer_width = "64") { to.serialize(self) } else { to.tell(self) }
+        if cfg!(not(small)) { to.serialize(self) } else { to.tell(self) }
     }
 }
 
@@ -55,7 +55,7 @@ impl Payload for JsonStr<'_> {
 
 impl Payload for str {
     fn write(&self, to: Pen<'_, '_, '_>) -> Result<(), WriteError> {
-        if cfg!(target_pointer_width = "64") { to.serialize(self) } else { to.tell(&self) }
+        if cfg!(not(small)) { to.serialize(self) } else { to.tell(&self) }
     }
 }
 
@@ -81,5 +81,5 @@ pub(crate) fn write_list<T: Serialize + Tell>(
     items: &[T],
 ) -> Result<(), WriteError> {
     let pen = Pen::new(writer, None);
-    if cfg!(target_pointer_width = "64") { pen.serialize(items) } else { pen.tell(&items) }
+    if cfg!(not(small)) { pen.serialize(items) } else { pen.tell(&items) }
 }

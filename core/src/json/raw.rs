@@ -91,7 +91,7 @@ impl<'f> RawJson<'f> {
 
     /// Whether it is an object.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn is_object(self) -> bool {
         self.0.starts_with('{')
     }
@@ -110,7 +110,7 @@ impl<'f> RawJson<'f> {
 
     /// The boolean that it is.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn as_bool(self) -> Option<bool> {
         match self.0 {
             "true" => Some(true),
@@ -121,14 +121,14 @@ impl<'f> RawJson<'f> {
 
     /// The string that it is.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn as_string(self) -> Option<JsonStr<'f>> {
         self.0.starts_with('"').then_some(JsonStr::scanned(self.0))
     }
 
     /// Whether it is a number.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn is_number(self) -> bool {
         self.0.starts_with(['-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
     }
@@ -157,7 +157,7 @@ impl<'f> RawJson<'f> {
 
     /// The value of the first member with this key; `None` also when it is not an object.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn get(self, key: &str) -> Option<RawJson<'f>> {
         self.members().find(|(k, _)| same_text(k.inner(), key)).map(|(_, value)| value)
     }
@@ -252,7 +252,7 @@ struct Walk<'f> {
 }
 
 impl<'f> Walk<'f> {
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn new(text: &'f str, open: u8) -> Self {
         let at = if text.as_bytes().first() == Some(&open) { 1 } else { text.len() };
         Self { text, at }
@@ -286,7 +286,7 @@ impl Serialize for RawJson<'_> {
 struct Inner<'a>(RawJson<'a>);
 
 impl Serialize for Inner<'_> {
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
             self.value(serializer)

@@ -206,13 +206,13 @@ const fn same_key(text: &[u8], one: usize, other: usize) -> bool {
 
 /// The same as [`skip_value`], without its machinery for what has no inside. The value's first byte
 /// is known.
-#[cfg_attr(target_pointer_width = "64", inline(always))]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline(always))]
+#[cfg_attr(small, inline(never))]
 pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Result<usize, Fault> {
     match first {
         b'"' => skip_string(text, at),
         // Ids and most other numbers are digits alone.
-        b'1'..=b'9' if cfg!(target_pointer_width = "64") => {
+        b'1'..=b'9' if cfg!(not(small)) => {
             let end = skip_digits(text, at + 1);
             if matches!(byte(text, end), b'.' | b'e' | b'E') {
                 skip_number(text, at)
@@ -226,8 +226,8 @@ pub(crate) fn skip_member(text: &[u8], at: usize, first: u8, used: u32) -> Resul
 }
 
 /// The next byte that is not whitespace, and where it is. Zero at the end.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
     let first = byte(text, at);
     // Most frames have no whitespace.
@@ -239,8 +239,8 @@ pub(crate) const fn next_byte(text: &[u8], at: usize) -> (usize, u8) {
 }
 
 /// Where the next byte is that is not whitespace.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_whitespace(text: &[u8], at: usize) -> usize {
     if byte(text, at) > b' ' { at } else { skip_spaces(text, at) }
 }
@@ -255,8 +255,8 @@ const fn skip_spaces(text: &[u8], at: usize) -> usize {
 }
 
 /// The end of the string whose opening quote is at `at`.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_string(text: &[u8], at: usize) -> Result<usize, Fault> {
     let end = skip_clean(text, at + 1);
     if byte(text, end) == b'"' { Ok(end + 1) } else { skip_escapes(text, end) }
@@ -283,8 +283,8 @@ pub(crate) const fn skip_escapes(text: &[u8], at: usize) -> Result<usize, Fault>
 ///
 /// Eight bytes at a time, since most strings are short; whole blocks once it has proved long. A
 /// small machine, to which a word is four bytes that it has to load one by one, looks at bytes.
-#[cfg_attr(target_pointer_width = "64", inline(always))]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline(always))]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
     match word(text, at) {
         Some(word) => match special_bytes(word) {
@@ -296,10 +296,10 @@ pub(crate) const fn skip_clean(text: &[u8], at: usize) -> usize {
 }
 
 /// Whether nothing in a string is special.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean(text: &[u8]) -> bool {
-    if cfg!(target_pointer_width = "64") && text.len() < 8 {
+    if cfg!(not(small)) && text.len() < 8 {
         is_clean_key(text)
     } else {
         skip_clean(text, 0) == text.len()
@@ -307,10 +307,10 @@ pub(crate) const fn is_clean(text: &[u8]) -> bool {
 }
 
 /// The same for a short one, in a shape of which nothing is left when the compiler knows it.
-#[cfg_attr(target_pointer_width = "64", inline(always))]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline(always))]
+#[cfg_attr(small, inline(never))]
 pub(crate) const fn is_clean_key(text: &[u8]) -> bool {
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         // Two pieces that overlap, or words of which the last two do: nothing is left over.
         if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
             let mut found = special_bytes(u64::from_le_bytes(*first))
@@ -404,7 +404,7 @@ const fn has_special<const N: usize>(block: &[u8; N]) -> bool {
 #[inline]
 const fn skip_clean_end(text: &[u8], at: usize) -> usize {
     // The last word without what is before: zeros take its place behind, which are special.
-    if cfg!(target_pointer_width = "64")
+    if cfg!(not(small))
         && let Some(word) = text.last_chunk::<8>()
         && at < text.len()
     {
@@ -428,7 +428,7 @@ const fn skip_clean_bytes(text: &[u8], at: usize) -> usize {
 /// The eight bytes at `at`, where that many are left and the machine loads them at once.
 #[inline]
 const fn word(text: &[u8], at: usize) -> Option<u64> {
-    if cfg!(target_pointer_width = "64")
+    if cfg!(not(small))
         && let Some((_, rest)) = text.split_at_checked(at)
         && let Some(word) = rest.first_chunk::<8>()
     {

@@ -76,7 +76,7 @@ trait Value {
 }
 
 impl<T: Serialize> Value for T {
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn write(&self, to: ValueSerializer<'_, '_, '_>) -> Result<(), WriteError> {
         self.serialize(to)
     }
@@ -147,8 +147,8 @@ enum Mode {
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     /// Writes what precedes the value. Only a string or an integer may be a key, and only a string
     /// may be JSON text.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn begin(self) -> Result<&'w mut Writer<'b>, WriteError> {
         if self.extras.is_some() {
             return Err(WriteError::Value);
@@ -156,8 +156,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         Self::open(self.writer, self.slot)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn open(writer: &'w mut Writer<'b>, slot: Slot) -> Result<&'w mut Writer<'b>, WriteError> {
         match slot {
             Slot::Alone => {}
@@ -181,7 +181,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         write(self.begin()?)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn text(
         self,
         write: impl FnOnce(&mut Writer<'b>) -> Result<(), WriteError>,
@@ -196,8 +196,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         write(writer)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn object(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = Self::open(self.writer, self.slot)?;
         writer.open(b'{')?;
@@ -210,8 +210,8 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
         })
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn array(self) -> Result<Compound<'w, 'b, 's>, WriteError> {
         let writer = self.begin()?;
         writer.open(b'[')?;
@@ -260,7 +260,7 @@ impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     }
 
     /// JSON text. Completed like any other object where that is due.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(super) fn raw(self, text: &str) -> Result<(), WriteError> {
         match self.extras {
             // Of JSON texts only a string may be a key.
@@ -389,7 +389,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         if name == ABSENT { Ok(()) } else { self.serialize_unit() }
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn serialize_unit_variant(
         self,
         _: &'static str,
@@ -399,8 +399,8 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         self.text(|writer| writer.name(variant))
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline)]
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         name: &'static str,
@@ -415,7 +415,7 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         if foreign::is_private_newtype(name) {
             return Err(WriteError::Value);
         }
-        if cfg!(target_pointer_width = "64") {
+        if cfg!(not(small)) {
             self.known(name, &value)
         } else {
             self.known::<dyn Value>(name, &value)
@@ -434,12 +434,12 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         object.finish()
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn serialize_seq(self, _: Option<usize>) -> Result<Self::SerializeSeq, WriteError> {
         self.array()
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, WriteError> {
         self.array()
     }
@@ -466,8 +466,8 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
         self.object()
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline)]
     fn serialize_struct(
         self,
         name: &'static str,
@@ -497,8 +497,8 @@ impl<'w, 'b, 's> ser::Serializer for ValueSerializer<'w, 'b, 's> {
 
 impl<'w, 'b, 's> ValueSerializer<'w, 'b, 's> {
     /// A value that only some revisions know.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn known<T: Value + ?Sized>(self, name: &str, value: &T) -> Result<(), WriteError> {
         match known_until(name) {
             Some(known) if !known.includes(self.writer.revision()) => {
@@ -615,8 +615,8 @@ impl<'s> Extras<'s> {
 impl<'s> Compound<'_, '_, 's> {
     /// Looks at a key (the inside of a JSON string) before its value is written. Returns what that
     /// is to be completed with.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn note(&mut self, key: &str) -> Option<Extras<'s>> {
         if matches!(self.extras, Extras::Nothing) {
             return None;
@@ -626,8 +626,8 @@ impl<'s> Compound<'_, '_, 's> {
         extras
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn finish(self) -> Result<(), WriteError> {
         if !matches!(self.extras, Extras::Nothing) {
             self.extras.complete(self.seen, self.writer)?;
@@ -642,8 +642,8 @@ impl<'s> Compound<'_, '_, 's> {
         }
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn element<T: Value + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
         value.write(ValueSerializer {
             writer: self.writer,
@@ -653,8 +653,8 @@ impl<'s> Compound<'_, '_, 's> {
         })
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline(never))]
     fn field<T: Value + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
         if let Close::Text | Close::Nothing = self.close {
             return self.foreign_field(key, value);
@@ -697,9 +697,9 @@ macro_rules! sequences {
             type Error = WriteError;
             #[inline]
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), WriteError> {
-                if cfg!(target_pointer_width = "64") { self.element(&value) } else { self.element::<dyn Value>(&value) }
+                if cfg!(not(small)) { self.element(&value) } else { self.element::<dyn Value>(&value) }
             }
-            #[cfg_attr(target_pointer_width = "64", inline(always))]
+            #[cfg_attr(not(small), inline(always))]
             fn end(self) -> Result<(), WriteError> {
                 self.finish()
             }
@@ -717,12 +717,12 @@ macro_rules! structs {
         impl ser::$trait for Compound<'_, '_, '_> {
             type Ok = ();
             type Error = WriteError;
-            #[cfg_attr(target_pointer_width = "64", inline(always))]
-            #[cfg_attr(not(target_pointer_width = "64"), inline)]
+            #[cfg_attr(not(small), inline(always))]
+            #[cfg_attr(small, inline)]
             fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), WriteError> {
-                if cfg!(target_pointer_width = "64") { self.field(key, &value) } else { self.field::<dyn Value>(key, &value) }
+                if cfg!(not(small)) { self.field(key, &value) } else { self.field::<dyn Value>(key, &value) }
             }
-            #[cfg_attr(target_pointer_width = "64", inline(always))]
+            #[cfg_attr(not(small), inline(always))]
             fn end(self) -> Result<(), WriteError> {
                 self.finish()
             }

@@ -40,8 +40,8 @@ impl ser::Serializer for Splice<'_, '_, '_> {
         false
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline)]
     fn serialize_str(self, json: &str) -> Result<(), WriteError> {
         self.0.raw(json)
     }

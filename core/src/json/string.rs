@@ -45,7 +45,7 @@ impl<'f> JsonStr<'f> {
 
     /// The text between the quotes, escapes untouched.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn inner(self) -> &'f str {
         self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl<'f> JsonStr<'f> {
 
     /// The value, where it contains no escape: the usual case.
     #[must_use]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub fn as_plain(self) -> Option<&'f str> {
         let inner = self.inner();
         (skip_clean(inner.as_bytes(), 0) == inner.len()).then_some(inner)
@@ -85,7 +85,7 @@ impl<'f> JsonStr<'f> {
 
 impl PartialEq<str> for JsonStr<'_> {
     fn eq(&self, other: &str) -> bool {
-        if cfg!(not(target_pointer_width = "64")) {
+        if cfg!(small) {
             return same_text(self.inner(), other);
         }
         // Without a backslash there is only one way to write a text.
@@ -132,7 +132,7 @@ impl Serialize for JsonStr<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         struct Inner<'a>(JsonStr<'a>);
         impl Serialize for Inner<'_> {
-            #[cfg_attr(target_pointer_width = "64", inline(always))]
+            #[cfg_attr(not(small), inline(always))]
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 if serializer.is_human_readable() {
                     serializer.collect_str(&self.0)
@@ -177,8 +177,8 @@ pub(crate) fn same_text(inner: &str, text: &str) -> bool {
 }
 
 /// Whether there is no backslash in a text that is a string's inside: then it is what that means.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn is_plain(text: &str) -> bool {
     !text.as_bytes().contains(&b'\\')
 }
@@ -244,8 +244,8 @@ fn hex4(chars: &mut core::str::Chars<'_>) -> u32 {
         .fold(0, |value, _| value << 4 | next_char(chars).and_then(|c| c.to_digit(16)).unwrap_or(0))
 }
 
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 fn next_char(chars: &mut core::str::Chars<'_>) -> Option<char> {
     chars.next()
 }

@@ -74,8 +74,8 @@ impl<'b> Writer<'b> {
     }
 
     /// Text that needs no escaping.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         if let Some(room) = self.room(bytes.len()) {
             room.copy_from_slice(bytes);
@@ -85,15 +85,15 @@ impl<'b> Writer<'b> {
     }
 
     /// Three such texts at once; those of known length cost next to nothing.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
-    #[cfg_attr(not(target_pointer_width = "64"), inline)]
+    #[cfg_attr(not(small), inline(always))]
+    #[cfg_attr(small, inline)]
     pub(crate) fn put_between<const A: usize, const B: usize>(
         &mut self,
         open: &[u8; A],
         bytes: &[u8],
         close: &[u8; B],
     ) -> Result<(), WriteError> {
-        if cfg!(not(target_pointer_width = "64")) {
+        if cfg!(small) {
             self.put(open)?;
             self.put(bytes)?;
             return self.put(close);
@@ -122,8 +122,8 @@ impl<'b> Writer<'b> {
     }
 
     /// Opens an object or array.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn open(&mut self, bracket: u8) -> Result<(), WriteError> {
         self.is_first = true;
         self.put(&[bracket])
@@ -137,15 +137,15 @@ impl<'b> Writer<'b> {
     }
 
     /// The comma before an element or a key, where one is due.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn separate(&mut self) -> Result<(), WriteError> {
         if core::mem::take(&mut self.is_first) { Ok(()) } else { self.put(b",") }
     }
 
     /// A key with what stands around it. A field's name hardly ever needs an escape: inlined, all
     /// that is left of it is one copy of known length.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn member(&mut self, name: &str) -> Result<(), WriteError> {
         let is_first = core::mem::take(&mut self.is_first);
         match (is_first, is_clean_key(name.as_bytes())) {
@@ -181,7 +181,7 @@ impl<'b> Writer<'b> {
     }
 
     /// A string, quoted and escaped.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn string(&mut self, text: &str) -> Result<(), WriteError> {
         if is_clean(text.as_bytes()) {
             return self.put_between(b"\"", text.as_bytes(), b"\"");
@@ -192,7 +192,7 @@ impl<'b> Writer<'b> {
     }
 
     /// A string of the program's text. Like the key of a [`member`](Self::member).
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn name(&mut self, name: &str) -> Result<(), WriteError> {
         if is_clean_key(name.as_bytes()) {
             self.put_between(b"\"", name.as_bytes(), b"\"")
@@ -237,7 +237,7 @@ impl<'b> Writer<'b> {
     /// line.
     #[inline]
     pub(crate) fn raw(&mut self, json: &str) -> Result<(), WriteError> {
-        if cfg!(target_pointer_width = "64") && json.as_bytes().first() == Some(&b'"') {
+        if cfg!(not(small)) && json.as_bytes().first() == Some(&b'"') {
             return self.put(json.as_bytes());
         }
         self.raw_lines(json)
@@ -335,7 +335,7 @@ impl<'b> Writer<'b> {
 /// bytes it needs no call.
 #[inline]
 fn copy_short(from: &[u8], to: &mut [u8]) {
-    let done = cfg!(target_pointer_width = "64")
+    let done = cfg!(not(small))
         && match from.len() {
             4..=8 => copy_halves::<4>(from, to),
             9..=16 => copy_halves::<8>(from, to),
@@ -366,7 +366,7 @@ fn copy_halves<const N: usize>(from: &[u8], to: &mut [u8]) -> bool {
 /// Folds over blocks of a fixed size are vector code; a search that may stop anywhere is not.
 fn has_line_break(bytes: &[u8]) -> bool {
     let is_line_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    if cfg!(not(target_pointer_width = "64")) {
+    if cfg!(small) {
         return bytes.iter().any(is_line_break);
     }
     let (blocks, rest) = bytes.as_chunks::<64>();

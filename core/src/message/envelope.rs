@@ -72,7 +72,7 @@ impl<'f> Envelope<'f> {
             if first != b'"' {
                 return Err(Fault::at(at));
             }
-            let end = if cfg!(target_pointer_width = "64") && level == Level::Arguments {
+            let end = if cfg!(not(small)) && level == Level::Arguments {
                 self.argument(text, at, used)?
             } else if let Some(step) = self.usual(text, level, at) {
                 match step {
@@ -113,9 +113,7 @@ impl<'f> Envelope<'f> {
                 }
             };
             // Most members have another behind them, and most writers leave no space.
-            if cfg!(target_pointer_width = "64")
-                && text.get(end..).is_some_and(|rest| rest.starts_with(b",\""))
-            {
+            if cfg!(not(small)) && text.get(end..).is_some_and(|rest| rest.starts_with(b",\"")) {
                 (at, first) = (end + 1, b'"');
                 continue;
             }
@@ -163,8 +161,8 @@ impl<'f> Envelope<'f> {
     }
 
     /// What its `params` are to the application.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn params(&self) -> Params<'f> {
         let mut starts = [0; Member::STARTS];
         for (start, span) in
@@ -177,7 +175,7 @@ impl<'f> Envelope<'f> {
     }
 
     /// What this is, or why it is nothing.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn kind(&self) -> Result<Kind<'f>, Violation> {
         if self.duplicate {
             return Err(Violation::DuplicateKey);
@@ -186,7 +184,7 @@ impl<'f> Envelope<'f> {
             return Err(Violation::WrongJsonRpcVersion);
         }
         let id = self.id();
-        if cfg!(target_pointer_width = "64")
+        if cfg!(not(small))
             && let (Some(id), Some(method), false) =
                 (id, self.method, self.has(Member::Result) || self.has(Member::Error))
         {
@@ -216,7 +214,7 @@ impl<'f> Envelope<'f> {
 
     #[inline]
     fn version_is_right(&self) -> bool {
-        cfg!(target_pointer_width = "64") && self.version
+        cfg!(not(small)) && self.version
             || self.span(Member::Version).bytes(self.text) == b"\"2.0\""
             || self.is_escaped_version()
     }

@@ -22,10 +22,10 @@ pub const MAX_ID: usize = 48;
 
 impl<'f> Id<'f> {
     /// `text` is a scanned value. `None` when it may not be an id: null, a fraction, an object...
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn parse(text: &'f str) -> Option<Self> {
         // Most are digits alone.
-        if cfg!(target_pointer_width = "64")
+        if cfg!(not(small))
             && matches!(text.as_bytes(), [b'1'..=b'9', ..])
             && let Some(hash) = mix_digits(text.as_bytes())
         {
@@ -34,7 +34,7 @@ impl<'f> Id<'f> {
         Self::parse_any(text)
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline(never))]
+    #[cfg_attr(not(small), inline(never))]
     fn parse_any(text: &'f str) -> Option<Self> {
         let bytes = text.as_bytes();
         let hash = match bytes {
@@ -181,7 +181,7 @@ fn mix_word(hash: u32, word: u32) -> u32 {
 /// A hash of bytes, four at a time where that is worth it: ids may be as long as a UUID.
 fn mix(seed: u32, bytes: &[u8]) -> u32 {
     let (mut hash, mut rest) = (seed, bytes);
-    if cfg!(target_pointer_width = "64") {
+    if cfg!(not(small)) {
         while let Some((word, after)) = rest.split_first_chunk() {
             hash = mix_word(hash, u32::from_le_bytes(*word));
             rest = after;

@@ -132,7 +132,7 @@ impl Level {
     pub(super) fn member(self, name: &[u8]) -> Member {
         macro_rules! among {
             ($($known:literal $member:ident),*) => {
-                if cfg!(target_pointer_width = "64") {
+                if cfg!(not(small)) {
                     $(if name == $known { Member::$member } else)* { Member::Other }
                 } else {
                     search(name, &[$(($known, Member::$member)),*])

@@ -81,7 +81,7 @@ pub(crate) struct Next(Place);
 impl<'f> Messages<'f> {
     /// The messages of `frame`. An oversized one is refused like any other that cannot be read; so
     /// is one of 4 GiB or more, since places in a frame are kept in 32 bits.
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     #[must_use]
     pub fn new(frame: Frame<'f>) -> Self {
         let source = match frame {
@@ -148,7 +148,7 @@ impl<'f> Messages<'f> {
     }
 
     /// What stands at the cursor; nothing at the end. The envelope is a new one for each.
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     pub(crate) fn peek(&self, envelope: &mut Envelope<'f>) -> Option<(Item<'f>, Next)> {
         let bytes = match self.source {
             Source::Bytes(bytes) => bytes,
@@ -201,7 +201,7 @@ impl<'f> Messages<'f> {
 }
 
 impl<'f> Source<'f> {
-    #[cfg_attr(target_pointer_width = "64", inline)]
+    #[cfg_attr(not(small), inline)]
     fn new(bytes: &'f [u8]) -> Self {
         if u32::try_from(bytes.len()).is_err() {
             return Self::Oversized { prefix: bytes.get(..1024).unwrap_or_default(), tail: &[] };
@@ -237,7 +237,7 @@ fn peek_batch<'f>(text: &'f str, start: usize) -> (Item<'f>, Next) {
 }
 
 /// Reads the message at `at`; `alone` when nothing but whitespace may follow it.
-#[cfg_attr(target_pointer_width = "64", inline(always))]
+#[cfg_attr(not(small), inline(always))]
 fn read<'f>(
     envelope: &mut Envelope<'f>,
     text: &'f str,

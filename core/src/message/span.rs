@@ -52,8 +52,8 @@ impl Span {
         self.end as usize
     }
 
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn bytes(self, text: &str) -> &[u8] {
         text.as_bytes().get(self.start as usize..self.end as usize).unwrap_or_default()
     }
@@ -68,8 +68,8 @@ impl Span {
     }
 
     /// What is there.
-    #[cfg_attr(target_pointer_width = "64", inline)]
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(not(small), inline)]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn of(self, text: &str) -> Option<&str> {
         if self.is_empty() { None } else { text.get(self.start as usize..self.end as usize) }
     }

@@ -83,7 +83,7 @@ impl Envelope<'_> {
 /// once.
 #[inline(always)]
 pub(super) fn word(text: &[u8], at: usize) -> Option<(&[u8], u64)> {
-    if cfg!(not(target_pointer_width = "64")) {
+    if cfg!(small) {
         return None;
     }
     let rest = text.get(at..)?;

@@ -13,7 +13,7 @@ use crate::violation::Violation;
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Everything that is checked before a request is looked at closely, in the order of the
     /// specification's checks.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn admit<'f>(
         &self,
         id: Id<'f>,
@@ -65,7 +65,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// 2026-07-28, basic (request metadata) and basic/versioning.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn admit_modern<'f>(
         &self,
         method: Method<'f>,
@@ -109,7 +109,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// 2024-11-05 to 2025-11-25, basic/lifecycle.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn admit_legacy<'f>(
         &self,
         method: Method<'f>,
@@ -201,7 +201,7 @@ impl From<Violation> for Refusal<'_> {
 /// Whether there is nothing to be checked but what has been seen already: a name and arguments.
 #[inline]
 fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
-    cfg!(target_pointer_width = "64")
+    cfg!(not(small))
         && matches!(method, Method::ToolsCall)
         && envelope.first_byte(Member::Name) == b'"'
         && envelope.first_byte(Member::Arguments) == b'{'
@@ -210,7 +210,7 @@ fn is_usual_call(method: Method<'_>, envelope: &Envelope<'_>) -> bool {
 }
 
 /// The shape of the parameters, as far as all applications need it.
-#[cfg_attr(target_pointer_width = "64", inline(never))]
+#[cfg_attr(not(small), inline(never))]
 fn check_params(
     method: Method<'_>,
     params: &Params<'_>,

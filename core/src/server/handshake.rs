@@ -18,7 +18,7 @@ use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// Legacy, basic/lifecycle: the offered version where it is spoken, else the newest legacy one.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn initialize<'f>(
         &mut self,
         id: Id<'f>,
@@ -79,7 +79,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// 2026-07-28, server/discover.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn discover<'f>(
         &mut self,
         id: Id<'f>,
@@ -109,8 +109,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 }
 /// Writes a result, with what those of its revision get beside what the application put into them.
-#[cfg_attr(target_pointer_width = "64", inline)]
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(not(small), inline)]
+#[cfg_attr(small, inline(never))]
 pub(super) fn write_result<P: Payload + ?Sized>(
     config: &ServerConfig<'_>,
     writer: &mut Writer<'_>,

@@ -73,7 +73,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
 
     /// 2026-07-28, basic/patterns/subscriptions. The acknowledgement lists what will be honoured:
     /// what was asked for, as far as the capability was declared and the table has room.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn listen<'f>(
         &mut self,
         id: Id<'f>,
@@ -125,7 +125,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         }
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn open_listen(
         &mut self,
         id: Id<'_>,

@@ -160,7 +160,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// Requests that an application has nothing to do with.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn answer_by_itself<'f>(
         &mut self,
         id: Id<'f>,
@@ -199,7 +199,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn open_request(
         &mut self,
         now: Instant,
@@ -230,7 +230,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Some(slot)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn notification<'f>(
         &mut self,
         method: JsonStr<'f>,
@@ -253,7 +253,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     /// What is unknown, answered already or malformed is ignored, as all revisions want it.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn cancelled<'f>(
         &mut self,
         params: &Params<'f>,
@@ -278,7 +278,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         Ok(Some(ServerEvent::RequestCancelled { request: RequestHandle(slot), reason }))
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn response<'f>(
         &mut self,
         now: Instant,
@@ -307,7 +307,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn fault<'f>(
         &mut self,
         violation: Violation,
@@ -343,7 +343,7 @@ pub(super) fn set_level<'f>(
 }
 
 /// Answers with an error, and says what was wrong.
-#[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+#[cfg_attr(small, inline(never))]
 pub(super) fn refuse<'f>(
     id: Option<Id<'_>>,
     revision: Revision,

@@ -30,7 +30,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result: &T,
         tx: &mut Tx<'_>,
     ) -> Result<Delivery, SendError> {
-        if cfg!(target_pointer_width = "64") {
+        if cfg!(not(small)) {
             self.respond_with(request, "complete", result, tx)
         } else {
             // One function for results of all types: what is made anew for each is only how it is
@@ -225,7 +225,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Answers with a result.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(crate) fn respond_with<P: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -239,7 +239,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             write_result(config, writer, result_type, result)?;
             writer.put(b"}")
         };
-        if cfg!(target_pointer_width = "64") {
+        if cfg!(not(small)) {
             self.answer_as(key(request.0), request, tx, &write)
         } else {
             self.answer(request, tx, &write)
@@ -255,7 +255,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         self.answer_as(key(request.0), request, tx, response)
     }
 
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     fn answer_as<R: Response + ?Sized>(
         &mut self,
         frame: FrameKey,

@@ -13,7 +13,7 @@ use crate::tx::Tx;
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// What ends because this request cannot come from the peer that we know: one thing a call,
     /// until there is none left.
-    #[cfg_attr(not(target_pointer_width = "64"), inline(never))]
+    #[cfg_attr(small, inline(never))]
     pub(super) fn restart(
         &mut self,
         id: Id<'_>,

@@ -93,7 +93,7 @@ macro_rules! payload {
         impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;
-                if cfg!(not(target_pointer_width = "64")) {
+                if cfg!(small) {
                     return super::told::Told(self).serialize(serializer);
                 }
                 // The count is not one of the fields: it only says that there may be some.

@@ -175,7 +175,7 @@ macro_rules! tell_one_of {
     ($type:ty { $($pattern:pat => $value:expr),* $(,)? }) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                if cfg!(target_pointer_width = "64") {
+                if cfg!(not(small)) {
                     match self {
                         $($pattern => serde::Serialize::serialize(&$value, serializer),)*
                     }
@@ -200,7 +200,7 @@ macro_rules! payload_told {
     ($type:ident $(<$lifetime:lifetime>)?) => {
         impl $(<$lifetime>)? crate::json::Payload for $type $(<$lifetime>)? {
             fn write(&self, to: crate::json::Pen<'_, '_, '_>) -> Result<(), crate::json::WriteError> {
-                if cfg!(target_pointer_width = "64") { to.serialize(self) } else { to.tell(self) }
+                if cfg!(not(small)) { to.serialize(self) } else { to.tell(self) }
             }
         }
     };

@@ -145,7 +145,7 @@ impl fmt::Display for Text<'_> {
 }
 
 impl Serialize for Text<'_> {
-    #[cfg_attr(target_pointer_width = "64", inline(always))]
+    #[cfg_attr(not(small), inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Form::Plain(text) => serializer.serialize_str(text),

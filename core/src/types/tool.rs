@@ -243,7 +243,7 @@ impl Serialize for TextResult<'_> {
                 object.end()
             }
         }
-        if cfg!(not(target_pointer_width = "64")) {
+        if cfg!(small) {
             return Told(self).serialize(serializer);
         }
         let mut object = serializer.serialize_struct("CallToolResult", 2)?;

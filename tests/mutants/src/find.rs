@@ -72,7 +72,7 @@ fn is_left_out(attributes: &[Attribute]) -> bool {
         }
         let condition =
             attribute.meta.require_list().map(|list| list.tokens.to_string()).unwrap_or_default();
-        condition == "test" || condition.contains("target_pointer_width")
+        condition == "test" || condition.contains("small")
     })
 }
 
