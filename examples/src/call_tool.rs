@@ -5,7 +5,7 @@ use std::process::Command;
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Implementation, Tool};
 use mcp_sansio::{ClientConfig, ClientFeatures, Printable, RawJson};
-use mcp_sansio_adapters::stdio::client::Client;
+use mcp_sansio_adapters::blocking::client::Client;
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("call-tool", "0.1.0"), ClientFeatures::NONE);

@@ -3,7 +3,7 @@
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerEvent, ServerFeatures, Target};
-use mcp_sansio_adapters::stdio;
+use mcp_sansio_adapters::blocking;
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
@@ -15,8 +15,8 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 )
 .description("Says what you say")]);
 
-fn main() -> Result<(), stdio::Error> {
-    stdio::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut stdio::Session<'_, '_>| {
+fn main() -> Result<(), blocking::Error> {
+    blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut blocking::Session<'_, '_>| {
         let ServerEvent::Request(request) = event else { return Ok(()) };
         let Some(Target::Tool(_)) = session.answer_from(&CATALOG, &request)? else { return Ok(()) };
         match request.arguments().get("text").and_then(RawJson::as_string) {

@@ -7,7 +7,7 @@ pub mod small;
 use std::io;
 use std::net::TcpStream;
 
-use mcp_sansio_adapters::stdio::client::Transport;
+use mcp_sansio_adapters::blocking::client::Transport;
 
 /// A connection over TCP for the blocking client: without threads where there is `poll`, with two
 /// of them elsewhere.
@@ -18,13 +18,13 @@ pub fn tcp(address: &str) -> io::Result<impl Transport + use<>> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     #[cfg(unix)]
-    return mcp_sansio_adapters::stdio::client::PolledStreams::new(
+    return mcp_sansio_adapters::blocking::client::PolledStreams::new(
         address,
         stream.try_clone()?,
         stream,
     );
     #[cfg(not(unix))]
-    Ok(mcp_sansio_adapters::stdio::client::ThreadedStreams::new(
+    Ok(mcp_sansio_adapters::blocking::client::ThreadedStreams::new(
         address,
         stream.try_clone()?,
         stream,

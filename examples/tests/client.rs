@@ -14,7 +14,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, SendError,
 };
-use mcp_sansio_adapters::stdio::client::{
+use mcp_sansio_adapters::blocking::client::{
     Answer, CallId, Client, Connector, Error, Handler, Process, Question, ThreadedStreams,
     Transport,
 };
@@ -122,7 +122,7 @@ fn all_features_through_threads() {
 #[cfg(unix)]
 #[test]
 fn cust_04_all_features_over_a_socket() {
-    use mcp_sansio_adapters::stdio::client::PolledStreams;
+    use mcp_sansio_adapters::blocking::client::PolledStreams;
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
     for era in [Era::Modern, Era::Legacy] {

@@ -108,7 +108,7 @@ fn stdio_10_a_line_that_is_too_long_is_refused_and_the_next_is_served() {
     let mut output = server.output();
     let mut input = server.input.take().unwrap();
     let writer = thread::spawn(move || {
-        let long = json!({"value": "x".repeat(mcp_sansio_adapters::stdio::MAX_LINE)});
+        let long = json!({"value": "x".repeat(mcp_sansio_adapters::blocking::MAX_LINE)});
         for message in [call(1, "test_custom_header", long), call(2, "test_simple_text", json!({}))]
         {
             input.write_all(format!("{message}\n").as_bytes()).unwrap();

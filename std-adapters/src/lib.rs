@@ -3,15 +3,15 @@
 //! adds async handlers, a client of many tasks, sockets, and with `http` Streamable HTTP on both
 //! sides.
 
-#![cfg_attr(not(any(feature = "smol", feature = "stdio")), no_std)]
+#![cfg_attr(not(any(feature = "smol", feature = "blocking")), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-#[cfg(feature = "embedded-io")]
-pub mod embedded_io;
-#[cfg(feature = "embedded-io-async")]
-pub mod embedded_io_async;
 #[cfg(feature = "smol")]
-pub mod smol;
-#[cfg(feature = "stdio")]
-pub mod stdio;
+pub mod asynchronous;
+#[cfg(feature = "blocking")]
+pub mod blocking;
+#[cfg(feature = "embedded-io")]
+pub mod embedded;
+#[cfg(feature = "embedded-io-async")]
+pub mod embedded_async;

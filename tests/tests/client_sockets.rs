@@ -13,7 +13,7 @@ use mcp_sansio::{
     Outcome, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
     Tx, TxBuffer,
 };
-use mcp_sansio_adapters::stdio::{self, Error, Polled, Session};
+use mcp_sansio_adapters::blocking::{self, Error, Polled, Session};
 
 #[test]
 fn cust_04_cust_05_a_client_speaks_to_a_modern_server_over_sockets() {
@@ -86,7 +86,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
 ) -> (String, Vec<&'static str>) {
     let serving = thread::spawn(move || {
         let config: &'static _ = Box::leak(Box::new(SERVER.revisions(Revisions::only(theirs))));
-        stdio::serve_on::<64, 64>(config, Polled(server), output, handle)
+        blocking::serve_on::<64, 64>(config, Polled(server), output, handle)
     });
     let (mut client, mut rx, mut tx) =
         (Client::new(&CLIENT), RxBuffer::new([0; 4096]), TxBuffer::new([0; 256]));

@@ -3,8 +3,8 @@
 #[test]
 fn cust_03_each_transport_documents_its_binding() {
     let adapters = [
-        ("server", include_str!("../../std-adapters/src/stdio/mod.rs")),
-        ("client", include_str!("../../std-adapters/src/stdio/client/mod.rs")),
+        ("server", include_str!("../../std-adapters/src/blocking/mod.rs")),
+        ("client", include_str!("../../std-adapters/src/blocking/client/mod.rs")),
     ];
     for (role, adapter) in adapters {
         for section in ["# Connection", "# Framing", "# Cancellation", "# End"] {

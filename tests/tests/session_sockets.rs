@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{Change, RawJson, Request, ServerConfig, ServerEvent, ServerFeatures};
-use mcp_sansio_adapters::stdio::{self, Error, Input, Polled, Session};
+use mcp_sansio_adapters::blocking::{self, Error, Input, Polled, Session};
 
 #[test]
 fn cust_01_cust_05_a_legacy_session_is_the_same_over_sockets() {
@@ -114,7 +114,7 @@ fn text<'f>(request: &Request<'f>) -> Text<'f> {
 fn everywhere(lines: &[String]) -> String {
     let input = lines.join("\n") + "\n";
     let output = Shared::default();
-    stdio::serve_on::<64, 64>(
+    blocking::serve_on::<64, 64>(
         &CONFIG,
         Memory(Cursor::new(input.clone().into_bytes())),
         output.clone(),
@@ -166,8 +166,9 @@ fn converse<S>(
 where
     S: Read + Write + Send + std::os::fd::AsFd + 'static,
 {
-    let serving =
-        thread::spawn(move || stdio::serve_on::<64, 64>(&CONFIG, Polled(server), output, handle));
+    let serving = thread::spawn(move || {
+        blocking::serve_on::<64, 64>(&CONFIG, Polled(server), output, handle)
+    });
     for bytes in input.as_bytes().chunks(piece.min(input.len())) {
         client.write_all(bytes).expect("the server reads");
         if piece == 1 && bytes[0] == b'}' {

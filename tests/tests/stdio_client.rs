@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, OwnedJson};
-use mcp_sansio_adapters::stdio::client::{
+use mcp_sansio_adapters::blocking::client::{
     CallId, Client, Connector, Error, Handler, Process, Stderr, Way,
 };
 use serde_json::{Value, json};

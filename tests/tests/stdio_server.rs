@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{Instant, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures};
-use mcp_sansio_adapters::stdio::{self, Error, Handler, Input, Session, Threaded};
+use mcp_sansio_adapters::blocking::{self, Error, Handler, Input, Session, Threaded};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
@@ -185,7 +185,7 @@ impl Handler for &mut Panicking {
 
 fn play(input: Repeated, handler: &mut Panicking) -> Vec<Value> {
     let output = Output::default();
-    stdio::serve_on::<64, 64>(&CONFIG, input, output.clone(), handler).unwrap();
+    blocking::serve_on::<64, 64>(&CONFIG, input, output.clone(), handler).unwrap();
     output.messages()
 }
 
@@ -241,7 +241,7 @@ fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
     let woken = Arc::new(AtomicUsize::new(0));
     let begun = std::time::Instant::now();
     let input = Repeated { again: b"\n".to_vec(), reads_left: 100, ..once("") };
-    stdio::serve_on::<64, 64>(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
+    blocking::serve_on::<64, 64>(&CONFIG, input, io::sink(), Woken(Arc::clone(&woken))).unwrap();
     // Once, and once for each second that the machine needed.
     assert!(woken.load(Relaxed) <= 1 + begun.elapsed().as_secs() as usize);
 }
@@ -277,7 +277,7 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     let mut input = Repeated { again: b"\n".to_vec(), reads_left: 80, ..once(&first) };
     input.longest = Arc::default();
     let (longest, output) = (Arc::clone(&input.longest), Output::default());
-    stdio::serve_on::<64, 64>(&config, input, output.clone(), &mut job).unwrap();
+    blocking::serve_on::<64, 64>(&config, input, output.clone(), &mut job).unwrap();
     assert_eq!(job.0, None, "its deadline came");
     assert!(
         output
@@ -303,7 +303,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
         _ => Ok(()),
     };
     let serving = std::thread::spawn(move || {
-        stdio::serve_on::<64, 64>(&CONFIG, stdio::Polled(server), output, answer)
+        blocking::serve_on::<64, 64>(&CONFIG, blocking::Polled(server), output, answer)
     });
     client.write_all(call(1, "long").as_bytes()).unwrap();
     let ended = serving.join().unwrap();
@@ -317,7 +317,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
 fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
     let handler = |_: ServerEvent<'_>, _: &mut Session<'_, '_>| Ok(());
-    stdio::serve_on::<64, 64>(
+    blocking::serve_on::<64, 64>(
         &config,
         Threaded::new(io::Cursor::new(call(1, "wait"))),
         io::sink(),
@@ -328,7 +328,7 @@ fn s8_the_longest_duration_is_never() {
     #[cfg(unix)]
     {
         let (mut client, server) = std::os::unix::net::UnixStream::pair().unwrap();
-        let mut server = stdio::Polled(server);
+        let mut server = blocking::Polled(server);
         client.write_all(b"x").unwrap();
         assert!(server.wait(Duration::MAX).unwrap());
     }
@@ -365,7 +365,7 @@ fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     assert_eq!(input.read(&mut [0; 1]).unwrap(), 1);
     assert_eq!(settled(&reads, 6), 6);
 
-    use mcp_sansio_adapters::stdio::client::{ThreadedStreams, Transport as _};
+    use mcp_sansio_adapters::blocking::client::{ThreadedStreams, Transport as _};
     let reads = Arc::new(AtomicUsize::new(0));
     let mut streams = ThreadedStreams::new("endless", Endless(Arc::clone(&reads)), io::sink());
     assert_eq!(settled(&reads, 2), 2);

@@ -24,7 +24,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// [`RawJson::EMPTY`](crate::RawJson::EMPTY) for none; what each modern request carries in
     /// `_meta` is added. What the client can do and who it is may be in `params` already, for this
     /// request alone; the revision and the progress token may not. The answer
-    /// is a [`ClientEvent::CallFinished`](super::ClientEvent::Ended).
+    /// is a [`ClientEvent::CallFinished`](super::ClientEvent::CallFinished).
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is open, for a method that the revision does not

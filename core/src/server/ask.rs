@@ -85,7 +85,7 @@ impl<'a, P: ?Sized> ClientRequest<'a, P> {
 }
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
-    /// Asks a legacy client. The answer is a [`ServerEvent::CallFinished`](super::ServerEvent::Answer).
+    /// Asks a legacy client. The answer is a [`ServerEvent::CallFinished`](super::ServerEvent::CallFinished).
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] where the client did not declare the capability, is not

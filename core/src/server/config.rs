@@ -61,7 +61,7 @@ pub struct ServerConfig<'c> {
     pub log_level: LoggingLevel,
     /// Whether a peer may begin again without an end of the stream, as on a serial line. Then a
     /// second `initialize` ends the session before it, and a request whose id is in use ends
-    /// the request that had it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::Cancelled) for
+    /// the request that had it ([`ServerEvent::RequestCancelled`](crate::ServerEvent::RequestCancelled) for
     /// each); otherwise both are refused. Default: no.
     pub peer_can_reconnect: bool,
 }

@@ -9,8 +9,8 @@ use futures_util::stream;
 use mcp_sansio::http::server::Reply;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Delivery, Catalog, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
-    Server, ServerFeatures, ServerConfig, ServerEvent, Target, TxBuffer,
+    Catalog, Delivery, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig =
@@ -91,7 +91,10 @@ impl Exchange {
         };
         let arguments = request.arguments();
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return self.server.respond_invalid_arguments(request.handle, &fault, &mut self.tx).map(|_| ());
+            return self
+                .server
+                .respond_invalid_arguments(request.handle, &fault, &mut self.tx)
+                .map(|_| ());
         }
         if tool.name == "count" {
             // The schema has it between 1 and 100; 5.0 is an integer, too.

@@ -11,7 +11,7 @@
 //! A client of 2025-11-25 or older cancels with `notifications/cancelled`, which is a POST of its
 //! own. It never reaches the tool here: it finds a server of its own that knows of no request, and
 //! is answered with 202. Such a tool ends with its connection or with its work. To pass a
-//! cancellation on, keep sessions and the servers in them, as `mcp_sansio_adapters::smol::http`
+//! cancellation on, keep sessions and the servers in them, as `mcp_sansio_adapters::asynchronous::http`
 //! does. In 2026-07-28 closing the stream is the cancellation, and works.
 
 mod exchange;

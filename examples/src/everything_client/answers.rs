@@ -4,7 +4,7 @@
 use mcp_sansio::types::{
     ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema,
 };
-use mcp_sansio_adapters::stdio::client::{Answer, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{Answer, Handler, Question};
 use serde_json::{Map, Value, json};
 
 /// Agrees to everything.

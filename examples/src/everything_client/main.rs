@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, Printable};
-use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{Client, Connector, Error, HttpServer, Process};
+use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::blocking::client::{Client, Connector, Error, HttpServer, Process};
 
 use answers::Answers;
 

@@ -1,7 +1,7 @@
 //! The scenarios of the official conformance suite, but for those of authorization.
 
 use mcp_sansio::RawJson;
-use mcp_sansio_adapters::stdio::client::{Client, Error};
+use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
 
 use super::tour::tour;

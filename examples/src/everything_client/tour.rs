@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
 };
 use mcp_sansio::{CallOptions, Printable, RawJson};
-use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
+use mcp_sansio_adapters::blocking::client::{Client, Error, Listing};
 use serde_json::{Map, Value, json};
 
 /// Lists everything, calls every tool with the least that its schema wants, reads every resource

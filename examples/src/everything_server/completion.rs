@@ -1,7 +1,7 @@
 //! `completion/complete`.
 
 use mcp_sansio::types::{CompleteParams, CompleteResult, Completion, Text};
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 /// Answers with those of a few words that begin with what has been typed.
 pub(super) fn complete(ctx: &Context) -> Result<Reply, Failure> {

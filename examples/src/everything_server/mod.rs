@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ErrorCode, ServerConfig, ServerFeatures, Target};
-use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
 
 use catalog::CATALOG;
 use resources::Watched;

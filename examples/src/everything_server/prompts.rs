@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     ContentBlock, GetPromptParams, GetPromptResult, PromptMessage, ResourceContents, ResourceData,
     Role, Text,
 };
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 use super::{media, questions};
 

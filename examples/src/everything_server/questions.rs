@@ -10,7 +10,7 @@ use mcp_sansio::types::{
     InputRequest, ListRootsResult, RequestedSchema, SamplingContent, SamplingMessage,
 };
 use mcp_sansio::{ClientFeatures, RawJson};
-use mcp_sansio_adapters::smol::{Answer, Context, Failure};
+use mcp_sansio_adapters::asynchronous::{Answer, Context, Failure};
 
 use super::forms;
 use super::tools::argument;

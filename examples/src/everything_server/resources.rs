@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mcp_sansio::types::{ReadResourceResult, ResourceContents, ResourceData, Text};
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 /// `test://watched-resource`: a text that changes.
 #[derive(Default)]

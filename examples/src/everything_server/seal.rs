@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use mcp_sansio::{Method, Request};
-use mcp_sansio_adapters::smol::Seal;
+use mcp_sansio_adapters::asynchronous::Seal;
 use sha2::Sha256;
 
 /// A key that lives as long as the process. Nobody else's signature, and none of an earlier

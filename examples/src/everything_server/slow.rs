@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{LogMessage, Progress, RawJson};
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 use smol::Timer;
 
 use super::tools;

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, LoggingLevel, ResourceContents, TextResult};
 use mcp_sansio::{LogMessage, OwnedJson, RawJson, Revision};
-use mcp_sansio_adapters::smol::{Context, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 
 use super::resources::Watched;
 use super::{media, questions, slow};

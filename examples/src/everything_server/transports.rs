@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use mcp_sansio_adapters::smol::http::{self, Options};
-use mcp_sansio_adapters::smol::{Connection, Pair, serve};
+use mcp_sansio_adapters::asynchronous::http::{self, Options};
+use mcp_sansio_adapters::asynchronous::{Connection, Pair, serve};
 use smol::{Async, Unblock};
 
 /// Serves this process's standard input and output until the input ends.

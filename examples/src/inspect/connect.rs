@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures};
-use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{
+use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::blocking::client::{
     Client, Connector, Error, HttpServer, Process, Stderr, Way,
 };
 
@@ -76,7 +76,7 @@ pub(crate) fn connect<'c>(
             .connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),
         #[cfg(unix)]
         Server::Unix(path) => {
-            use mcp_sansio_adapters::stdio::client::PolledStreams;
+            use mcp_sansio_adapters::blocking::client::PolledStreams;
             let name = path.to_string_lossy();
             let streams = std::os::unix::net::UnixStream::connect(path)
                 .and_then(|output| PolledStreams::new(name.as_ref(), output.try_clone()?, output));

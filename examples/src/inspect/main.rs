@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{CallOptions, OwnedJson, Printable, RawJson};
-use mcp_sansio_adapters::stdio::client::{Client, Error};
+use mcp_sansio_adapters::blocking::client::{Client, Error};
 use serde_json::{Value, json};
 
 use options::{Action, HELP, Options, Stop};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mcp_sansio::RawJson;
-use mcp_sansio_adapters::stdio::client::{Client, Error, Listing};
+use mcp_sansio_adapters::blocking::client::{Client, Error, Listing};
 use serde_json::{Value, json};
 
 use super::Failure;

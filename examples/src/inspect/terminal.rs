@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write as _};
 
 use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
 use mcp_sansio::{Changed, ClientEvent};
-use mcp_sansio_adapters::stdio::client::{Answer, CallId, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{Answer, CallId, Handler, Question};
 use serde_json::{Value, json};
 
 use super::bar::Bar;

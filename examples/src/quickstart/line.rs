@@ -3,7 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use mcp_sansio_adapters::stdio::client::{Process, Transport as _, Way};
+use mcp_sansio_adapters::blocking::client::{Process, Transport as _, Way};
 use serde_json::Value;
 
 use super::{Unexpected, screen};

@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use mcp_sansio::Printable;
-use mcp_sansio_adapters::stdio::client::{Ended, Ending, Process, Stderr, Transport as _};
+use mcp_sansio_adapters::blocking::client::{Ended, Ending, Process, Stderr, Transport as _};
 use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {

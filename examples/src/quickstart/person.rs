@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::types::{ElicitParams, ElicitResult, InputRequest, ProgressParams};
 use mcp_sansio::{ClientEvent, RawJson, Violation};
-use mcp_sansio_adapters::stdio::client::{Answer, CallId, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{Answer, CallId, Handler, Question};
 
 #[derive(Clone, Default)]
 pub(super) struct Person {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::Printable;
-use mcp_sansio_adapters::stdio::client::Way;
+use mcp_sansio_adapters::blocking::client::Way;
 
 /// The heading of a part.
 pub(super) fn part(title: &str) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Prompt, Tool};
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, OwnedJson, RawJson, Revision};
-use mcp_sansio_adapters::stdio::client::{Connector, Process};
+use mcp_sansio_adapters::blocking::client::{Connector, Process};
 use serde_json::{Value, json};
 
 use super::person::Person;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_lite::future::poll_once;
 use mcp_sansio::types::SubscriptionFilter;
 use mcp_sansio::{CallOptions, RawJson};
-use mcp_sansio_adapters::smol::client::CallError;
+use mcp_sansio_adapters::asynchronous::client::CallError;
 use serde_json::json;
 
 use crate::scene::{Reply, Seen, call, event, legacy, modern, only, play};
@@ -21,7 +21,7 @@ fn slow(otherwise: fn(&Seen) -> Reply, with_head: bool) -> impl FnMut(&Seen) -> 
 }
 
 /// Begins a slow call, drops it when the server has it, and calls something else.
-async fn begin_and_drop(client: mcp_sansio_adapters::smol::client::Client) -> String {
+async fn begin_and_drop(client: mcp_sansio_adapters::asynchronous::client::Client) -> String {
     client.opened().await.unwrap();
     let arguments = json!({});
     let mut slow = Box::pin(call(&client, "slow", &arguments));
@@ -105,7 +105,7 @@ fn sub_18_a_subscription_is_an_exchange_that_stays_open_and_dropped_it_is_closed
             client.request("tools/list", &RawJson::EMPTY, CallOptions::new()).await.unwrap();
             change
         });
-        assert_eq!(played.result, Some(mcp_sansio_adapters::smol::client::Change::Tools));
+        assert_eq!(played.result, Some(mcp_sansio_adapters::asynchronous::client::Change::Tools));
         assert!(
             played
                 .trace

@@ -2,7 +2,7 @@
 
 use mcp_sansio::types::{GetPromptParams, ResourceParams};
 use mcp_sansio::{CallOptions, RawJson};
-use mcp_sansio_adapters::smol::client::Connector;
+use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
 use crate::scene::{Reply, call, legacy, modern, only, play, play_with};
@@ -96,7 +96,7 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
 fn sess_08_the_sessions_name_and_the_token_are_not_shown() {
     let session = format!("{:?}", mcp_sansio::http::client::Session::new());
     assert!(session.contains("has_id: false"), "{session}");
-    let http = mcp_sansio_adapters::smol::client::http::Http::new("http://server/mcp")
+    let http = mcp_sansio_adapters::asynchronous::client::http::Http::new("http://server/mcp")
         .unwrap()
         .bearer("secret");
     assert!(!format!("{http:?} {:?}", http.clone().connect()).contains("secret"));

@@ -13,8 +13,8 @@ use std::time::Duration;
 use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
-use mcp_sansio_adapters::smol::client::http::{Http, MAX_SHORTS};
-use mcp_sansio_adapters::smol::client::{CallError, Client, Connector, Question};
+use mcp_sansio_adapters::asynchronous::client::http::{Http, MAX_SHORTS};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Question};
 use serde_json::json;
 
 use crate::scene::{Reply, call, error, event, initialized, legacy, modern, play, play_with, run};
@@ -118,7 +118,7 @@ fn hostile(
     kind: Kind,
     (first, said): (&'static str, &'static str),
     steps: &Arc<AtomicUsize>,
-) -> Http<impl mcp_sansio_adapters::smol::client::http::Dial> {
+) -> Http<impl mcp_sansio_adapters::asynchronous::client::http::Dial> {
     let steps = Arc::clone(steps);
     let dial = move |_| {
         let stream = Hostile {
@@ -425,12 +425,12 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
 #[test]
 fn f9_a_dial_that_panics_ends_the_connection_with_an_error() {
     struct Never;
-    impl mcp_sansio_adapters::smol::client::http::Dial for Never {
+    impl mcp_sansio_adapters::asynchronous::client::http::Dial for Never {
         type Stream = crate::pipe::Pipe;
 
         async fn dial(
             &self,
-            _: mcp_sansio_adapters::smol::client::http::Address,
+            _: mcp_sansio_adapters::asynchronous::client::http::Address,
         ) -> io::Result<crate::pipe::Pipe> {
             panic!("it panics")
         }

@@ -6,7 +6,7 @@ mod heads;
 mod hostile;
 mod older;
 mod opening;
-#[path = "../smol/pipe.rs"]
+#[path = "../asynchronous/pipe.rs"]
 mod pipe;
 mod refusals;
 mod scene;

@@ -161,12 +161,12 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
     let played =
         play(&CLIENT, 64, answer, async |client| call(&client, "a", &json!({})).await.map(|_| ()));
     assert!(
-        matches!(played.result, Err(mcp_sansio_adapters::smol::client::CallError::Closed)),
+        matches!(played.result, Err(mcp_sansio_adapters::asynchronous::client::CallError::Closed)),
         "{:?}",
         played.result
     );
     assert!(
-        matches!(played.end, Ok(mcp_sansio_adapters::smol::client::End::ServerClosed)),
+        matches!(played.end, Ok(mcp_sansio_adapters::asynchronous::client::End::ServerClosed)),
         "{:?}",
         played.end
     );

@@ -1,7 +1,7 @@
 //! How a server is found out, whatever it speaks.
 
 use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
-use mcp_sansio_adapters::smol::client::{CallError, Connector, OpenFailure};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, OpenFailure};
 use serde_json::json;
 
 use crate::scene::{

@@ -1,6 +1,6 @@
 //! What HTTP itself refuses: statuses, redirects, tokens.
 
-use mcp_sansio_adapters::smol::client::{CallError, Connector};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use serde_json::json;
 
 use crate::scene::{Reply, Seen, call, error, legacy, modern, play, play_with};

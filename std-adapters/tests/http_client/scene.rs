@@ -10,8 +10,8 @@ use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, Part, RequestReader};
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
-use mcp_sansio_adapters::smol::client::http::{Address, Dial, Http};
-use mcp_sansio_adapters::smol::client::{CallError, Client, Connector, End};
+use mcp_sansio_adapters::asynchronous::client::http::{Address, Dial, Http};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, End};
 use serde_json::{Value, json};
 use smol::Executor;
 

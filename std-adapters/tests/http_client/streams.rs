@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::ElicitResult;
 use mcp_sansio::{CallOptions, ClientEvent, RawJson};
-use mcp_sansio_adapters::smol::client::{Answer, Connector, Question, Refusal};
+use mcp_sansio_adapters::asynchronous::client::{Answer, Connector, Question, Refusal};
 use serde_json::{Value, json};
 
 use crate::scene::{Reply, answer, call, error, event, legacy, modern, play, play_with, text};

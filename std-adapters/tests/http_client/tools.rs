@@ -1,7 +1,7 @@
 //! Tools whose arguments heads repeat.
 
 use mcp_sansio::CallOptions;
-use mcp_sansio_adapters::smol::client::{Client, Tools};
+use mcp_sansio_adapters::asynchronous::client::{Client, Tools};
 use serde_json::{Value, json};
 
 use crate::scene::{Reply, Seen, call, error, legacy, modern, only, play};

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerFeatures, ServerConfig,
-    ServerEvent, Target, Tx, TxBuffer,
+    Catalog, Frame, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
+    ServerFeatures, Target, Tx, TxBuffer,
 };
 
 use crate::{Case, messages};

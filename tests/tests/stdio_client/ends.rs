@@ -2,7 +2,7 @@
 
 use super::*;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio_adapters::stdio::client::Ending;
+use mcp_sansio_adapters::blocking::client::Ending;
 
 /// With little patience.
 #[cfg(unix)]

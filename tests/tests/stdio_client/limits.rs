@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
-use mcp_sansio_adapters::stdio::client::{
+use mcp_sansio_adapters::blocking::client::{
     Answer, Ended, Exchanged, MAX_LIST, MAX_PAGES, Question, Transport,
 };
 

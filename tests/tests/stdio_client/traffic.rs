@@ -2,7 +2,7 @@
 
 use super::*;
 use mcp_sansio::types::Tool;
-use mcp_sansio_adapters::stdio::client::{ThreadedStreams, Transport as _};
+use mcp_sansio_adapters::blocking::client::{ThreadedStreams, Transport as _};
 
 /// More than all pipes and buffers hold.
 const MUCH: usize = 10 << 20;

@@ -89,7 +89,8 @@ impl<B: Board> App<B> {
                     }
                 },
             },
-            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }

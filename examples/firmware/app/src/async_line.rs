@@ -1,4 +1,4 @@
-//! The application on a [`Link`](mcp_sansio_adapters::embedded_io_async::Link) with async handlers:
+//! The application on a [`Link`](mcp_sansio_adapters::embedded_async::Link) with async handlers:
 //! each slow call is a future.
 
 use core::cell::RefCell;
@@ -9,7 +9,7 @@ use embedded_io_async::ErrorKind;
 use mcp_sansio::{
     Delivery, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
 };
-use mcp_sansio_adapters::embedded_io_async::{Answer, Begun, Clock, Context, Handler};
+use mcp_sansio_adapters::embedded_async::{Answer, Begun, Clock, Context, Handler};
 
 use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
 

@@ -3,7 +3,7 @@
 use mcp_sansio::types::{
     Implementation, Prompt, PromptArgument, Resource, ResourceTemplate, Tool, ToolAnnotations,
 };
-use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
 
 use crate::file;
 use crate::outputs::{ARGUMENTS, RESULT, output};

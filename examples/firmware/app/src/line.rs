@@ -1,8 +1,8 @@
-//! The application on a [`Link`](mcp_sansio_adapters::embedded_io::Link).
+//! The application on a [`Link`](mcp_sansio_adapters::embedded::Link).
 
 use embedded_io::Write;
 use mcp_sansio::ServerEvent;
-use mcp_sansio_adapters::embedded_io::{Error, Handler, Session};
+use mcp_sansio_adapters::embedded::{Error, Handler, Session};
 
 use crate::{App, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS};
 

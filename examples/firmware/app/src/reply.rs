@@ -5,7 +5,7 @@ use mcp_sansio::types::{
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    Delivery, CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
+    CatalogError, Change, Delivery, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
     RequestHandle, Revision, RpcError, SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
@@ -127,7 +127,9 @@ impl Body<'_> {
                 return CATALOG.answer(server, asked, tx).map(|_| Delivery::Sent);
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
-            Self::BadArguments(fault) => return server.respond_invalid_arguments(request, fault, tx),
+            Self::BadArguments(fault) => {
+                return server.respond_invalid_arguments(request, fault, tx);
+            }
             Self::Text(text) => return server.respond(request, &TextResult::from(*text), tx),
             Self::Failure(text) => return server.respond(request, &TextResult::error(text), tx),
             Self::Data(data) => {

@@ -18,8 +18,8 @@ use core::time::Duration;
 use cortex_m_rt::entry;
 use cortex_m_semihosting::debug::{EXIT_FAILURE, EXIT_SUCCESS, exit};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{ClientFeatures, ClientConfig};
-use mcp_sansio_adapters::embedded_io::Client;
+use mcp_sansio::{ClientConfig, ClientFeatures};
+use mcp_sansio_adapters::embedded::Client;
 
 use report::Report;
 use tour::Visitor;

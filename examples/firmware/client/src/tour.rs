@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
 use mcp_sansio::{CallOptions, ClientEvent, Outcome, Printable, RawJson};
-use mcp_sansio_adapters::embedded_io::{ClientHandler, ClientSession, Error};
+use mcp_sansio_adapters::embedded::{ClientHandler, ClientSession, Error};
 use serde::{Deserialize, Serialize};
 
 use crate::report::Report;

@@ -9,7 +9,7 @@ use embassy_time::Timer;
 use embassy_time_driver::Driver;
 use embassy_time_queue_utils::Queue;
 use mcp_sansio::Instant;
-use mcp_sansio_adapters::embedded_io_async::Clock;
+use mcp_sansio_adapters::embedded_async::Clock;
 
 /// Embassy's clock, as the link and the application want one.
 #[derive(Clone, Copy, Debug)]

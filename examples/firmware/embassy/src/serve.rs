@@ -5,7 +5,7 @@ use core::time::Duration;
 use embassy_futures::join::join;
 use embedded_io_async::{Read, Write};
 use firmware_app::{AsyncApp, Board, CATALOG, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
-use mcp_sansio_adapters::embedded_io_async::Link;
+use mcp_sansio_adapters::embedded_async::Link;
 use static_cell::StaticCell;
 
 use crate::Embassy;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant as Clock};
 
 use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
 use mcp_sansio::Instant;
-use mcp_sansio_adapters::embedded_io::{Error, Link, Turn};
+use mcp_sansio_adapters::embedded::{Error, Link, Turn};
 
 use board::MadeUp;
 use port::Stdio;

@@ -19,7 +19,7 @@ use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 use cortex_m_rt::{entry, exception};
 use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
-use mcp_sansio_adapters::embedded_io::{Link, Turn};
+use mcp_sansio_adapters::embedded::{Link, Turn};
 
 use board::Microbit;
 use uart::Uart;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
-use mcp_sansio_adapters::stdio::client::{CallId, Ending};
+use mcp_sansio_adapters::blocking::client::{CallId, Ending};
 use serde_json::json;
 
 use super::Feature;

@@ -7,7 +7,7 @@ use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
     ResourceTemplateReference,
 };
-use mcp_sansio_adapters::stdio::client::Error;
+use mcp_sansio_adapters::blocking::client::Error;
 use serde_json::{Value, json};
 
 use super::Feature;

@@ -13,7 +13,7 @@ mod session;
 use std::process::{Command, ExitCode};
 
 use mcp_sansio::{Era, Revision, Revisions};
-use mcp_sansio_adapters::stdio::client::Error;
+use mcp_sansio_adapters::blocking::client::Error;
 use serde_json::Value;
 
 use session::{Session, Wrong};

@@ -8,8 +8,8 @@ use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, Revisions,
 };
-use mcp_sansio_adapters::smol::client::http::Http;
-use mcp_sansio_adapters::stdio::client::{
+use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::blocking::client::{
     Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way,
 };
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ impl Handler for Recorder {
 
     fn told(
         &mut self,
-        about: Option<mcp_sansio_adapters::stdio::client::CallId>,
+        about: Option<mcp_sansio_adapters::blocking::client::CallId>,
         event: &ClientEvent<'_>,
     ) {
         match event {

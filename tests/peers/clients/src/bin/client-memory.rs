@@ -6,8 +6,8 @@ use std::net::TcpStream;
 
 use async_io::Async;
 use mcp_sansio::types::{CallToolParams, Implementation};
-use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, Era, RawJson};
-use mcp_sansio_adapters::smol::client::{Client, Connection, Connector, IN_FLIGHT};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
+use mcp_sansio_adapters::asynchronous::client::{Client, Connection, Connector, IN_FLIGHT};
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
 

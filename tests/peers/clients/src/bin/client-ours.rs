@@ -7,7 +7,7 @@ use std::process::{ChildStdin, ChildStdout, Stdio};
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientFeatures, ClientConfig, ClientEvent, Era, Instant, Messages,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Messages,
     Outcome, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
@@ -79,7 +79,8 @@ impl Connection {
                 (next, waiting) = (next + 1, waiting + 1);
             }
             self.step(|event| {
-                let ClientEvent::CallFinished { call, outcome: Outcome::Result(result) } = event else {
+                let ClientEvent::CallFinished { call, outcome: Outcome::Result(result) } = event
+                else {
                     panic!("{event:?}")
                 };
                 let text = result

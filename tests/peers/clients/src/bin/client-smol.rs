@@ -6,9 +6,9 @@ use std::process::Stdio;
 use async_io::Async;
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
-use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, Era, RawJson};
-use mcp_sansio_adapters::smol::Pair;
-use mcp_sansio_adapters::smol::client::{Client, Connector};
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
+use mcp_sansio_adapters::asynchronous::Pair;
+use mcp_sansio_adapters::asynchronous::client::{Client, Connector};
 use serde::Serialize;
 
 static CONFIG: ClientConfig =

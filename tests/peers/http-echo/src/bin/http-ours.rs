@@ -6,9 +6,9 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
-use mcp_sansio_adapters::smol::http::{self, Options};
-use mcp_sansio_adapters::smol::{App, Context, Failure, Reply};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::http::{self, Options};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig = ServerConfig::new(
     Implementation::new("echo-server", "0.1.0"),

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
-use mcp_sansio::{Catalog, RawJson, ServerFeatures, ServerConfig};
-use mcp_sansio_adapters::smol::{self, App, Context, Failure, Reply};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::{self, App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig =
     ServerConfig::new(Implementation::new("echo-server", "0.1.0"), ServerFeatures::TOOLS);
@@ -32,5 +32,5 @@ fn main() -> io::Result<()> {
     let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000);
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
     println!("{}", listener.get_ref().local_addr()?.port());
-    async_io::block_on(smol::serve(&app, &listener))
+    async_io::block_on(asynchronous::serve(&app, &listener))
 }

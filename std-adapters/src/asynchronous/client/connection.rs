@@ -1,0 +1,369 @@
+//! One connection as one future: the loop.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::ClientEvent;
+
+use super::alarm::Alarm;
+use super::asked::Asked;
+use super::connector::{IN_FLIGHT, Limits, OnEvent};
+use super::error::OpenFailure;
+use super::guard;
+use super::incoming::Incoming;
+use super::link::{Link, Phase, State};
+use super::opened::Opened;
+use super::outgoing::Outgoing;
+
+/// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends
+/// with the connection; dropped, it is the end.
+#[must_use = "a connection does nothing unless it is polled"]
+pub struct Connection<T, const N: usize = IN_FLIGHT> {
+    stream: T,
+    link: Arc<Link<N>>,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    asked: Asked,
+    on_event: Option<OnEvent>,
+    limits: Limits,
+    alarm: Alarm,
+    /// Whether the opening has yet to be begun.
+    is_new: bool,
+    /// Since when it has been closing.
+    closing_since: Option<Instant>,
+    end: Option<End>,
+}
+
+/// How a connection ended.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum End {
+    /// By us: [`Client::close`](super::Client::close), or nobody holds one any more.
+    Closed,
+    /// By the server.
+    ServerClosed,
+    /// The server did not answer a ping
+    /// ([`ClientConfig::ping_interval`](mcp_sansio::ClientConfig::ping_interval)), or reads nothing
+    /// ([`Connector::stall_timeout`](super::Connector::stall_timeout)).
+    Unresponsive,
+    /// There is no way to speak with this server.
+    NotOpened(OpenFailure),
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
+    pub(super) fn new(
+        stream: T,
+        link: Arc<Link<N>>,
+        limits: Limits,
+        on_event: Option<OnEvent>,
+    ) -> Self {
+        Self {
+            stream,
+            link,
+            incoming: Incoming::new(limits.max_line),
+            outgoing: Outgoing::new(),
+            asked: Asked::new(),
+            on_event,
+            limits,
+            alarm: Alarm::new(),
+            is_new: true,
+            closing_since: None,
+            end: None,
+        }
+    }
+
+    /// Keeps the connection going while `work` is done with it, then closes it.
+    pub async fn drive<R>(self, work: impl Future<Output = R>) -> R {
+        let link = Arc::clone(&self.link);
+        let connection = pin!(self);
+        let mut connection = Some(connection);
+        let mut work = pin!(work);
+        let result = poll_fn(|cx| {
+            let result = work.as_mut().poll(cx);
+            if result.is_pending()
+                && connection
+                    .as_mut()
+                    .is_some_and(|connection| connection.as_mut().poll(cx).is_ready())
+            {
+                connection = None;
+                // What has ended with it.
+                return work.as_mut().poll(cx);
+            }
+            result
+        });
+        let result = result.await;
+        link.with(State::close);
+        if let Some(connection) = connection {
+            let _ = connection.await;
+        }
+        result
+    }
+
+    /// Everything once: none of it waits for another.
+    fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        let mut moved = self.begin();
+        moved |= self.incoming.read(&mut self.stream, cx)?;
+        moved |= self.take_events();
+        moved |= self.asked.poll(cx);
+        moved |= self.handle_timeouts();
+        let asked = &mut self.asked;
+        self.link.with(|state| {
+            asked.send(state);
+            // What there is no room for is done in a later round.
+            let _ = state.tidy_up();
+        });
+        moved |= self.outgoing.write(&mut self.stream, &self.link, cx)?;
+        moved |= self.see_whether_it_ends(cx);
+        if self.end.is_none() && self.alarm.poll(self.due(), cx) {
+            moved = true;
+            if self.outgoing.is_stalled(self.limits.stall_timeout) {
+                self.end = Some(End::Unresponsive);
+            }
+        }
+        Ok(moved)
+    }
+
+    fn begin(&mut self) -> bool {
+        let now = self.link.now();
+        self.is_new
+            && self.link.with(|state| {
+                match state.client.connect(now, &mut state.tx) {
+                    Err(error) if error.is_full() => return false,
+                    // Assumed to be a modern one, it is not asked.
+                    Ok(()) => {
+                        if let Some(revision) = state.client.revision() {
+                            state.open(Opened { revision, capabilities: None, result: None });
+                        }
+                    }
+                    Err(_) => state.end(Phase::NotOpened(OpenFailure::NoCommonRevision(None))),
+                }
+                self.is_new = false;
+                true
+            })
+    }
+
+    fn take_events(&mut self) -> bool {
+        let Self { incoming, link, asked, on_event, end, .. } = self;
+        incoming.take_events(link, |event| see(event, link, asked, on_event.as_mut(), end))
+    }
+
+    fn handle_timeouts(&mut self) -> bool {
+        let Self { link, asked, on_event, end, .. } = self;
+        let now = link.now();
+        let mut moved = false;
+        loop {
+            let (is_due, event) =
+                link.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
+                    Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
+                    Ok(None) | Err(_) => (false, None),
+                });
+            if let Some(event) = event {
+                see(&event, link, asked, on_event.as_mut(), end);
+            }
+            if !is_due {
+                return moved;
+            }
+            moved = true;
+        }
+    }
+
+    fn see_whether_it_ends(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.end.is_none() {
+            self.end = match self.link.with(|state| state.phase.clone()) {
+                Phase::NotOpened(failure) => Some(End::NotOpened(failure)),
+                Phase::Closing => self.close(cx),
+                _ if self.incoming.has_ended() => Some(End::ServerClosed),
+                _ => None,
+            };
+        }
+        self.end.is_some()
+    }
+
+    /// Sends what is pending, closes our side, and waits for the server to close its own: what it
+    /// sends is not for anybody any more, but who closes a socket before it has been read may
+    /// keep the other from reading what was sent last.
+    fn close(&mut self, cx: &mut Context<'_>) -> Option<End> {
+        self.asked.clear();
+        self.incoming.discard();
+        let since = *self.closing_since.get_or_insert_with(Instant::now);
+        let is_over = since.elapsed() >= self.limits.close_timeout || self.incoming.has_ended();
+        let is_closed =
+            self.outgoing.is_done(&self.link) && self.outgoing.poll_close(&mut self.stream, cx);
+        (is_over || is_closed && self.incoming.has_ended()).then_some(End::Closed)
+    }
+
+    fn due(&self) -> Option<Instant> {
+        // A deadline that has passed waits for room, not for time.
+        let deadline = self
+            .link
+            .with(|state| state.client.poll_timeout())
+            .and_then(|at| self.link.real_time(at));
+        let deadline = deadline.filter(|at| *at > Instant::now());
+        let closed =
+            self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
+        [deadline, closed, self.outgoing.stalls_at(self.limits.stall_timeout)]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+/// Takes an event that belongs to no call.
+fn see<const N: usize>(
+    event: &ClientEvent<'_>,
+    link: &Link<N>,
+    asked: &mut Asked,
+    on_event: Option<&mut OnEvent>,
+    end: &mut Option<End>,
+) {
+    match event {
+        ClientEvent::Request(request) => asked.request(request, link),
+        ClientEvent::RequestCancelled { request, .. }
+        | ClientEvent::RequestTimedOut { request } => asked.forget(*request),
+        ClientEvent::Unresponsive => *end = Some(End::Unresponsive),
+        _ => {}
+    }
+    if let Some(on_event) = on_event {
+        let _ = guard::call(|| on_event(event));
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Connection<T, N> {
+    type Output = io::Result<End>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.link.rise();
+        for _ in 0..ROUNDS {
+            match this.round(cx) {
+                Err(error) => {
+                    this.link.with(|state| state.end(Phase::Over));
+                    return Poll::Ready(Err(error));
+                }
+                Ok(moved) => {
+                    if let Some(end) = &this.end {
+                        this.link.with(|state| state.end(Phase::Over));
+                        return Poll::Ready(Ok(end.clone()));
+                    }
+                    if !moved && this.link.sleep(cx.waker()) {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+        // Others want their turn.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<T, const N: usize> Drop for Connection<T, N> {
+    fn drop(&mut self) {
+        self.asked.clear();
+        self.link.with(|state| state.end(Phase::Over));
+    }
+}
+
+impl<T, const N: usize> fmt::Debug for Connection<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("end", &self.end).finish_non_exhaustive()
+    }
+}
+
+/// The rounds of a connection in a row before others have their turn. A round reads once, up to 64
+/// KiB.
+const ROUNDS: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use mcp_sansio::types::Implementation;
+    use mcp_sansio::{ClientConfig, ClientFeatures, Era, RawJson};
+
+    use super::*;
+    use crate::asynchronous::client::Connector;
+
+    static CONFIG: ClientConfig<'_> =
+        ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ROOTS);
+
+    /// A legacy server that takes everything back that it asks, and reads little.
+    struct Fickle {
+        said: String,
+        asked: usize,
+        /// The bytes that are still to be read.
+        reads: usize,
+    }
+
+    impl AsyncRead for Fickle {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            into: &mut [u8],
+        ) -> Poll<io::Result<usize>> {
+            while self.said.len() < into.len() {
+                let id = self.asked;
+                self.said +=
+                    &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
+                // The answers to the first fill everything, and one of them stays in front of all
+                // others.
+                if id > 40 {
+                    let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
+                    self.said += &format!("{cancelled}\":{id}}}}}\n");
+                }
+                self.asked += 1;
+            }
+            let len = into.len();
+            into.copy_from_slice(&self.said.as_bytes()[..len]);
+            self.said.drain(..len);
+            Poll::Ready(Ok(len))
+        }
+    }
+
+    impl AsyncWrite for Fickle {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let len = bytes.len().min(self.reads);
+            self.reads -= len;
+            if len == 0 { Poll::Pending } else { Poll::Ready(Ok(len)) }
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn c1_answers_to_what_the_server_has_taken_back_are_not_kept() {
+        let info = r#""capabilities":{},"serverInfo":{"name":"s","version":"1"}"#;
+        let said = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n"
+        );
+        let stream = Fickle { said, asked: 0, reads: 400 };
+        let connector = Connector::new(&CONFIG)
+            .set_era(Some(Era::Legacy))
+            .max_pending(1024)
+            .answer(async |question| question.answer(&RawJson::EMPTY));
+        let (_client, mut connection) = connector.connect(stream);
+        let mut cx = Context::from_waker(Waker::noop());
+        for _ in 0..50 {
+            assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
+            let kept = connection.asked.kept();
+            assert!(kept <= IN_FLIGHT, "{kept}");
+        }
+        assert!(connection.stream.asked > 10 * IN_FLIGHT, "{}", connection.stream.asked);
+    }
+}

@@ -1,0 +1,161 @@
+//! What is settled before a connection.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_sansio::http::client::{Origin, UrlError};
+
+use super::dial::{Address, Dial, Tcp};
+use super::shared::{Notice, Shared};
+use super::stream::Stream;
+
+/// A server behind a URL, and how to speak with it: `Http::new("http://127.0.0.1:8000/mcp")?.connect()`.
+#[derive(Clone)]
+pub struct Http<D = Tcp> {
+    pub(super) address: Address,
+    pub(super) authority: String,
+    pub(super) target: String,
+    pub(super) dial: D,
+    pub(super) fields: Vec<(String, String)>,
+    pub(super) token: Option<String>,
+    pub(super) authorize: Option<Authorize>,
+    pub(super) on_notice: Option<OnNotice>,
+    pub(super) max_message: usize,
+    pub(super) connect_timeout: Duration,
+    pub(super) accept_timeout: Duration,
+}
+
+pub(super) type Authorize = Arc<dyn Fn(String) -> Authorizing + Send + Sync>;
+pub(super) type Authorizing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
+pub(super) type OnNotice = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
+
+impl Http {
+    /// The server at this URL, over TCP.
+    ///
+    /// # Errors
+    /// It is no URL that begins with `http://` or `https://` and names a host.
+    pub fn new(url: &str) -> Result<Self, UrlError> {
+        Self::with_dial(url, Tcp)
+    }
+}
+
+impl<D: Dial> Http<D> {
+    /// The server at this URL, over connections that `dial` makes.
+    ///
+    /// # Errors
+    /// As [`new`](Http::new).
+    pub fn with_dial(url: &str, dial: D) -> Result<Self, UrlError> {
+        let (origin, target) = Origin::parse(url)?;
+        Ok(Self {
+            address: Address {
+                host: origin.host.to_owned(),
+                port: origin.port,
+                is_secure: origin.is_secure,
+            },
+            authority: origin.authority.to_owned(),
+            target: target.to_owned(),
+            dial,
+            fields: Vec::new(),
+            token: None,
+            authorize: None,
+            on_notice: None,
+            max_message: MAX_MESSAGE,
+            connect_timeout: CONNECT_TIMEOUT,
+            accept_timeout: ACCEPT_TIMEOUT,
+        })
+    }
+
+    /// A field for the head of every request: what a gateway in front of the server wants.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.fields.push((name.into(), value.into()));
+        self
+    }
+
+    /// The token that every request is authorized with: `Authorization: Bearer ...`.
+    #[must_use]
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        Self { token: Some(token.into()), ..self }
+    }
+
+    /// Who finds a token when a server answers with 401 or 403: is given the field
+    /// `WWW-Authenticate`, empty where there was none
+    /// ([`challenges`](mcp_sansio::http::client::challenges) reads it), and returns a token, with
+    /// which the request is sent once more. `None`: the request fails.
+    #[must_use]
+    pub fn authorize<F>(self, authorize: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        Self { authorize: Some(Arc::new(move |challenge| Box::pin(authorize(challenge)))), ..self }
+    }
+
+    /// Who is told what would go unseen otherwise.
+    #[must_use]
+    pub fn on_notice(self, on_notice: impl Fn(Notice<'_>) + Send + Sync + 'static) -> Self {
+        Self { on_notice: Some(Arc::new(on_notice)), ..self }
+    }
+
+    /// The longest message accepted, in bytes; memory is taken as messages need it. Default:
+    /// [`MAX_MESSAGE`].
+    #[must_use]
+    pub fn max_message(self, max_message: usize) -> Self {
+        Self { max_message: max_message.max(1024), ..self }
+    }
+
+    /// Limits the time to connect. Default: 10 s. `Duration::MAX`: no limit.
+    #[must_use]
+    pub fn connect_timeout(self, connect_timeout: Duration) -> Self {
+        Self { connect_timeout, ..self }
+    }
+
+    /// Limits the time in which the server accepts a message without an answer (a notification, or
+    /// the answer to one of its requests), and begins another session. After that it counts as
+    /// [refused](Notice::Refused). Requests have time limits of their own
+    /// ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s. `Duration::MAX`: no limit.
+    #[must_use]
+    pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
+        Self { accept_timeout, ..self }
+    }
+
+    /// Where it leads, as a URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url_of(&self.target)
+    }
+
+    pub(super) fn url_of(&self, target: &str) -> String {
+        format!(
+            "{}://{}{target}",
+            if self.address.is_secure { "https" } else { "http" },
+            self.authority
+        )
+    }
+
+    /// A stream for [`Connector::connect`](crate::asynchronous::client::Connector::connect). Nothing is
+    /// connected before there is a message to be sent.
+    #[must_use]
+    pub fn connect(self) -> Stream<D> {
+        Stream::new(Arc::new(Shared::new(self)))
+    }
+}
+
+/// Without fields and tokens, which may be secrets.
+impl<D> fmt::Debug for Http<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("address", &self.address)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The longest message accepted, in bytes, unless said otherwise.
+pub const MAX_MESSAGE: usize = 16 << 20;
+/// Connections that are kept for the next request.
+pub const MAX_IDLE: usize = 8;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,0 +1,341 @@
+//! A message on its way: everything between its line and its answer.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use mcp_sansio::RawJson;
+use mcp_sansio::http::client::{Exchange, Failure, Post, Reply};
+use mcp_sansio::http::codec::BodyLength;
+
+use super::dial::Dial;
+use super::exchange::{Got, To, follow, read, unusable};
+use super::jobs::Job;
+use super::shared::{Notice, Shared, within};
+use super::wire::Wire;
+use super::{listen, renew, tools};
+use crate::asynchronous::client::guard;
+
+/// What has been tried already.
+#[derive(Default)]
+struct Tried {
+    authorization: bool,
+    another_session: bool,
+    another_list: bool,
+    same_version: bool,
+    redirects: u8,
+}
+
+/// What is to be done after an attempt.
+enum Next {
+    Done,
+    Again,
+    /// There is no answer.
+    Failed(Failed),
+    /// There is no way to speak with this server.
+    Hopeless(io::Error),
+}
+
+/// A [`Failure`] that is kept.
+pub(super) enum Failed {
+    Status(u16),
+    Unauthorized(u16, String),
+    /// The body of the response, which has the error.
+    Error(Vec<u8>),
+    Lost,
+    Unusable(String),
+}
+
+/// Posts a message and delivers what comes of it.
+pub(super) async fn post<D: Dial>(shared: &Shared<D>, message: &[u8]) {
+    // What has been cut off is no message.
+    let Some(post) = Post::read(message) else { return };
+    let mut tried = Tried::default();
+    loop {
+        match attempt(shared, &post, message, &mut tried).await {
+            Next::Again => {}
+            Next::Done => break,
+            Next::Hopeless(error) => {
+                shared.fail(error);
+                break;
+            }
+            Next::Failed(failed) => {
+                fail(shared, &post, &failed).await;
+                break;
+            }
+        }
+    }
+    opened(shared, &post);
+}
+
+/// Another message may follow.
+fn opened<D: Dial>(shared: &Shared<D>, post: &Post<'_>) {
+    if post.opens() {
+        shared.with(|state| state.is_opening = false);
+    }
+}
+
+async fn fail<D: Dial>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
+    let error;
+    let failure = match failed {
+        Failed::Status(status) => Failure::Status(*status),
+        Failed::Unauthorized(status, challenge) => {
+            Failure::Unauthorized { status: *status, challenge }
+        }
+        Failed::Error(body) => {
+            error = shared.with(|state| state.session.refused(body));
+            error.map_or(Failure::Lost, Failure::Error)
+        }
+        Failed::Lost => Failure::Lost,
+        Failed::Unusable(reason) => Failure::Unusable(reason),
+    };
+    match post.id() {
+        Some(id) => shared.deliver(failure.answer(id).to_string().as_bytes()).await,
+        None => shared.notice(Notice::Refused(failure)),
+    }
+}
+
+async fn attempt<D: Dial>(
+    shared: &Shared<D>,
+    post: &Post<'_>,
+    message: &[u8],
+    tried: &mut Tried,
+) -> Next {
+    let begun = shared.with(|state| {
+        remember(&mut state.opening, post, message);
+        let exchange = state.session.begin(post);
+        let schema = post.tool().and_then(|tool| state.tools.schema(&tool.to_string()));
+        let target = state.older.as_ref().unwrap_or(&state.target);
+        let length = BodyLength::Known(message.len() as u64);
+        let head = shared.head(state, "POST", target, length, &mut |put| {
+            state.session.post_fields(post, schema, put).is_ok()
+        });
+        head.map(|head| (exchange, head, state.generation, state.older.is_some()))
+    });
+    let (mut exchange, head, generation, is_older) = match begun {
+        Ok(begun) => begun,
+        Err(reason) => return Next::Failed(Failed::Unusable(reason.to_owned())),
+    };
+    match exchange_messages(
+        shared,
+        post,
+        message,
+        &mut exchange,
+        &head,
+        generation,
+        is_older,
+        tried,
+    )
+    .await
+    {
+        Ok(next) => next,
+        Err(error) if post.opens() => {
+            Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url())))
+        }
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Next::Failed(Failed::Lost),
+        Err(error) => Next::Failed(Failed::Unusable(error.to_string())),
+    }
+}
+
+/// What another session would be opened with.
+fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &Post<'_>, message: &[u8]) {
+    if post.is("initialize") {
+        *opening = [Some(message.to_vec()), None];
+    } else if post.is("notifications/initialized") {
+        opening[1] = Some(message.to_vec());
+    }
+}
+
+#[allow(clippy::too_many_arguments)] // what one attempt is about
+async fn exchange_messages<D: Dial>(
+    shared: &Shared<D>,
+    post: &Post<'_>,
+    message: &[u8],
+    exchange: &mut Exchange,
+    head: &[u8],
+    generation: u32,
+    is_older: bool,
+    tried: &mut Tried,
+) -> io::Result<Next> {
+    // The client keeps the time of its requests, and drops what takes too long.
+    let patience = if post.id().is_some() { Duration::MAX } else { shared.http.accept_timeout };
+    let sent = async {
+        let mut wire = shared.send("POST", head, message).await?;
+        let head = wire.head(|head| {
+            let reply = shared.with(|state| state.session.reply(exchange, head));
+            let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
+            let challenge = if matches!(reply, Reply::Unauthorized(_)) {
+                text("www-authenticate")
+            } else {
+                String::new()
+            };
+            let location =
+                if matches!(head.status, 307 | 308) { text("location") } else { String::new() };
+            (head.status, reply, challenge, location)
+        });
+        let head = head.await?;
+        Ok((wire, head))
+    };
+    let (mut wire, (status, reply, challenge, location)) = within(patience, sent).await?;
+    // A server of 2024-11-05 answers on its stream.
+    if is_older && (200..=299).contains(&status) {
+        opened(shared, post);
+        shared.drain(wire).await;
+        return Ok(Next::Done);
+    }
+    let to =
+        if post.is("tools/list") && exchange.is_modern() { To::ClientAsTools } else { To::Client };
+    match reply {
+        Reply::Message => {
+            let got = within(patience, read(shared, wire, exchange, to)).await?;
+            Ok(finish(shared, post, got).await)
+        }
+        Reply::Events => {
+            let got = within(patience, follow(shared, wire, exchange, to)).await?;
+            Ok(finish(shared, post, got).await)
+        }
+        Reply::Accepted => {
+            opened(shared, post);
+            if post.is("notifications/initialized") {
+                shared.with(|state| state.jobs.push(Job::Listen));
+            }
+            shared.drain(wire).await;
+            if post.id().is_some() {
+                unusable(shared, exchange, "the server took the request and does not answer it")
+                    .await;
+            }
+            Ok(Next::Done)
+        }
+        Reply::SessionEnded => {
+            shared.drain(wire).await;
+            if tried.another_session {
+                return Ok(Next::Failed(Failed::Status(404)));
+            }
+            tried.another_session = true;
+            within(shared.http.accept_timeout, renew::renew(shared, generation)).await?;
+            Ok(Next::Again)
+        }
+        Reply::Unauthorized(status) => {
+            shared.drain(wire).await;
+            unauthorized(shared, post, status, challenge, tried).await
+        }
+        Reply::Refused(status) => {
+            let body = within(patience, wire.body(MAX_ERROR)).await?;
+            refused(shared, post, exchange, wire, body, status, &location, tried).await
+        }
+        Reply::Unusable(reason) if post.opens() && exchange.is_initialize() => {
+            Ok(Next::Hopeless(io::Error::new(ErrorKind::InvalidData, reason)))
+        }
+        Reply::Unusable(reason) => Ok(Next::Failed(Failed::Unusable(reason.to_owned()))),
+        _ => Ok(Next::Failed(Failed::Status(status))),
+    }
+}
+
+/// The answer has come, or will not.
+async fn finish<D: Dial>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Stream>) -> Next {
+    opened(shared, post);
+    if let Some(wire) = got.wire {
+        shared.drain(wire).await;
+    }
+    if got.is_over { Next::Done } else { Next::Failed(Failed::Lost) }
+}
+
+async fn unauthorized<D: Dial>(
+    shared: &Shared<D>,
+    post: &Post<'_>,
+    status: u16,
+    challenge: String,
+    tried: &mut Tried,
+) -> io::Result<Next> {
+    if let Some(authorize) = shared.http.authorize.as_ref().filter(|_| !tried.authorization)
+        && let Some(token) =
+            guard::outcome(guard::call(|| authorize(challenge.clone()))).await.flatten()
+    {
+        tried.authorization = true;
+        shared.with(|state| state.token = Some(token));
+        return Ok(Next::Again);
+    }
+    if post.opens() {
+        let failure = Failure::Unauthorized { status, challenge: &challenge };
+        let challenge = if challenge.is_empty() { String::new() } else { format!(": {challenge}") };
+        return Err(io::Error::new(ErrorKind::PermissionDenied, format!("{failure}{challenge}")));
+    }
+    Ok(Next::Failed(Failed::Unauthorized(status, challenge)))
+}
+
+#[allow(clippy::too_many_arguments)] // what the response was about
+async fn refused<D: Dial>(
+    shared: &Shared<D>,
+    post: &Post<'_>,
+    exchange: &Exchange,
+    wire: Wire<D::Stream>,
+    (body, is_cut): (Vec<u8>, bool),
+    status: u16,
+    location: &str,
+    tried: &mut Tried,
+) -> io::Result<Next> {
+    if !is_cut {
+        shared.release(wire);
+    }
+    if !location.is_empty() && tried.redirects < MAX_REDIRECTS {
+        tried.redirects += 1;
+        let moved = shared.with(|state| {
+            let target = shared
+                .origin()
+                .resolve(&state.target, location)
+                .map(|target| target.to_string())?;
+            state.target.clone_from(&target);
+            Ok::<_, mcp_sansio::http::client::UrlError>(target)
+        });
+        return Ok(match moved {
+            Ok(target) => {
+                shared.notice(Notice::Redirected(&target));
+                Next::Again
+            }
+            Err(error) => Next::Failed(Failed::Unusable(format!(
+                "the server redirects us to `{location}`: {error}"
+            ))),
+        });
+    }
+    let error = shared.with(|state| state.session.refused(&body));
+    let code = error.and_then(|error| error.get("code").and_then(RawJson::as_i64));
+    if shared
+        .with(|state| state.older.is_none() && state.session.may_be_older(exchange, status, error))
+        && listen::try_older(shared).await?
+    {
+        return Ok(Next::Again);
+    }
+    if code == Some(HEADER_MISMATCH) && post.tool().is_some() && !tried.another_list {
+        tried.another_list = true;
+        // The list says which arguments the head has to repeat.
+        if tools::refresh(shared, post).await {
+            return Ok(Next::Again);
+        }
+    }
+    // A server that does not know the version of the message, and says that it does: once that is
+    // worth another try.
+    let supported = error.and_then(|error| error.get("data")?.get("supported"));
+    let mutual = supported.zip(post.version()).is_some_and(|(supported, ours)| {
+        supported
+            .elements()
+            .any(|version| version.as_string().is_some_and(|version| version == ours))
+    });
+    if code == Some(UNSUPPORTED_VERSION) && mutual && !tried.same_version {
+        tried.same_version = true;
+        return Ok(Next::Again);
+    }
+    match error {
+        Some(_) => Ok(Next::Failed(Failed::Error(body))),
+        None if post.opens() && status >= 500 => {
+            Err(io::Error::other(Failure::Status(status).to_string()))
+        }
+        None => Ok(Next::Failed(Failed::Status(status))),
+    }
+}
+
+/// What is read of a response that refuses, in bytes.
+const MAX_ERROR: usize = 64 << 10;
+const MAX_REDIRECTS: u8 = 4;
+/// 2026-07-28, basic/transports/streamable-http.
+const HEADER_MISMATCH: i64 = -32020;
+/// 2026-07-28, basic/versioning.
+const UNSUPPORTED_VERSION: i64 = -32022;

@@ -1,0 +1,231 @@
+//! The stream of messages that all of it is, seen from the client.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::http::client::Post;
+
+use super::builder::Http;
+use super::dial::{Dial, Tcp};
+use super::jobs::{Job, Name, Running};
+use super::shared::Shared;
+use crate::asynchronous::tasks::Tasks;
+
+/// Messages to and from a server behind a URL, a line each. It works while it is read.
+pub struct Stream<D: Dial = Tcp> {
+    shared: Arc<Shared<D>>,
+    tasks: Tasks<Name, Running>,
+    /// Those of them that bring no answer.
+    shorts: usize,
+    /// A line that has not ended.
+    line: Vec<u8>,
+    closing: Closing,
+}
+
+/// How far closing has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Closing {
+    Open,
+    /// What has no answer is still being sent.
+    Sending,
+    /// The session is being ended.
+    Ending,
+    Closed,
+}
+
+impl<D: Dial> Stream<D> {
+    pub(super) fn new(shared: Arc<Shared<D>>) -> Self {
+        Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
+    }
+
+    /// Lets everything under way go on that wants to, once: what wants to go on at once again waits
+    /// until others had their turn, on this stream and elsewhere.
+    fn work(&mut self, cx: &Context<'_>) {
+        self.begin();
+        for _ in 0..self.tasks.ready().min(ROUNDS) {
+            self.poll_one(cx);
+            self.begin();
+        }
+        // The last poll leaves the waker.
+        if self.tasks.ready() > 0 || self.poll_one(cx) {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// `false` when no task wants to be polled.
+    fn poll_one(&mut self, cx: &Context<'_>) -> bool {
+        let polled = self.tasks.poll_next(cx);
+        if let Poll::Ready(Some((Name::Short, _))) = polled {
+            self.shorts -= 1;
+        }
+        polled.is_ready()
+    }
+
+    /// Begins what may begin.
+    fn begin(&mut self) {
+        let Self { shared, tasks, shorts, .. } = self;
+        for job in shared.with(|state| std::mem::take(&mut state.jobs)) {
+            let name = match &job {
+                Job::Listen => {
+                    // The session that the other one belongs to is over.
+                    tasks.drop_where(|name| *name == Name::Listen);
+                    Name::Listen
+                }
+                Job::Older(_) => Name::Older,
+                Job::Delete | Job::Message(_) => {
+                    *shorts += 1;
+                    Name::Short
+                }
+            };
+            tasks.insert(name, job.run(shared));
+        }
+        while let Some(queued) = shared.with(|state| {
+            let queued = state.queue.next(state.is_opening, *shorts)?;
+            state.is_opening |= queued.opens();
+            Some(queued)
+        }) {
+            *shorts += usize::from(queued.id.is_none());
+            tasks.insert(
+                queued.id.map_or(Name::Short, Name::Request),
+                Job::Message(queued.message).run(shared),
+            );
+        }
+    }
+
+    /// Takes a line that the client has written.
+    fn submit(&mut self, mut line: Vec<u8>) {
+        line.truncate(line.trim_ascii_end().len());
+        let Some(post) = Post::read(&line) else { return };
+        if let Some(cancelled) = post.cancels() {
+            let cancelled = cancelled.to_owned();
+            let is_modern = self.shared.with(|state| {
+                state.queue.retain(|waiting| waiting.id.as_ref() != Some(&cancelled));
+                state.session.revision().is_none() && state.older.is_none()
+            });
+            // Ending the exchange is all that there is to do in 2026-07-28. Before, it was nothing.
+            self.tasks.drop_where(|name| matches!(name, Name::Request(id) if *id == cancelled));
+            if is_modern {
+                return;
+            }
+        }
+        self.shared.with(|state| state.queue.push(line));
+    }
+
+    /// Takes lines until as many wait as may, and says how many bytes that was.
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = 0;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.shared.with(|state| state.queue.is_full()) {
+                break;
+            }
+            taken += part.len();
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                let line = std::mem::take(&mut self.line);
+                self.submit(line);
+            }
+        }
+        taken
+    }
+}
+
+impl<D: Dial> AsyncRead for Stream<D> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        into: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.work(cx);
+        let (result, wakers) = this.shared.with(|state| {
+            if !state.inbox.is_empty() {
+                let (read, wakers) = state.inbox.take(into);
+                return (Poll::Ready(Ok(read)), wakers);
+            }
+            if let Some(error) = state.failed.take() {
+                return (Poll::Ready(Err(error)), Vec::new());
+            }
+            if state.has_ended {
+                return (Poll::Ready(Ok(0)), Vec::new());
+            }
+            state.inbox.wait_for_bytes(cx.waker());
+            (Poll::Pending, Vec::new())
+        });
+        wakers.into_iter().for_each(Waker::wake);
+        result
+    }
+}
+
+impl<D: Dial> AsyncWrite for Stream<D> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        if this.closing != Closing::Open {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        let mut taken = this.take(bytes);
+        if taken == 0 && !bytes.is_empty() {
+            this.work(cx);
+            taken = this.take(bytes);
+            if taken == 0 {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(Ok(taken))
+    }
+
+    /// What was written is on its way; this helps it along.
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().work(cx);
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.closing == Closing::Open {
+            // Nobody waits for answers any more.
+            this.tasks.drop_where(|name| *name != Name::Short);
+            this.shared.with(|state| {
+                state.queue.retain(|waiting| waiting.id.is_none());
+                state.is_opening = false;
+            });
+            this.closing = Closing::Sending;
+        }
+        loop {
+            this.work(cx);
+            let is_idle = this.tasks.is_empty() && this.shared.with(|state| state.queue.is_empty());
+            match this.closing {
+                Closing::Sending if is_idle => {
+                    this.shared.with(|state| state.jobs.push(Job::Delete));
+                    this.closing = Closing::Ending;
+                }
+                Closing::Ending if is_idle => {
+                    this.shared.finish(None);
+                    this.closing = Closing::Closed;
+                }
+                Closing::Closed => return Poll::Ready(Ok(())),
+                _ => return Poll::Pending,
+            }
+        }
+    }
+}
+
+impl<D: Dial> fmt::Debug for Stream<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Http { address, .. } = &self.shared.http;
+        f.debug_struct("Stream")
+            .field("address", address)
+            .field("closing", &self.closing)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The number of tasks that are polled before others have their turn.
+const ROUNDS: usize = 64;

@@ -1,0 +1,200 @@
+//! Which arguments of which tools are repeated in heads (2026-07-28, server/tools).
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use mcp_sansio::http::client::{Post, Reply};
+use mcp_sansio::http::codec::BodyLength;
+use mcp_sansio::http::mirror::{check_schema, params};
+use mcp_sansio::{OwnedJson, RawJson};
+
+use super::dial::Dial;
+use super::exchange::{To, follow, read};
+use super::shared::{Notice, Shared};
+use crate::asynchronous::client::pages::{Cursors, MAX_LIST};
+
+/// The input schemas that annotate something, by the names of their tools.
+#[derive(Default)]
+pub(super) struct ToolTable {
+    schemas: HashMap<String, OwnedJson>,
+    /// Of names and schemas.
+    bytes: usize,
+}
+
+/// A list without the tools that break a rule.
+pub(super) struct Sound {
+    /// What it becomes; `None` where nothing was taken out.
+    pub(super) message: Option<Vec<u8>>,
+    /// Names, and rules.
+    pub(super) dropped: Vec<(String, &'static str)>,
+}
+
+impl ToolTable {
+    pub(super) fn schema(&self, tool: &str) -> Option<RawJson<'_>> {
+        self.schemas.get(tool).map(OwnedJson::as_raw)
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(schema) = self.schemas.remove(name) {
+            self.bytes -= name.len() + schema.as_raw().as_str().len();
+        }
+    }
+
+    /// Takes in a page of the list of tools, as it came.
+    pub(super) fn take(&mut self, message: &[u8]) -> Sound {
+        let mut sound = Sound { message: None, dropped: Vec::new() };
+        let Some(text) = std::str::from_utf8(message).ok() else { return sound };
+        let Some(list) = RawJson::parse(text.trim())
+            .ok()
+            .and_then(|message| message.get("result")?.get("tools"))
+        else {
+            return sound;
+        };
+        let mut kept: Vec<&str> = Vec::new();
+        for tool in list.elements() {
+            let name = tool
+                .get("name")
+                .and_then(RawJson::as_string)
+                .map(|name| name.to_string())
+                .unwrap_or_default();
+            let schema = tool.get("inputSchema").unwrap_or(RawJson::EMPTY);
+            if let Err(reason) = check_schema(schema) {
+                self.remove(&name);
+                sound.dropped.push((name, reason));
+                continue;
+            }
+            kept.push(tool.as_str());
+            self.remove(&name);
+            let bytes = self.bytes + name.len() + schema.as_str().len();
+            let has_room = self.schemas.len() < MAX_TOOLS && bytes <= MAX_SCHEMAS;
+            if has_room && params(schema, RawJson::EMPTY).next().is_some() {
+                self.bytes = bytes;
+                self.schemas.insert(name, schema.into());
+            }
+        }
+        if !sound.dropped.is_empty() {
+            // The list is a part of the text.
+            let at = list.as_str().as_ptr() as usize - text.as_ptr() as usize;
+            let (before, rest) = text.split_at(at);
+            let after = &rest[list.as_str().len()..];
+            sound.message = Some(format!("{before}[{}]{after}", kept.join(",")).into_bytes());
+        }
+        sound
+    }
+}
+
+/// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
+/// when that fails.
+pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> bool {
+    let mut meta = String::new();
+    for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
+        if key != *"progressToken" {
+            let comma = if meta.is_empty() { "" } else { "," };
+            let _ = write!(meta, "{comma}{}:{}", key.as_json(), value.as_str());
+        }
+    }
+    let mut cursor: Option<String> = None;
+    let mut cursors = Cursors::default();
+    let mut bytes = 0;
+    for page in 0..MAX_PAGES {
+        // Numbers are for the client's own requests.
+        let cursor_member =
+            cursor.as_ref().map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+        let request = format!(
+            r#"{{"jsonrpc":"2.0","id":"tools-{page}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor_member}}}}}"#
+        );
+        let Some(answer) = ask(shared, request.as_bytes()).await else { return false };
+        let sound = shared.with(|state| state.tools.take(&answer));
+        sound
+            .dropped
+            .iter()
+            .for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+        let text = String::from_utf8_lossy(&answer);
+        let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result"))
+        else {
+            return false;
+        };
+        cursor = result
+            .get("nextCursor")
+            .filter(|cursor| cursor.as_string().is_some())
+            .map(|cursor| cursor.as_str().to_owned());
+        let Some(next) = &cursor else { return true };
+        bytes += answer.len();
+        if bytes > MAX_LIST || !cursors.insert(next.as_bytes()) {
+            return false;
+        }
+    }
+    false
+}
+
+/// The answer to a request of ours.
+async fn ask<D: Dial>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
+    let post = Post::read(message)?;
+    let (mut exchange, head) = shared.with(|state| {
+        let exchange = state.session.begin(&post);
+        let length = BodyLength::Known(message.len() as u64);
+        let head = shared.head(state, "POST", &state.target, length, &mut |put| {
+            state.session.post_fields(&post, None, put).is_ok()
+        });
+        (exchange, head)
+    });
+    let mut wire = shared.send("POST", &head.ok()?, message).await.ok()?;
+    let got = match wire
+        .head(|head| shared.with(|state| state.session.reply(&mut exchange, head)))
+        .await
+        .ok()?
+    {
+        Reply::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
+        Reply::Events => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
+        _ => return None,
+    };
+    if let Some(wire) = got.wire {
+        shared.drain(wire).await;
+    }
+    got.is_over.then_some(got.message)
+}
+
+/// Tools whose annotations are kept; of more, calls are sent without what they should repeat.
+const MAX_TOOLS: usize = 10_000;
+/// Bytes of their names and schemas.
+const MAX_SCHEMAS: usize = 4 << 20;
+const MAX_PAGES: u32 = 1000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page with a tool of this name, whose schema annotates an argument and has as many bytes
+    /// more.
+    fn page(name: usize, padding: usize) -> Vec<u8> {
+        let properties = r#""properties":{"a":{"type":"string","x-mcp-header":"A"}}"#;
+        let schema =
+            format!(r#"{{"type":"object",{properties},"padding":"{}"}}"#, "x".repeat(padding));
+        let tools = format!(r#"[{{"name":"{name}","inputSchema":{schema}}}]"#);
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":{tools}}}}}"#).into_bytes()
+    }
+
+    #[test]
+    fn c7_schemas_are_kept_up_to_their_limit_in_bytes() {
+        let mut tools = ToolTable::default();
+        for name in 0..100 {
+            // The same again takes no more.
+            for _ in 0..2 {
+                tools.take(&page(name, 100_000));
+            }
+            assert!(tools.bytes <= MAX_SCHEMAS);
+        }
+        assert_eq!(tools.schemas.len(), MAX_SCHEMAS / 100_100);
+        let kept: usize = tools
+            .schemas
+            .iter()
+            .map(|(name, schema)| name.len() + schema.as_raw().as_str().len())
+            .sum();
+        assert_eq!(tools.bytes, kept);
+        assert!(tools.schema("0").is_some() && tools.schema("99").is_none());
+        // A schema that has become smaller makes room.
+        tools.take(&page(0, 1));
+        tools.take(&page(99, 1));
+        assert!(tools.schema("99").is_some());
+    }
+}

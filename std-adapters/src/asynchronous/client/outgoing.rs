@@ -1,0 +1,138 @@
+//! From what was written to the stream.
+
+use std::any::Any;
+use std::io::{self, ErrorKind};
+use std::net::{Shutdown, TcpStream};
+#[cfg(unix)]
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use async_io::Async;
+use futures_lite::AsyncWrite;
+
+use super::incoming::is_gone;
+use super::link::Link;
+use crate::asynchronous::Socket;
+
+/// How far sending has come.
+pub(super) struct Outgoing {
+    is_flushed: bool,
+    is_closed: bool,
+    /// The server takes nothing any more. What it has sent before can still be read.
+    is_deaf: bool,
+    /// Since when something is pending of which nothing is taken.
+    waits_since: Option<Instant>,
+}
+
+impl Outgoing {
+    pub(super) fn new() -> Self {
+        Self { is_flushed: true, is_closed: false, is_deaf: false, waits_since: None }
+    }
+
+    pub(super) fn write<const N: usize>(
+        &mut self,
+        stream: &mut (impl AsyncWrite + Unpin),
+        link: &Link<N>,
+        cx: &mut Context<'_>,
+    ) -> io::Result<bool> {
+        let mut moved = false;
+        let mut writes = 0;
+        // The rest has its turn in the next round.
+        while writes < WRITES
+            && let Some(written) = link.with(|state| {
+                let pending = state.tx.pending();
+                if pending.is_empty() {
+                    return None;
+                }
+                let written = match self.is_deaf {
+                    true => Poll::Ready(Ok(pending.len())),
+                    false => Pin::new(&mut *stream).poll_write(cx, pending),
+                };
+                if let Poll::Ready(Ok(written)) = written {
+                    state.tx.advance(written);
+                    if state.tx.pending().is_empty() {
+                        state.wake_next();
+                    }
+                }
+                Some(written)
+            })
+        {
+            match written {
+                Poll::Pending => {
+                    self.waits_since.get_or_insert_with(Instant::now);
+                    return Ok(moved);
+                }
+                Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(_)) => {
+                    self.is_flushed = false;
+                    moved = true;
+                }
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) if is_gone(&error) => self.is_deaf = true,
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+            self.waits_since = None;
+            writes += 1;
+        }
+        if !self.is_flushed
+            && let Poll::Ready(flushed) = Pin::new(stream).poll_flush(cx)
+        {
+            self.is_flushed = true;
+            if !self.is_deaf {
+                flushed?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Whether all has been sent.
+    pub(super) fn is_done<const N: usize>(&self, link: &Link<N>) -> bool {
+        self.is_flushed && link.with(|state| state.tx.is_idle())
+    }
+
+    /// Closes our side. `true` when that is done, or has failed: either way there is nothing left
+    /// to do.
+    pub(super) fn poll_close(
+        &mut self,
+        stream: &mut (impl AsyncWrite + Unpin + 'static),
+        cx: &mut Context<'_>,
+    ) -> bool {
+        if !self.is_closed && Pin::new(&mut *stream).poll_close(cx).is_ready() {
+            shut_down(stream);
+            self.is_closed = true;
+        }
+        self.is_closed
+    }
+
+    /// When the server has taken nothing for too long.
+    pub(super) fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
+        self.waits_since?.checked_add(timeout)
+    }
+
+    pub(super) fn is_stalled(&self, timeout: Duration) -> bool {
+        self.waits_since.is_some_and(|since| since.elapsed() >= timeout)
+    }
+}
+
+/// Has the server see that no more comes. Most streams do that when they are closed; [`Async`] only
+/// flushes, since it does not know what it holds.
+fn shut_down<T: 'static>(stream: &mut T) {
+    let stream: &mut dyn Any = stream;
+    // One that is not connected any more needs it no more.
+    if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+    #[cfg(unix)]
+    if let Some(socket) = stream.downcast_ref::<Async<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    } else if let Some(socket) = stream.downcast_ref::<Socket<UnixStream>>() {
+        let _ = socket.get_ref().shutdown(Shutdown::Write);
+    }
+}
+
+/// Writes in a row before something else is done.
+const WRITES: usize = 16;

@@ -1,0 +1,430 @@
+//! One connection as one future: the loop.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
+use std::time::{Duration, Instant};
+
+use async_io::Timer;
+use futures_lite::{AsyncRead, AsyncWrite};
+use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
+
+use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
+use super::context::Context;
+use super::hub::Hub;
+use super::link::Link;
+use super::reply::{Failure, Reply};
+use super::work::Work;
+
+/// A connection and all of its handlers: a future, to be awaited or spawned. It ends with the
+/// connection.
+///
+/// `app` is a reference or an [`Arc`] of an [`App`]; `stream` is a socket, or a
+/// [`Pair`](super::Pair) of pipes.
+#[must_use = "a connection does nothing unless it is polled"]
+pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+    app: A,
+    stream: T,
+    rx: RxBuffer<Vec<u8>>,
+    /// Where to go on in the frame that is lent next.
+    position: Option<Position>,
+    link: Arc<Link<N, S>>,
+    work: Work<F>,
+    hub: Hub,
+    ticket: u64,
+    timer: Timer,
+    timer_at: Option<Instant>,
+    /// Whether the frame at `position` waits until there are fewer requests.
+    is_held: bool,
+    /// The silence that ends it.
+    idle_timeout: Option<Duration>,
+    /// When there was progress last: a line, an empty buffer, or [`PROGRESS`] bytes.
+    active: Instant,
+    /// Bytes read and written since.
+    read_since: usize,
+    written_since: usize,
+    input_ended: bool,
+    is_flushed: bool,
+    end: Option<End>,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum End {
+    /// By the client.
+    Closed,
+    /// After a long silence: see [`App::idle_timeout`].
+    Idle,
+    /// The client did not answer a ping: see
+    /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
+    Unresponsive,
+    /// By [`Hub::shut_down`].
+    ShutDown,
+}
+
+impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
+    /// A connection on this stream. It counts as one from now on, until it is dropped.
+    pub fn new<H>(app: A, stream: T) -> Self
+    where
+        A: Deref<Target = App<H, N, S>>,
+        H: Fn(Context<N, S>) -> F,
+        F: Future<Output = Result<Reply, Failure>>,
+    {
+        let link = Arc::new(Link::new(
+            app.config,
+            TxBuffer::with_limit(Vec::new(), app.max_pending),
+            None,
+        ));
+        let weak = Arc::downgrade(&link);
+        let hub = app.hub().clone();
+        Self {
+            stream,
+            rx: RxBuffer::with_limit(Vec::new(), app.max_line),
+            position: None,
+            link,
+            work: Work::new(),
+            ticket: hub.join(weak),
+            hub,
+            timer: Timer::never(),
+            timer_at: None,
+            is_held: false,
+            idle_timeout: app.idle_timeout,
+            active: Instant::now(),
+            read_since: 0,
+            written_since: 0,
+            input_ended: false,
+            is_flushed: true,
+            end: None,
+            app,
+        }
+    }
+
+    /// The same for one that was accepted: in silence it does not stay for ever.
+    pub(super) fn accepted<H>(app: A, stream: T) -> Self
+    where
+        A: Deref<Target = App<H, N, S>>,
+        H: Fn(Context<N, S>) -> F,
+        F: Future<Output = Result<Reply, Failure>>,
+    {
+        let mut connection = Self::new(app, stream);
+        connection.idle_timeout.get_or_insert(IDLE_TIMEOUT);
+        connection
+    }
+}
+
+impl<A, H, T, F, const N: usize, const S: usize> Future for Connection<A, T, F, N, S>
+where
+    A: Deref<Target = App<H, N, S>> + Unpin,
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    type Output = io::Result<End>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        this.link.alarm.rise();
+        for _ in 0..ROUNDS {
+            match this.round(cx) {
+                Ok(Round::Moved) => {}
+                Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
+                Ok(Round::Still) if this.link.alarm.sleep(cx.waker()) => return Poll::Pending,
+                Ok(Round::Still) => {}
+                Err(error) if is_gone(&error) => return Poll::Ready(Ok(End::Closed)),
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        // Others want their turn.
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// What a round came to.
+enum Round {
+    /// It may go on at once.
+    Moved,
+    /// Until it is woken there is nothing to do.
+    Still,
+    Ended(End),
+}
+
+impl<A, H, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S>
+where
+    A: Deref<Target = App<H, N, S>> + Unpin,
+    H: Fn(Context<N, S>) -> F,
+    T: AsyncRead + AsyncWrite + Unpin,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    /// Everything once: none of it waits for another.
+    fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
+        let mut moved = false;
+        if self.end.is_none() {
+            moved |= self.read(cx)?;
+            self.work.is_closing = self.hub.is_shutting_down();
+            moved |= self.take_frames(cx);
+            moved |= self.work.run(&self.app, &self.link, cx);
+            moved |= self.work.handle_timeouts(&self.app, &self.link, cx);
+            self.work.send(&self.app, &self.link);
+        }
+        moved |= self.write(cx)?;
+        if self.work.is_unresponsive {
+            return Ok(Round::Ended(End::Unresponsive));
+        }
+        self.see_whether_it_ends();
+        if let Some(end) = self.end
+            && self.is_flushed
+            && self.link.lock().outlets.own().tx.pending().is_empty()
+            && Pin::new(&mut self.stream).poll_close(cx).is_ready()
+        {
+            return Ok(Round::Ended(end));
+        }
+        moved |= self.poll_timer(cx);
+        if self.idle_at().is_some_and(|at| at <= Instant::now()) {
+            return Ok(Round::Ended(self.end.unwrap_or(End::Idle)));
+        }
+        Ok(if moved { Round::Moved } else { Round::Still })
+    }
+
+    fn read(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+        // Full only while frames wait for room to be answered.
+        if self.input_ended || self.rx.spare().is_empty() {
+            return Ok(false);
+        }
+        match Pin::new(&mut self.stream).poll_read(cx, self.rx.spare()) {
+            Poll::Pending => return Ok(false),
+            Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+            Poll::Ready(Err(error)) => return Err(error),
+            Poll::Ready(Ok(0)) => {
+                self.input_ended = true;
+                // A last line without an end is a line.
+                if let Some(byte) = self.rx.spare().first_mut() {
+                    *byte = b'\n';
+                    self.rx.commit(1);
+                }
+            }
+            Poll::Ready(Ok(read)) => {
+                self.rx.commit(read);
+                self.read_since += read;
+                if self.read_since >= PROGRESS {
+                    self.progressed();
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes frames in, as long as there is room for what the core answers by itself. Where that is
+    /// longer, the frame is given back, and gone on with later.
+    fn take_frames(&mut self, cx: &mut task::Context<'_>) -> bool {
+        let mut moved = false;
+        let now = self.link.now();
+        self.work.has_frames = true;
+        // Nothing that follows changes what it has to wait for.
+        if self.is_held && !self.input_ended && self.work.still_holds_back(&self.app, &self.link) {
+            return moved;
+        }
+        for number in 0.. {
+            if self.position.is_none() && !self.link.lock().has_room() {
+                return moved;
+            }
+            // Others want their turn.
+            if number == FRAMES {
+                return true;
+            }
+            let Some(frame) = self.rx.next_frame() else { break };
+            let mut messages = match self.position.take() {
+                Some(position) => Messages::resume(frame, position),
+                None => {
+                    (self.active, self.read_since) = (Instant::now(), 0);
+                    Messages::new(frame)
+                }
+            };
+            loop {
+                self.is_held =
+                    !self.input_ended && self.work.holds_back(&self.app, &self.link, &messages);
+                if self.is_held {
+                    self.position = Some(messages.position());
+                    self.rx.unread();
+                    return moved;
+                }
+                let event = self.link.lock().next_event(now, &mut messages);
+                match event {
+                    Ok(Some(event)) => {
+                        moved = true;
+                        self.work.event(&event, &self.app, &self.link, cx);
+                    }
+                    Ok(None) => break,
+                    Err(_) => {
+                        self.position = Some(messages.position());
+                        self.rx.unread();
+                        return moved;
+                    }
+                }
+            }
+        }
+        self.work.has_frames = false;
+        moved
+    }
+
+    fn write(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
+        let mut moved = false;
+        for number in 0.. {
+            let mut state = self.link.lock();
+            let tx = &mut state.outlets.own().tx;
+            if tx.pending().is_empty() {
+                break;
+            }
+            // Others want their turn.
+            if number == WRITES {
+                return Ok(true);
+            }
+            match Pin::new(&mut self.stream).poll_write(cx, tx.pending()) {
+                Poll::Pending => return Ok(moved),
+                Poll::Ready(Ok(0)) => return Err(ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(written)) => {
+                    tx.advance(written);
+                    let is_empty = tx.pending().is_empty();
+                    drop(state);
+                    self.link.drained(0);
+                    self.written_since += written;
+                    if is_empty || self.written_since >= PROGRESS {
+                        self.progressed();
+                    }
+                    self.is_flushed = false;
+                    moved = true;
+                }
+                Poll::Ready(Err(error)) if error.kind() == ErrorKind::Interrupted => {}
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+        if !self.is_flushed
+            && let Poll::Ready(flushed) = Pin::new(&mut self.stream).poll_flush(cx)
+        {
+            flushed?;
+            self.is_flushed = true;
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    fn progressed(&mut self) {
+        (self.active, self.read_since, self.written_since) = (Instant::now(), 0, 0);
+    }
+
+    fn see_whether_it_ends(&mut self) {
+        if self.end.is_some() || self.work.has_frames || !self.work.is_sent() {
+            return;
+        }
+        if self.input_ended {
+            self.end = Some(End::Closed);
+        } else if self.work.is_closing && self.work.is_idle(&self.link) {
+            self.end = Some(End::ShutDown);
+        }
+        if self.end.is_some() {
+            // Nobody will hear how it ends.
+            self.work.drop_all();
+        }
+    }
+
+    /// When the silence has lasted too long.
+    fn idle_at(&self) -> Option<Instant> {
+        let timeout = self.idle_timeout?;
+        let mut state = self.link.lock();
+        // Whatever is in flight: a client that does not read will not read its answers.
+        let is_stuck = !state.outlets.own().tx.pending().is_empty();
+        if self.end.is_some() || is_stuck || state.server.open_requests() == 0 {
+            self.active.checked_add(timeout)
+        } else {
+            None
+        }
+    }
+
+    /// Whether there is something to do by now. The timer is set to an earlier time at once, to a
+    /// later one when it fires: deadlines mostly move away.
+    ///
+    /// A time limit that this round has looked at, and that has passed, waits for room and not for
+    /// time. One that has passed since is due: nothing else wakes for it.
+    fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
+        let deadline = self.link.lock().server.poll_timeout();
+        let deadline =
+            deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
+        let looked = self.link.real_time(self.work.looked);
+        let full_until =
+            self.work.full_until(&self.app).filter(|at| looked.is_none_or(|looked| *at > looked));
+        let limits = [deadline, full_until].into_iter().flatten().filter(|_| self.end.is_none());
+        if let Some(due) = limits.chain(self.idle_at()).min()
+            && self.timer_at.is_none_or(|at| due < at)
+        {
+            self.timer.set_at(due);
+            self.timer_at = Some(due);
+        }
+        let Some(at) = self.timer_at else { return false };
+        if Pin::new(&mut self.timer).poll(cx).is_pending() {
+            // A timer that has gone off by another processor's clock, a moment ahead of this one's,
+            // does so only once.
+            if at.saturating_duration_since(Instant::now()) < SKEW {
+                self.timer.set_at(at);
+            }
+            return false;
+        }
+        self.timer_at = None;
+        true
+    }
+}
+
+impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S> {
+    fn drop(&mut self) {
+        self.work.drop_all();
+        self.link.close();
+        self.hub.leave(self.ticket);
+    }
+}
+
+/// Whether the client has gone away: an end, and no error.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+    )
+}
+
+/// The rounds of a connection in a row before others have their turn. A round reads once.
+const ROUNDS: usize = 16;
+/// The most lines that a round takes in, and the most writes that it makes.
+const FRAMES: usize = 16;
+const WRITES: usize = 4;
+/// The number of bytes that count as progress where no line ends and the client does not read
+/// everything.
+const PROGRESS: usize = 64 << 10;
+/// The most that the clocks of two processors may differ.
+const SKEW: Duration = Duration::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use mcp_sansio::ServerConfig;
+    use mcp_sansio::types::Implementation;
+
+    use super::*;
+    use crate::asynchronous::Pair;
+
+    static CONFIG: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerFeatures::NONE);
+
+    #[test]
+    fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
+        let handler = |ctx: Context| async move { ctx.reply(&[(); 0]) };
+        let stream = || Pair::new(futures_lite::io::empty(), futures_lite::io::sink());
+        let app = App::new(&CONFIG, handler);
+        assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));
+        assert_eq!(Connection::new(&app, stream()).idle_timeout, None);
+        // Never means never.
+        let app = App::new(&CONFIG, handler).idle_timeout(Duration::MAX);
+        let connection = Connection::accepted(&app, stream());
+        assert_eq!((connection.idle_timeout, connection.idle_at()), (Some(Duration::MAX), None));
+    }
+}

@@ -1,0 +1,217 @@
+//! Accepting connections.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::net::TcpListener;
+use std::ops::Deref;
+#[cfg(unix)]
+use std::os::unix::net::UnixListener;
+use std::pin::Pin;
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use async_io::{Async, Timer};
+use futures_lite::{AsyncRead, AsyncWrite};
+
+use super::app::App;
+use super::connection::Connection;
+use super::context::Context;
+use super::reply::{Failure, Reply};
+use super::socket::Socket;
+use super::tasks::Tasks;
+
+/// Where connections come from.
+pub trait Listener {
+    /// What a connection is.
+    type Stream: AsyncRead + AsyncWrite + Unpin;
+
+    /// The next connection, when there is one.
+    ///
+    /// # Errors
+    /// Of the operating system.
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>>;
+}
+
+impl<L: Listener> Listener for &L {
+    type Stream = L::Stream;
+
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        (**self).poll_accept(cx)
+    }
+}
+
+impl Listener for Async<TcpListener> {
+    type Stream = Socket<std::net::TcpStream>;
+
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        poll_accept(self, cx, |listener| {
+            let (stream, _) = listener.accept()?;
+            // Answers are small and waited for. One that has gone away already is noticed soon
+            // enough.
+            let _ = stream.set_nodelay(true);
+            Async::new(stream).map(Socket::new)
+        })
+    }
+}
+
+#[cfg(unix)]
+impl Listener for Async<UnixListener> {
+    type Stream = Socket<std::os::unix::net::UnixStream>;
+
+    fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
+        poll_accept(self, cx, |listener| Async::new(listener.accept()?.0).map(Socket::new))
+    }
+}
+
+fn poll_accept<L, T>(
+    listener: &Async<L>,
+    cx: &mut task::Context<'_>,
+    accept: impl Fn(&L) -> io::Result<T>,
+) -> Poll<io::Result<T>> {
+    loop {
+        match accept(listener.get_ref()) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            // This one has gone away while it waited.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            accepted => return Poll::Ready(accepted),
+        }
+        match listener.poll_readable(cx) {
+            Poll::Ready(Ok(())) => {}
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Pending => return Poll::Pending,
+        }
+    }
+}
+
+/// The next connection, as soon as there may be one more. `None` when the application shuts down.
+///
+/// For those that spawn their connections:
+///
+/// ```
+/// use std::sync::Arc;
+/// # use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply, accept};
+/// # async fn serve<H, F>(app: Arc<App<H>>, listener: impl Listener<Stream: Send + 'static>) -> std::io::Result<()>
+/// # where H: Fn(Context) -> F + Send + Sync + 'static, F: Future<Output = Result<Reply, Failure>> + Send + 'static {
+/// while let Some(connection) = accept(Arc::clone(&app), &listener).await? {
+///     smol::spawn(connection).detach();
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Of the operating system; no lack of resources, as long as there are connections that may end.
+pub async fn accept<A, H, L, F, const N: usize, const S: usize>(
+    app: A,
+    listener: L,
+) -> io::Result<Option<Connection<A, L::Stream, F, N, S>>>
+where
+    A: Deref<Target = App<H, N, S>>,
+    H: Fn(Context<N, S>) -> F,
+    L: Listener,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let accepted = accept_stream(&app, &listener).await?;
+    Ok(accepted.map(|stream| Connection::accepted(app, stream)))
+}
+
+/// The next stream, likewise.
+pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    listener: &L,
+) -> io::Result<Option<L::Stream>> {
+    let mut pause = None;
+    poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
+}
+
+/// Serves everybody who connects, in this one future. It ends when the application [shuts
+/// down](super::Hub::shut_down), after the last connection has.
+///
+/// # Errors
+/// As [`accept`].
+pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
+    app: A,
+    listener: L,
+) -> io::Result<()>
+where
+    A: Deref<Target = App<H, N, S>> + Clone + Unpin,
+    H: Fn(Context<N, S>) -> F,
+    L: Listener,
+    F: Future<Output = Result<Reply, Failure>>,
+{
+    let mut connections = Tasks::new();
+    // A task as well, so that the listener is only asked when it has something to say.
+    let mut door = Tasks::new();
+    door.insert((), accept(app.clone(), &listener));
+    poll_fn(|cx| {
+        for _ in 0..TURNS {
+            let opened = door.poll_next(cx);
+            let is_shut = opened.is_pending();
+            match opened {
+                Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
+                Poll::Ready(Some(((), Err(panic)))) => {
+                    return Poll::Ready(Err(io::Error::other(panic.0)));
+                }
+                Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
+                    connections.insert((), connection);
+                    door.insert((), accept(app.clone(), &listener));
+                }
+                _ => {}
+            }
+            // How a connection ended is of no interest to the others.
+            let served = connections.poll_next(cx);
+            if let Poll::Ready(Some(((), Err(panic)))) = &served {
+                app.panicked("", "", panic);
+            }
+            if door.is_empty() && connections.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            if is_shut && served.is_pending() {
+                return Poll::Pending;
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    listener: &L,
+    pause: &mut Option<Timer>,
+    cx: &mut task::Context<'_>,
+) -> Poll<io::Result<Option<L::Stream>>> {
+    let hub = app.hub();
+    // Before the look at what it tells of.
+    hub.wait(cx.waker());
+    if hub.is_shutting_down() {
+        return Poll::Ready(Ok(None));
+    }
+    if hub.connections() >= app.max_connections {
+        return Poll::Pending;
+    }
+    if let Some(timer) = pause {
+        if Pin::new(timer).poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        *pause = None;
+    }
+    match listener.poll_accept(cx) {
+        // Files or memory are used up. Some may be free when a connection has ended.
+        Poll::Ready(Err(_)) if hub.connections() > 0 => {
+            let mut timer = Timer::after(PAUSE);
+            // So that it wakes.
+            let _ = Pin::new(&mut timer).poll(cx);
+            *pause = Some(timer);
+            Poll::Pending
+        }
+        accepted => accepted.map(|accepted| accepted.map(Some)),
+    }
+}
+
+/// How many connections are looked after before others of the same thread have their turn.
+const TURNS: usize = 64;
+/// How long nobody is accepted after a lack of resources.
+const PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,86 @@
+//! A server behind a URL.
+
+use std::future::{Future as _, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::{AsyncRead as _, AsyncWrite as _};
+
+use super::transport::{Ended, Exchanged, Transport};
+use crate::asynchronous::client::http::{Dial, Http, Stream, Tcp};
+
+/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(HttpServer::new(Http::new("http://127.0.0.1:8000/mcp")?))`.
+#[derive(Debug)]
+pub struct HttpServer<D: Dial = Tcp> {
+    http: Http<D>,
+    stream: Option<Stream<D>>,
+}
+
+impl<D: Dial + Clone> HttpServer<D> {
+    /// The server that this describes.
+    #[must_use]
+    pub const fn new(http: Http<D>) -> Self {
+        Self { http, stream: None }
+    }
+}
+
+impl<D: Dial + Clone> Transport for HttpServer<D> {
+    fn name(&self) -> String {
+        self.http.url()
+    }
+
+    fn open(&mut self) -> io::Result<()> {
+        self.stream = Some(self.http.clone().connect());
+        Ok(())
+    }
+
+    fn exchange(
+        &mut self,
+        out: &[u8],
+        into: &mut [u8],
+        timeout: Option<Duration>,
+    ) -> io::Result<Exchanged> {
+        let Some(stream) = &mut self.stream else {
+            return Ok(Exchanged { ended: true, ..Exchanged::default() });
+        };
+        let mut timer = timeout.map_or_else(Timer::never, Timer::after);
+        async_io::block_on(poll_fn(|cx| {
+            let mut done = Exchanged::default();
+            let mut stream = Pin::new(&mut *stream);
+            if !out.is_empty()
+                && let Poll::Ready(written) = stream.as_mut().poll_write(cx, out)
+            {
+                done.written = written?;
+            }
+            if into.is_empty() {
+                let _ = stream.poll_flush(cx);
+            } else if let Poll::Ready(read) = stream.poll_read(cx, into) {
+                done.read = read?;
+                done.ended = done.read == 0;
+            }
+            let is_over = done != Exchanged::default() || pin!(&mut timer).poll(cx).is_ready();
+            if is_over { Poll::Ready(Ok(done)) } else { Poll::Pending }
+        }))
+    }
+
+    fn close(&mut self) -> io::Result<Ended> {
+        if let Some(mut stream) = self.stream.take() {
+            let mut timer = Timer::after(CLOSE_TIMEOUT);
+            async_io::block_on(poll_fn(|cx| {
+                let is_closed = Pin::new(&mut stream).poll_close(cx).is_ready();
+                if is_closed || pin!(&mut timer).poll(cx).is_ready() {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }));
+        }
+        Ok(Ended::new(self.name()))
+    }
+}
+
+/// How long it may take to end the session.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

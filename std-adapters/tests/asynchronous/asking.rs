@@ -1,0 +1,376 @@
+//! Handlers that ask their client, in both eras.
+
+use std::cell::Cell;
+use std::future::pending;
+use std::rc::Rc;
+
+use futures_lite::future;
+use mcp_sansio::types::{
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, Field, InputRequest,
+    ListRootsResult, RequestedSchema, SamplingMessage, StringSchema, TextResult,
+};
+use mcp_sansio::{RawJson, Request};
+use mcp_sansio_adapters::asynchronous::{
+    Answer, App, Context, End, Failure, MAX_ANSWERS, Reply, Seal,
+};
+use serde_json::{Value, json};
+
+use crate::client::{WIDE, cancel, legacy, modern, talk};
+use crate::{CATALOG, CONFIG};
+
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+fn form(message: &str) -> InputRequest<'_> {
+    InputRequest::Elicit(ElicitParams::form(message, FORM))
+}
+
+fn name(answer: &Answer) -> Result<String, Failure> {
+    let content = answer.to::<ElicitResult<'_>>()?.content.ok_or(Failure::tool("declined"))?;
+    Ok(content
+        .get("name")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::answer("no name"))?
+        .to_string())
+}
+
+/// Two rounds, of which the second depends on the first, then two questions at once.
+async fn interview(ctx: Context) -> Result<Reply, Failure> {
+    let first = name(&ctx.ask("first", form("First name?")).await?)?;
+    let last = name(&ctx.ask("last", form(&format!("{first} who?"))).await?)?;
+    let messages = [SamplingMessage::user("Greet somebody")];
+    let sampling = InputRequest::CreateMessage(CreateMessageParams::new(&messages, 10));
+    let [greeting, roots] =
+        ctx.ask_all([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
+    let greeting = greeting.to::<CreateMessageResult<'_>>()?;
+    let said: String = greeting
+        .content
+        .iter()
+        .flatten()
+        .filter_map(|block| block.as_text().map(|text| text.to_string()))
+        .collect();
+    let roots = roots.to::<ListRootsResult<'_>>()?.roots.len();
+    ctx.reply(&TextResult::new(&format!("{said}, {first} {last}, of {roots} roots")))
+}
+
+/// What a client answers to a question of [`interview`].
+fn answer_to(question: &Value) -> Value {
+    let accept = |name: &str| json!({"action": "accept", "content": {"name": name}});
+    match question["method"].as_str().unwrap() {
+        "elicitation/create" if question["params"]["message"] == "First name?" => accept("Ada"),
+        "elicitation/create" if question["params"]["message"] == "Ada who?" => accept("Lovelace"),
+        "sampling/createMessage" => {
+            json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello"}})
+        }
+        "roots/list" => json!({"roots": [{"uri": "file:///srv"}]}),
+        other => panic!("{other} {question}"),
+    }
+}
+
+#[test]
+fn mrtr_01_one_handler_asks_in_both_eras() {
+    let app = App::new(&CONFIG, interview).catalog(&CATALOG);
+    for sizes in [WIDE, (7, 3), (1, 1)] {
+        let (text, end) = talk(&app, sizes, async move |mut client| {
+            client.initialize().await;
+            client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+            loop {
+                let message = client.next().await;
+                if message["id"] == 1 && message["result"].is_object() {
+                    return message["result"]["content"][0]["text"].clone();
+                }
+                client.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": answer_to(&message)})).await;
+            }
+        });
+        assert_eq!(text, "Hello, Ada Lovelace, of 1 roots");
+        assert_eq!(end, End::Closed);
+
+        let (rounds, _) = talk(&app, sizes, async move |mut client| {
+            let mut params = json!({"name": "ask"});
+            let mut rounds = Vec::new();
+            for id in 1.. {
+                let answer = client.ask(&modern(id, "tools/call", params)).await;
+                if answer["result"]["resultType"] == "complete" {
+                    rounds
+                        .push(answer["result"]["content"][0]["text"].as_str().unwrap().to_owned());
+                    break;
+                }
+                let questions = answer["result"]["inputRequests"].as_object().unwrap();
+                rounds.push(questions.keys().cloned().collect::<Vec<_>>().join(" "));
+                let answers: Value = questions
+                    .iter()
+                    .map(|(key, question)| (key.clone(), answer_to(question)))
+                    .collect();
+                params = json!({"name": "ask", "inputResponses": answers});
+                // A client carries the state, where there is one, and never what it has answered
+                // before.
+                if let Some(state) = answer["result"].get("requestState") {
+                    params["requestState"] = state.clone();
+                }
+            }
+            rounds
+        });
+        assert_eq!(rounds, ["first", "last", "greeting roots", "Hello, Ada Lovelace, of 1 roots"]);
+    }
+}
+
+#[test]
+fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        let (one, two) = future::zip(ctx.ask("one", form("1")), ctx.ask("two", form("2"))).await;
+        ctx.reply(&TextResult::new(&format!("{} {}", name(&one?)?, name(&two?)?)))
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        let first = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
+        assert_eq!(first["result"]["inputRequests"].as_object().unwrap().len(), 2, "{first}");
+        assert_eq!(first["result"].get("requestState"), None);
+        // Delivery in part: the rest is asked for.
+        let answers = json!({"one": {"action": "accept", "content": {"name": "A"}}});
+        let second = client
+            .ask(&modern(2, "tools/call", json!({"name": "ask", "inputResponses": answers})))
+            .await;
+        assert_eq!(
+            second["result"]["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["two"]
+        );
+    });
+}
+
+/// A request whose handler asks costs no more than a constant times its length: up to the limit a
+/// comparison with each answer is one, beyond it there is none.
+#[test]
+fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
+    let answers = |from: usize, to: usize| -> serde_json::Map<String, Value> {
+        (from..to).map(|key| (format!("k{key}"), json!({}))).collect()
+    };
+    let app = App::new(&CONFIG, interview).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        for members in [MAX_ANSWERS + 1, 4_000, 16_000] {
+            let request = modern(
+                1,
+                "tools/call",
+                json!({"name": "ask", "inputResponses": answers(0, members)}),
+            );
+            let refused = client.ask(&request).await;
+            assert_eq!(refused["error"]["code"], -32602, "{members}: {refused}");
+        }
+        // As many as there may be are kept for the next round, each once.
+        let mut text = modern(
+            2,
+            "tools/call",
+            json!({"name": "ask", "inputResponses": answers(0, MAX_ANSWERS - 1)}),
+        )
+        .to_string();
+        text = text.replace(r#""k0":{}"#, r#""k0":{},"\u006b0":{}"#);
+        let asked = client.ask_text(&text).await;
+        let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        assert_eq!(
+            serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(),
+            MAX_ANSWERS - 1
+        );
+        assert_eq!(
+            state.matches("k0\"").count() + state.matches("\\u006b0\"").count(),
+            1,
+            "{state}"
+        );
+        // What comes back counts with what is new.
+        let params =
+            json!({"name": "ask", "requestState": state, "inputResponses": answers(1_000, 1_002)});
+        assert_eq!(client.ask(&modern(3, "tools/call", params)).await["error"]["code"], -32602);
+    });
+}
+
+#[test]
+fn a_client_that_cannot_be_asked_or_refuses_fails_the_call_and_not_the_connection() {
+    let app = App::new(&CONFIG, interview).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        let mut request = modern(1, "tools/call", json!({"name": "ask"}));
+        request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        assert_eq!(client.ask(&request).await["error"]["code"], -32021);
+        let bad = json!({"name": "ask", "inputResponses": {"first": {"action": "shrug"}}});
+        assert_eq!(client.ask(&modern(2, "tools/call", bad)).await["error"]["code"], -32602);
+
+        client.initialize().await;
+        let question = client.ask(&legacy(3, "tools/call", json!({"name": "ask"}))).await;
+        let error =
+            json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}});
+        let failed = client.ask(&error).await;
+        assert_eq!(
+            (&failed["id"], &failed["result"]["isError"]),
+            (&json!(3), &json!(true)),
+            "{failed}"
+        );
+    });
+}
+
+#[test]
+fn a_cancelled_request_takes_its_question_back() {
+    let app = App::new(&CONFIG, interview).catalog(&CATALOG);
+    for sizes in [WIDE, (1, 1)] {
+        talk(&app, sizes, async move |mut client| {
+            client.initialize().await;
+            let question = client.ask(&legacy(7, "tools/call", json!({"name": "ask"}))).await;
+            let withdrawn = client.ask(&cancel(7)).await;
+            assert_eq!(withdrawn["method"], "notifications/cancelled", "{withdrawn}");
+            assert_eq!(withdrawn["params"]["requestId"], question["id"]);
+            assert_eq!(client.ask(&legacy(8, "ping", json!({}))).await["id"], 8);
+        });
+    }
+}
+
+#[test]
+fn a_dropped_question_is_taken_back_while_its_handler_goes_on() {
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            let asked = async { ctx.ask("name", form("Name?")).await.map(Some) };
+            let late = async {
+                gate.recv().await?;
+                Ok(None)
+            };
+            let answer = future::or(asked, late).await?;
+            ctx.reply(&TextResult::new(if answer.is_some() { "answered" } else { "too late" }))
+        }
+    })
+    .catalog(&CATALOG);
+    for sizes in [WIDE, (1, 1)] {
+        talk(&app, sizes, async |mut client| {
+            client.initialize().await;
+            let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+            release.send(()).await.unwrap();
+            let (one, two) = (client.next().await, client.next().await);
+            let (withdrawn, answer) =
+                if one["method"].is_string() { (one, two) } else { (two, one) };
+            assert_eq!(withdrawn["params"]["requestId"], question["id"], "{withdrawn}");
+            assert_eq!(answer["result"]["content"][0]["text"], "too late");
+        });
+    }
+}
+
+#[test]
+fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
+    let long = "x".repeat(5000);
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let (long, gate) = (long.clone(), gate.clone());
+        async move {
+            let asked = async { ctx.ask("name", form(&long)).await.map(drop) };
+            let late = async { Ok(gate.recv().await?) };
+            future::or(asked, late).await?;
+            ctx.reply(&TextResult::new("went on"))
+        }
+    })
+    .catalog(&CATALOG)
+    // With this little room it is written in pieces.
+    .max_pending(1024);
+    talk(&app, (16, 16), async move |mut client| {
+        client.initialize().await;
+        client.send(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        client.begin().await;
+        release.send(()).await.unwrap();
+        let messages = [client.next().await, client.next().await, client.next().await];
+        assert_eq!(messages[0]["method"], "elicitation/create");
+        assert_eq!(messages[1]["params"]["requestId"], messages[0]["id"]);
+        assert_eq!(messages[2]["result"]["content"][0]["text"], "went on");
+        assert_eq!(client.ask(&legacy(2, "ping", json!({}))).await["id"], 2);
+    });
+}
+
+#[test]
+fn what_is_remembered_comes_back_and_an_answer_without_it_does_not_count() {
+    let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
+    let app = App::new(&CONFIG, remembering).catalog(&CATALOG).seal(Backwards);
+    talk(&app, WIDE, async move |mut client| try_states(&mut client, true).await);
+}
+
+async fn remembering(ctx: Context) -> Result<Reply, Failure> {
+    let before = ctx.remembered();
+    ctx.remember("se\"cret");
+    let name = name(&ctx.ask("name", form("Name?")).await?)?;
+    ctx.reply(&TextResult::new(&format!("{name} {}", before.unwrap_or_default())))
+}
+
+async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, sealed: bool) {
+    let answers = json!({"name": {"action": "accept", "content": {"name": "Ada"}}});
+    let first = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
+    let state = first["result"]["requestState"].as_str().unwrap();
+    assert_eq!(state.starts_with("tools/call"), sealed);
+    let mut params = json!({"name": "ask", "inputResponses": answers, "requestState": state});
+    let done = client.ask(&modern(2, "tools/call", params.clone())).await;
+    assert_eq!(done["result"]["content"][0]["text"], "Ada se\"cret");
+    for forged in ["", "{}", "[]", "{\"answers\":1}", "x"] {
+        params["requestState"] = json!(forged);
+        assert_eq!(
+            client.ask(&modern(3, "tools/call", params.clone())).await["error"]["code"],
+            -32602,
+            "{forged}"
+        );
+    }
+    params.as_object_mut().unwrap().remove("requestState");
+    let without = client.ask(&modern(4, "tools/call", params)).await;
+    assert_eq!(without["result"]["resultType"], "input_required");
+}
+
+/// No protection at all, but it shows.
+struct Backwards;
+
+impl Seal for Backwards {
+    fn close(&self, request: &Request<'_>, state: &str) -> String {
+        assert!(request.name().is_some_and(|name| name == "ask"));
+        format!("tools/call{}", state.chars().rev().collect::<String>())
+    }
+
+    fn open(&self, _: &Request<'_>, sealed: &str) -> Option<String> {
+        sealed.strip_prefix("tools/call").map(|state| state.chars().rev().collect())
+    }
+}
+
+#[test]
+fn a_question_that_is_not_answered_in_time_fails_its_handler() {
+    static IMPATIENT: mcp_sansio::ServerConfig<'_> =
+        CONFIG_COPY.call_timeout(std::time::Duration::from_millis(5));
+    const CONFIG_COPY: mcp_sansio::ServerConfig<'_> = mcp_sansio::ServerConfig::new(
+        mcp_sansio::types::Implementation::new("test", "1"),
+        mcp_sansio::ServerFeatures::TOOLS,
+    );
+    let app = App::new(&IMPATIENT, interview).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        let withdrawn = client.next().await;
+        assert_eq!(withdrawn["params"]["requestId"], question["id"]);
+        assert_eq!(client.next().await["result"]["isError"], true);
+    });
+}
+
+#[test]
+fn handlers_that_wait_for_answers_are_dropped_with_their_connection() {
+    let alive = Rc::new(Cell::new(false));
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let alive = alive.clone();
+        async move {
+            let _guard = Guard(alive);
+            ctx.ask("name", form("Name?")).await?;
+            pending().await
+        }
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        assert!(!alive.get());
+        drop(client);
+    });
+    assert!(alive.get());
+}
+
+struct Guard(Rc<Cell<bool>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}

@@ -1,0 +1,152 @@
+//! Everything at once, by chance: whatever happens, each request is answered once, or was
+//! cancelled.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use futures_lite::future;
+use mcp_sansio::types::{
+    ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
+};
+use mcp_sansio::{Progress, RawJson};
+use mcp_sansio_adapters::asynchronous::{App, Context, End, Failure, Reply};
+use serde_json::{Value, json};
+
+use crate::client::{call, cancel, legacy, talk};
+use crate::{CATALOG, CONFIG};
+
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+/// Does what its arguments say.
+async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
+    struct Alive(Rc<Cell<i32>>);
+    impl Drop for Alive {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() - 1);
+        }
+    }
+    alive.set(alive.get() + 1);
+    let _alive = Alive(alive);
+    let number = |name| ctx.arguments().get(name).and_then(RawJson::as_u64).unwrap_or(0);
+    for step in 1..=number("steps") {
+        ctx.progress(&Progress::of(step)).await?;
+        future::yield_now().await;
+    }
+    let long = "?".repeat(usize::try_from(number("question"))?);
+    let question = || InputRequest::Elicit(ElicitParams::form(&long, FORM));
+    match number("asks") {
+        0 => {}
+        1 => drop(ctx.ask("a", question()).await?),
+        2 => drop(ctx.ask_all([("a", question()), ("b", question())]).await?),
+        // Asks, and does not always wait for the answer.
+        _ => {
+            let soon = async {
+                for _ in 0..=number("steps") {
+                    future::yield_now().await;
+                }
+                Ok(())
+            };
+            future::or(async { ctx.ask("a", question()).await.map(drop) }, soon).await?;
+        }
+    }
+    ctx.reply(&TextResult::new(&"!".repeat(usize::try_from(number("len"))?)))
+}
+
+#[test]
+fn each_request_is_answered_once_or_was_cancelled() {
+    for seed in 1..=SEEDS {
+        let alive = Rc::new(Cell::new(0));
+        let handler_alive = alive.clone();
+        let app = App::new(&CONFIG, move |ctx| obey(ctx, handler_alive.clone()))
+            .catalog(&CATALOG)
+            .max_pending(1024);
+        let mut chance = Chance(seed);
+        let sizes =
+            ([9, 64, 1024, 4096, 100_000][chance.below(5)], [7, 100, 100_000][chance.below(3)]);
+        let ((), end) = talk(&app, sizes, async |mut client| {
+            client.initialize().await;
+            let (mut open, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
+            let mut next_id = 1..41;
+            loop {
+                match (chance.below(4), next_id.len()) {
+                    (0 | 1, 1..) => {
+                        let id = next_id.next().unwrap();
+                        let arguments = json!({
+                            "steps": chance.below(4), "asks": chance.below(4), "question": chance.below(3) * 700, "len": chance.below(4) * 700,
+                        });
+                        let message = if chance.below(2) == 0 {
+                            call(id, "echo", arguments)
+                        } else {
+                            legacy(
+                                id,
+                                "tools/call",
+                                json!({"name": "echo", "arguments": arguments}),
+                            )
+                        };
+                        client.send(&message).await;
+                        open.insert(id);
+                    }
+                    (2, _) if !open.is_empty() => {
+                        let id = *open.iter().nth(chance.below(open.len())).unwrap();
+                        client.send(&cancel(id)).await;
+                        open.remove(&id);
+                        cancelled.insert(id);
+                    }
+                    _ if !open.is_empty() => {
+                        let message = client.next().await;
+                        receive(&message, &mut open, &mut cancelled);
+                        if message["method"] == "elicitation/create" {
+                            let accepted = json!({"action": "accept", "content": {"name": "x"}});
+                            let answer = if chance.below(4) == 0 {
+                                json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -1, "message": "no"}})
+                            } else {
+                                json!({"jsonrpc": "2.0", "id": message["id"], "result": accepted})
+                            };
+                            client.send(&answer).await;
+                        }
+                    }
+                    (_, 0) => break,
+                    _ => {}
+                }
+            }
+            // Nothing is left over: what comes before this answer belongs to what was cancelled, or
+            // dropped.
+            client.send(&legacy(1000, "ping", json!({}))).await;
+            loop {
+                let message = client.next().await;
+                if message["id"] == 1000 {
+                    break;
+                }
+                receive(&message, &mut open, &mut cancelled);
+            }
+            assert_eq!(alive.get(), 0, "seed {seed}");
+        });
+        assert_eq!(end, End::Closed, "seed {seed}");
+    }
+}
+
+fn receive(message: &Value, open: &mut BTreeSet<u32>, cancelled: &mut BTreeSet<u32>) {
+    if message["method"].is_string() {
+        return;
+    }
+    let id = u32::try_from(message["id"].as_u64().unwrap_or_else(|| panic!("{message}"))).unwrap();
+    // A cancelled request may have been answered already, but not twice.
+    assert!(open.remove(&id) || cancelled.remove(&id), "{message}");
+}
+
+/// Numbers by chance (xorshift), the same for the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+}
+
+/// Enough for each size of the pipe a few times.
+const SEEDS: u64 = 60;

@@ -1,0 +1,387 @@
+//! What handlers can do, and what is done with them.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::future::{Future, pending};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_lite::future;
+use mcp_sansio::types::{LoggingLevel, TextResult};
+use mcp_sansio::{ErrorCode, LogMessage, Progress, RawJson, ServerEvent};
+use mcp_sansio_adapters::asynchronous::{App, Connection, Context, End, Failure, Reply};
+use serde_json::{Value, json};
+
+use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::pipe::pipe;
+use crate::{CATALOG, CONFIG};
+
+/// Says what the client says.
+async fn echo(ctx: Context) -> Result<Reply, Failure> {
+    let text = ctx
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("text must be a string"))?;
+    for step in 1..=2 {
+        ctx.progress(&Progress::of(step).total(2)).await?;
+        // Goes away, and comes back.
+        future::yield_now().await;
+    }
+    ctx.reply(&TextResult::new(&text.to_string()))
+}
+
+/// Counts how many of it there are.
+struct Guard(Rc<Cell<u32>>);
+
+impl Guard {
+    fn new(count: &Rc<Cell<u32>>) -> Self {
+        count.set(count.get() + 1);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+#[test]
+fn b9_a_result_that_no_client_could_read_is_an_error_that_says_what_is_missing() {
+    async fn wrong(ctx: Context) -> Result<Reply, Failure> {
+        match ctx
+            .arguments()
+            .get("text")
+            .and_then(RawJson::as_string)
+            .map(|text| text.to_string())
+            .as_deref()
+        {
+            Some("text") => ctx.reply("hello"),
+            Some("number") => ctx.reply(&1),
+            Some("rows") => ctx.reply(&json!({"rows": []})),
+            _ => ctx.reply(&json!({"content": []})),
+        }
+    }
+    let app = App::new(&CONFIG, wrong).catalog(&CATALOG);
+    let ((), end) = talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        for (id, text) in [(1, "text"), (2, "number"), (3, "rows")] {
+            let answer = client.ask(&call(id, "echo", json!({"text": text}))).await;
+            let needed = r#"The handler's result is not a JSON object with the member "content", which this method requires"#;
+            assert_eq!(answer["error"], json!({"code": -32603, "message": needed}), "{answer}");
+        }
+        assert!(client.ask(&call(4, "echo", json!({"text": "right"}))).await["result"].is_object());
+    });
+    assert_eq!(end, End::Closed);
+}
+
+#[test]
+fn answers_are_the_same_in_pieces_of_any_size() {
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG);
+    let conversation = |sizes| {
+        let (said, end) = talk(&app, sizes, async move |mut client| {
+            let mut said = Vec::new();
+            client.initialize().await;
+            for message in [
+                call(1, "echo", json!({"text": "one\ntwo"})),
+                call(2, "echo", json!({})),
+                modern(3, "tools/list", json!({})),
+                call(4, "nobody", json!({})),
+                legacy(
+                    5,
+                    "tools/call",
+                    json!({"name": "echo", "arguments": {"text": "x".repeat(300)}}),
+                ),
+            ] {
+                client.send(&message).await;
+                loop {
+                    let answer = client.next().await;
+                    said.push(answer);
+                    if said.last().unwrap()["id"] == message["id"] {
+                        break;
+                    }
+                }
+            }
+            said
+        });
+        assert_eq!(end, End::Closed);
+        said
+    };
+    let whole = conversation(WIDE);
+    assert_eq!(whole.len(), 7);
+    assert_eq!(whole[2]["result"]["content"][0]["text"], "one\ntwo");
+    for capacity in 1..=40 {
+        for chunk in [1, 2, 7, usize::MAX] {
+            assert_eq!(conversation((capacity, chunk)), whole, "{capacity} {chunk}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_handler_delays_neither_ping_nor_other_requests() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
+    })
+    .catalog(&CATALOG);
+    let ((), end) = talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        client.send(&call(1, "wait", json!({}))).await;
+        assert_eq!(client.ask(&legacy(2, "ping", json!({}))).await["id"], 2);
+        client
+            .send(&legacy(3, "tools/call", json!({"name": "echo", "arguments": {"text": "x"}})))
+            .await;
+        assert_eq!(client.next().await["id"], 3);
+    });
+    assert_eq!(end, End::Closed);
+}
+
+#[test]
+fn canc_04_canc_05_canc_17_cancellation_drops_the_future_and_nothing_is_answered() {
+    let alive = Rc::new(Cell::new(0));
+    let app = App::new(&CONFIG, |_: Context| {
+        let guard = Guard::new(&alive);
+        async move {
+            let _guard = guard;
+            pending().await
+        }
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        client.send(&call(1, "wait", json!({}))).await;
+        client.send(&call(2, "wait", json!({}))).await;
+        client.ask(&legacy(3, "ping", json!({}))).await;
+        assert_eq!(alive.get(), 2);
+        client.send(&cancel(1)).await;
+        // The next that comes is not the answer to what was cancelled.
+        assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
+        assert_eq!(alive.get(), 1);
+    });
+    assert_eq!(alive.get(), 0, "the end of the connection drops the rest");
+}
+
+#[test]
+fn a_handler_is_dropped_at_its_end_and_polled_only_when_it_is_woken() {
+    let polls = Rc::new(Cell::new(0));
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let (polls, gate) = (polls.clone(), gate.clone());
+        async move {
+            let mut wait = std::pin::pin!(gate.recv());
+            std::future::poll_fn(|cx| {
+                polls.set(polls.get() + 1);
+                wait.as_mut().poll(cx)
+            })
+            .await?;
+            ctx.reply(&TextResult::new("done"))
+        }
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        client.send(&call(1, "wait", json!({}))).await;
+        for id in 2..50 {
+            client.ask(&legacy(id, "ping", json!({}))).await;
+        }
+        assert_eq!(polls.get(), 1);
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["id"], 1);
+        assert_eq!(polls.get(), 2);
+    });
+}
+
+#[test]
+fn each_failure_is_told_in_its_own_way() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        Err(
+            match ctx
+                .arguments()
+                .get("kind")
+                .and_then(RawJson::as_string)
+                .map(|kind| kind.to_string())
+                .as_deref()
+            {
+                Some("tool") => Failure::tool("no luck"),
+                Some("arguments") => Failure::arguments("wrong"),
+                Some("answer") => Failure::answer("unusable"),
+                Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
+                Some("other") => std::fmt::Error.into(),
+                Some("list") => return ctx.reply(&[1]),
+                _ => return ctx.reply(&json!({"content": [], "contents": []})),
+            },
+        )
+    })
+    .catalog(&CATALOG);
+    let answer = |message: Value| {
+        let (answer, _) = talk(&app, WIDE, async move |mut client| {
+            client.initialize().await;
+            client.ask(&message).await
+        });
+        answer
+    };
+    let told = |kind: &str| {
+        let params = json!({"name": "fail", "arguments": {"kind": kind}});
+        [modern(1, "tools/call", params.clone()), legacy(1, "tools/call", params)].map(|message| {
+            let answer = answer(message);
+            let text = answer["result"]["content"][0]["text"].clone();
+            if answer["result"]["isError"] == true { text } else { answer["error"]["code"].clone() }
+        })
+    };
+    assert_eq!(told("tool"), ["no luck", "no luck"]);
+    assert_eq!(told("arguments"), ["wrong", "wrong"]);
+    assert_eq!(told("answer"), [json!(-32602), json!("unusable")]);
+    assert_eq!(told("error"), [7, 7]);
+    assert_eq!(told("other"), [std::fmt::Error.to_string(), std::fmt::Error.to_string()]);
+    assert_eq!(told("list"), [-32603, -32603]);
+    let read = answer(modern(1, "resources/read", json!({"uri": "test://r"})));
+    assert_eq!(read["result"]["resultType"], "complete");
+}
+
+#[test]
+fn handlers_may_log_and_are_told_when_nobody_waits_any_more() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.log(&LogMessage::new(LoggingLevel::Error, "said")).await?;
+        assert!(!ctx.is_gone());
+        ctx.reply(&TextResult::new("logged"))
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        client.send(&legacy(1, "tools/call", json!({"name": "echo"}))).await;
+        assert_eq!(client.next().await["params"]["data"], "said");
+        assert_eq!(client.next().await["id"], 1);
+    });
+
+    // On a thread, where nothing drops it.
+    let (sender, context) = smol::channel::bounded(1);
+    let app = App::new(&CONFIG, move |ctx: Context| {
+        sender.try_send(ctx).unwrap();
+        pending()
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        client.send(&call(1, "wait", json!({}))).await;
+        let ctx = context.recv().await.unwrap();
+        assert!(!ctx.is_gone());
+        let ctx = smol::unblock(move || {
+            smol::block_on(ctx.progress(&Progress::of(1))).unwrap();
+            ctx
+        })
+        .await;
+        assert_eq!(client.next().await["params"]["progress"], 1);
+        client.send(&cancel(1)).await;
+        client.ask(&legacy(2, "ping", json!({}))).await;
+        assert!(ctx.is_gone());
+        assert!(ctx.progress(&Progress::of(2)).await.unwrap_err().is_gone());
+    });
+}
+
+#[test]
+fn what_happens_can_be_looked_at() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).observer({
+        let seen = seen.clone();
+        move |event| {
+            seen.lock().unwrap().push(match event {
+                ServerEvent::Initialize { .. } => "initialize",
+                ServerEvent::Initialized => "initialized",
+                ServerEvent::Request(_) => "request",
+                ServerEvent::Violation(_) => "violation",
+                _ => "other",
+            });
+        }
+    });
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        client.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
+        client.ask(&json!(7)).await;
+    });
+    assert_eq!(*seen.lock().unwrap(), ["initialize", "initialized", "request", "violation"]);
+}
+
+#[test]
+fn without_a_catalog_the_handler_is_called_for_everything() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.reply(&json!({"tools": [], "content": [], "name": ctx.name()}))
+    });
+    talk(&app, WIDE, async move |mut client| {
+        assert_eq!(
+            client.ask(&modern(1, "tools/list", json!({}))).await["result"]["tools"],
+            json!([])
+        );
+        assert_eq!(client.ask(&call(2, "anything", json!({}))).await["result"]["name"], "");
+    });
+}
+
+#[test]
+fn changes_reach_the_subscribers_of_all_connections_and_once() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.hub().resource_changed("test://r");
+        ctx.hub().resource_changed("test://r");
+        ctx.hub().tools_changed();
+        ctx.reply(&TextResult::new("changed"))
+    })
+    .catalog(&CATALOG);
+    let ((one, one_end), (two, two_end)) = (pipe(64, 64), pipe(5, 3));
+    let clients = async {
+        let (mut one, mut two) = (Client::new(one_end), Client::new(two_end));
+        one.initialize().await;
+        let wanted = json!({"notifications": {"resourceSubscriptions": ["test://r"]}});
+        assert_eq!(
+            two.ask(&modern(1, "subscriptions/listen", wanted)).await["method"],
+            "notifications/subscriptions/acknowledged"
+        );
+        let methods = [one.ask(&call(1, "change", json!({}))).await, one.next().await]
+            .map(|message| message["method"].clone());
+        assert_eq!(methods, [json!("notifications/tools/list_changed"), Value::Null]);
+        let update = two.next().await;
+        assert_eq!(update["params"]["uri"], "test://r");
+        // Another of the same would come first.
+        assert_eq!(two.ask(&call(2, "nobody", json!({}))).await["id"], 2);
+    };
+    let (ended, ()) = smol::block_on(future::zip(
+        future::zip(Connection::new(&app, one), Connection::new(&app, two)),
+        clients,
+    ));
+    assert_eq!((ended.0.unwrap(), ended.1.unwrap()), (End::Closed, End::Closed));
+    assert_eq!(app.hub().connections(), 0);
+}
+
+#[test]
+fn one_application_serves_many_with_one_state() {
+    let calls = AtomicU32::new(0);
+    let calls = &calls;
+    let app = App::new(&CONFIG, move |ctx: Context| async move {
+        let number = calls.fetch_add(1, Ordering::Relaxed);
+        ctx.reply(&TextResult::new(&number.to_string()))
+    })
+    .catalog(&CATALOG);
+    let mut texts = BTreeMap::new();
+    for connection in 0..3 {
+        let (answer, _) =
+            talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
+        texts.insert(connection, answer["result"]["content"][0]["text"].clone());
+    }
+    assert_eq!(texts.into_values().collect::<Vec<_>>(), ["0", "1", "2"]);
+}
+
+#[test]
+fn connections_are_send_when_their_handlers_are() {
+    fn assert_send<T: Send + 'static>(_: &T) {}
+    let app = Arc::new(App::new(&CONFIG, echo).catalog(&CATALOG));
+    assert_send(&Connection::new(app, pipe(1, 1).0));
+    // And these need not be.
+    let count = Rc::new(Cell::new(0));
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let count = count.clone();
+        async move {
+            count.set(count.get() + 1);
+            ctx.reply(&json!({"content": []}))
+        }
+    });
+    talk(&app, WIDE, async move |mut client| client.ask(&call(1, "echo", json!({}))).await);
+    assert_eq!(count.get(), 1);
+}

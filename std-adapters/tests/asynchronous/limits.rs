@@ -1,0 +1,517 @@
+//! Room and time: full buffers, deadlines, silence, the end.
+
+use std::cell::Cell;
+use std::future::{pending, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{self, Poll};
+use std::time::{Duration, Instant};
+
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use mcp_sansio::types::{Implementation, InputRequest, TextResult};
+use mcp_sansio::{Progress, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::{App, Connection, Context, End, Failure, Reply};
+use serde_json::json;
+
+use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::pipe::{Pipe, pipe};
+use crate::{CATALOG, CONFIG};
+
+async fn echo(ctx: Context) -> Result<Reply, Failure> {
+    let text = ctx
+        .arguments()
+        .get("text")
+        .and_then(RawJson::as_string)
+        .ok_or(Failure::arguments("text must be a string"))?;
+    ctx.reply(&TextResult::new(&text.to_string()))
+}
+
+#[test]
+fn a_client_that_writes_everything_before_it_reads_does_not_deadlock() {
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_pending(1024);
+    let text = "x".repeat(700);
+    for capacity in [1, 7, 4096] {
+        talk(&app, (capacity, usize::MAX), async |mut client| {
+            client.initialize().await;
+            // Far more than both directions hold: the server goes on reading while it cannot write.
+            for id in 1..=100 {
+                client.send(&call(id, "echo", json!({"text": text}))).await;
+            }
+            client.send(&modern(101, "server/discover", json!({}))).await;
+            client.stream.write_all(&[b'x'; 100]).await.unwrap();
+            client.stream.write_all(b"\n").await.unwrap();
+            for id in 1..=100 {
+                let answer = client.next().await;
+                assert_eq!(
+                    (&answer["id"], &answer["result"]["content"][0]["text"]),
+                    (&json!(id), &json!(text))
+                );
+            }
+            assert_eq!(client.next().await["id"], 101);
+            assert_eq!(client.next().await["error"]["code"], -32700);
+        });
+    }
+}
+
+#[test]
+fn progress_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        for step in 1..=200 {
+            ctx.progress(&Progress::of(step).total(200)).await?;
+        }
+        ctx.reply(&TextResult::new("done"))
+    })
+    .catalog(&CATALOG)
+    .max_pending(1024);
+    talk(&app, (1, 1), async move |mut client| {
+        client.send(&call(1, "steps", json!({}))).await;
+        for step in 1..=200 {
+            assert_eq!(client.next().await["params"]["progress"], step);
+        }
+        assert_eq!(client.next().await["id"], 1);
+    });
+}
+
+#[test]
+fn answers_longer_than_all_room_are_written_in_pieces_and_others_wait_for_their_end() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        let len = ctx.arguments().get("len").and_then(RawJson::as_u64).unwrap_or(1);
+        future::yield_now().await;
+        ctx.reply(&TextResult::new(&"y".repeat(usize::try_from(len)?)))
+    })
+    .catalog(&CATALOG)
+    .max_pending(1024);
+    for sizes in [(1, 1), (100, 7), (2048, usize::MAX)] {
+        talk(&app, sizes, async move |mut client| {
+            client.initialize().await;
+            for id in 1..=6 {
+                client.send(&call(id, "echo", json!({"len": id * 1000}))).await;
+            }
+            // Comes while the answer may have begun: then it is finished.
+            client.send(&cancel(1)).await;
+            client.send(&legacy(7, "ping", json!({}))).await;
+            let mut ids = Vec::new();
+            while ids.last() != Some(&7) || !ids.contains(&6) {
+                let answer = client.next().await;
+                let id = answer["id"].as_u64().unwrap();
+                if id < 7 {
+                    assert_eq!(
+                        answer["result"]["content"][0]["text"].as_str().unwrap().len() as u64,
+                        id * 1000
+                    );
+                }
+                ids.push(id);
+                if ids.len() == 7 {
+                    break;
+                }
+            }
+            assert!((2..=7).all(|id| ids.contains(&id)), "{ids:?}");
+        });
+    }
+}
+
+#[test]
+fn lines_longer_than_the_limit_are_refused_and_the_next_is_served() {
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_pending(1024).max_line(2048);
+    talk(&app, (16, 16), async move |mut client| {
+        client.initialize().await;
+        let long = "z".repeat(5000);
+        for id in 1..=3 {
+            let refused = client.ask(&call(id, "echo", json!({"text": long}))).await;
+            assert_eq!(refused["id"], id, "{refused}");
+            assert!(refused["error"]["code"].is_i64());
+        }
+        assert_eq!(client.ask(&call(4, "echo", json!({"text": "short"}))).await["id"], 4);
+    });
+}
+
+#[test]
+fn deadlines_answer_with_an_error_and_drop_the_handler() {
+    static HURRIED: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::from_millis(5));
+    let dropped = Rc::new(Cell::new(false));
+    let app = App::new(&HURRIED, |_: Context| {
+        let guard = Guard(dropped.clone());
+        async move {
+            let _guard = guard;
+            pending().await
+        }
+    })
+    .catalog(&CATALOG);
+    talk(&app, WIDE, async |mut client| {
+        // Nothing comes in meanwhile: only the timer wakes it.
+        let expired = client.ask(&call(1, "wait", json!({}))).await;
+        assert_eq!(expired["error"]["code"], -32603, "{expired}");
+        assert!(dropped.get());
+    });
+}
+
+struct Guard(Rc<Cell<bool>>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[test]
+fn silence_ends_a_connection_unless_a_request_is_in_flight() {
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            gate.recv().await?;
+            ctx.reply(&json!({"content": []}))
+        }
+    })
+    .catalog(&CATALOG)
+    .idle_timeout(Duration::from_millis(200));
+    let (kept, end) = talk(&app, WIDE, async move |mut client| {
+        client.send(&call(1, "wait", json!({}))).await;
+        // Long after the silence began.
+        smol::Timer::after(Duration::from_millis(450)).await;
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["id"], 1);
+        assert_eq!(client.line().await, None, "it was ended");
+        client
+    });
+    assert_eq!(end, End::Idle);
+    drop(kept);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
+    // The second holds back more than there is room for, so its request stays in flight.
+    for len in [100, 100_000] {
+        let app = App::new(&CONFIG, echo)
+            .catalog(&CATALOG)
+            .idle_timeout(Duration::from_millis(10))
+            .max_pending(1024);
+        let (server, mut client) = pipe(64, 64);
+        let written = async move {
+            let line = format!("{}\n", call(1, "echo", json!({"text": "x".repeat(len)})));
+            // On a machine that is busy, the silence may come in the middle.
+            let _ = client.write_all(line.as_bytes()).await;
+            client
+        };
+        let connection = async { Connection::new(&app, server).await.unwrap() };
+        let (end, _client) = future::block_on(future::zip(connection, written));
+        assert_eq!(end, End::Idle);
+    }
+}
+
+#[test]
+fn ping_06_an_unresponsive_client_is_given_up() {
+    static WATCHFUL: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
+            .ping_interval(Duration::from_millis(5))
+            .ping_timeout(Duration::from_millis(5));
+    let app = App::new(&WATCHFUL, echo).catalog(&CATALOG);
+    let (kept, end) = talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        assert_eq!(client.next().await["method"], "ping");
+        while client.line().await.is_some() {}
+        client
+    });
+    assert_eq!(end, End::Unresponsive);
+    drop(kept);
+}
+
+#[test]
+fn the_end_of_input_lets_answers_out_and_drops_what_is_not_done() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        if ctx.name() == "wait" { pending().await } else { echo(ctx).await }
+    })
+    .catalog(&CATALOG);
+    for sizes in [WIDE, (1, 1)] {
+        talk(&app, sizes, async move |mut client| {
+            let mut lines = String::new();
+            for id in 1..=20 {
+                let tool = if id % 2 == 0 { "wait" } else { "echo" };
+                lines += &format!("{}\n", call(id, tool, json!({"text": "x"})));
+            }
+            // The last has no end.
+            let (mut input, mut output) = (Vec::new(), lines.trim_end().as_bytes());
+            let client = &mut client;
+            poll_fn(|cx| {
+                let mut chunk = [0; 64];
+                loop {
+                    let mut stream = Pin::new(&mut client.stream);
+                    let mut moved = false;
+                    if !output.is_empty()
+                        && let Poll::Ready(written) = stream.as_mut().poll_write(cx, output)
+                    {
+                        output = &output[written.unwrap()..];
+                        moved = true;
+                        if output.is_empty() {
+                            assert!(stream.as_mut().poll_close(cx).is_ready());
+                        }
+                    }
+                    if let Poll::Ready(read) = stream.poll_read(cx, &mut chunk) {
+                        let read = read.unwrap();
+                        if read == 0 {
+                            return Poll::Ready(());
+                        }
+                        input.extend_from_slice(&chunk[..read]);
+                        moved = true;
+                    }
+                    if !moved {
+                        return Poll::Pending;
+                    }
+                }
+            })
+            .await;
+            let input = String::from_utf8(input).unwrap();
+            assert_eq!(input.lines().count(), 10, "{input}");
+        });
+    }
+}
+
+#[test]
+fn shutting_down_finishes_what_is_in_flight_and_begins_nothing() {
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            gate.recv().await?;
+            ctx.reply(&TextResult::new("finished"))
+        }
+    })
+    .catalog(&CATALOG);
+    let hub = app.hub().clone();
+    let (kept, end) = talk(&app, (5, 5), async move |mut client| {
+        client.initialize().await;
+        client.send(&call(1, "wait", json!({}))).await;
+        let listen =
+            modern(2, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        assert!(client.ask(&listen).await["method"].is_string());
+        hub.shut_down();
+        assert_eq!(client.next().await["method"], "notifications/cancelled");
+        assert_eq!(client.next().await["id"], 2);
+        let refused = client.ask(&call(3, "wait", json!({}))).await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(3), &json!(-32603)));
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["result"]["content"][0]["text"], "finished");
+        assert_eq!(client.line().await, None);
+        client
+    });
+    assert_eq!(end, End::ShutDown);
+    drop(kept);
+}
+
+#[test]
+fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down() {
+    let app = App::new(&CONFIG, echo).catalog(&CATALOG);
+    let (server, client) = pipe(64, 64);
+    let mut client = Client::new(client);
+    let mut connection = Connection::new(&app, server);
+    smol::block_on(async {
+        // It sleeps.
+        assert!(future::poll_once(&mut connection).await.is_none());
+        app.hub().shut_down();
+        assert_eq!(connection.await.unwrap(), End::ShutDown);
+        assert_eq!(client.line().await, None);
+    });
+}
+
+#[test]
+fn more_requests_than_the_table_holds_wait_and_are_refused_after_the_time_limit() {
+    let app: App<_, 2, 2> =
+        App::with_table_sizes(&CONFIG, |_: Context<2, 2>| pending::<Result<Reply, Failure>>())
+            .catalog(&CATALOG)
+            .full_timeout(Duration::from_millis(50));
+    talk(&app, WIDE, async move |mut client| {
+        for id in 1..=3 {
+            client.send(&call(id, "wait", json!({}))).await;
+        }
+        let refused = client.next().await;
+        assert_eq!((&refused["id"], refused["error"]["code"].is_i64()), (&json!(3), true));
+        client.send(&cancel(1)).await;
+        client.send(&call(4, "wait", json!({}))).await;
+        client.initialize().await;
+    });
+}
+
+/// A stream whose flush never ends, and once takes longer than a time limit that is due next.
+struct SlowToFlush {
+    pipe: Pipe,
+    /// When the first time limit passes, and by when the second has.
+    from: Rc<Cell<Option<(Instant, Instant)>>>,
+    flushes: u32,
+}
+
+impl AsyncRead for SlowToFlush {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        to: &mut [u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.pipe).poll_read(cx, to)
+    }
+}
+
+impl AsyncWrite for SlowToFlush {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut task::Context<'_>,
+        from: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.pipe).poll_write(cx, from)
+    }
+
+    fn poll_flush(
+        mut self: Pin<&mut Self>,
+        _: &mut task::Context<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if let Some((first, second)) = self.from.get().filter(|(first, _)| *first <= Instant::now())
+        {
+            self.flushes += 1;
+            // The first time, the timer has yet to be looked at. The second time nothing is due by
+            // now, but will be at the end of this call.
+            if self.flushes == 2 && first < second {
+                std::thread::sleep(second.saturating_duration_since(Instant::now()));
+            }
+        }
+        Poll::Pending
+    }
+
+    fn poll_close(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[test]
+fn p1_a_time_limit_that_passes_while_a_connection_is_polled_is_not_forgotten() {
+    const LIMIT: Duration = Duration::from_millis(100);
+    static HURRIED: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
+            .request_timeout(LIMIT);
+    let (release, gate) = smol::channel::bounded::<()>(1);
+    let app = App::new(&HURRIED, |ctx: Context| {
+        let gate = gate.clone();
+        async move {
+            if ctx.name() == "wait" {
+                pending::<()>().await;
+            }
+            gate.recv().await?;
+            ctx.reply(&TextResult::new("in time"))
+        }
+    })
+    .catalog(&CATALOG);
+    let (server, client) = pipe(1 << 20, 1 << 20);
+    let from = Rc::new(Cell::new(None));
+    let connection =
+        Connection::new(&app, SlowToFlush { pipe: server, from: from.clone(), flushes: 0 });
+    let conversation = async {
+        let mut client = Client::new(client);
+        let first = Instant::now();
+        client.send(&call(1, "echo", json!({}))).await;
+        smol::Timer::after(Duration::from_millis(40)).await;
+        let second = Instant::now();
+        client.send(&call(2, "wait", json!({}))).await;
+        future::yield_now().await;
+        // It leaves its time limit behind, which is earlier than that of the second.
+        release.send(()).await.unwrap();
+        assert_eq!(client.next().await["id"], 1);
+        let margin = Duration::from_millis(20);
+        from.set(Some((first + LIMIT, second + LIMIT + margin)));
+        let late = async {
+            smol::Timer::after(Duration::from_secs(20)).await;
+            panic!("the second time limit is forgotten");
+        };
+        let expired = future::or(client.next(), late).await;
+        assert_eq!(
+            (&expired["id"], &expired["error"]["code"]),
+            (&json!(2), &json!(-32603)),
+            "{expired}"
+        );
+    };
+    let connection = async {
+        let _ = connection.await;
+        pending().await
+    };
+    future::block_on(future::or(conversation, connection));
+}
+
+#[test]
+fn d4_single_bytes_do_not_keep_a_connection() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.reply(&TextResult::new(&"x".repeat(100_000)))
+    })
+    .catalog(&CATALOG)
+    .idle_timeout(Duration::from_millis(50))
+    .max_pending(1024);
+    // One that never ends its line, and one that never ends reading its answer.
+    for request in [None, Some(call(1, "echo", json!({})))] {
+        let (dripped, end) = talk(&app, (64, 64), async |mut client| {
+            if let Some(request) = &request {
+                client.send(request).await;
+            }
+            for byte in 0..2_000 {
+                smol::Timer::after(Duration::from_millis(5)).await;
+                let is_open = match request {
+                    None => client.stream.write_all(b"x").await.is_ok(),
+                    Some(_) => client.stream.read(&mut [0]).await.is_ok_and(|read| read > 0),
+                };
+                if !is_open {
+                    return byte;
+                }
+            }
+            2_000
+        });
+        assert_eq!(end, End::Idle);
+        assert!(dripped < 2_000);
+    }
+}
+
+#[test]
+fn s8_the_longest_time_limits_mean_never() {
+    static PATIENT: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
+            .request_timeout(Duration::MAX)
+            .call_timeout(Duration::MAX)
+            .ping_interval(Duration::MAX)
+            .ping_timeout(Duration::MAX)
+            .progress_interval(Duration::MAX);
+    let app = App::new(&PATIENT, |ctx: Context| async move {
+        ctx.progress(&Progress::of(1)).await?;
+        if ctx.name() == "ask" {
+            ctx.ask("roots", InputRequest::ListRoots).await?;
+        }
+        ctx.reply(&TextResult::new("done"))
+    })
+    .catalog(&CATALOG)
+    .idle_timeout(Duration::MAX)
+    .full_timeout(Duration::MAX)
+    .max_in_flight(1);
+    talk(&app, (64, 64), async move |mut client| {
+        client.initialize().await;
+        let question = client.ask(&legacy(1, "tools/call", json!({"name": "ask"}))).await;
+        assert_eq!(question["method"], "roots/list", "{question}");
+        let answered = client
+            .ask(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}))
+            .await;
+        assert_eq!(answered["id"], 1);
+        for id in 2..10 {
+            client.send(&legacy(id, "tools/call", json!({"name": "echo"}))).await;
+        }
+        for id in 2..10 {
+            assert_eq!(client.next().await["id"], id);
+        }
+    });
+}
+
+/// Every limit on memory has a value that no arithmetic overflows with.
+#[test]
+fn s8_the_largest_limits_are_no_limits() {
+    let app = App::new(&CONFIG, echo)
+        .catalog(&CATALOG)
+        .max_in_flight(usize::MAX)
+        .max_running(usize::MAX)
+        .max_params(usize::MAX)
+        .max_connections(usize::MAX);
+    talk(&app, WIDE, async move |mut client| {
+        assert_eq!(client.ask(&call(1, "echo", json!({"text": "x"}))).await["id"], 1);
+    });
+}

@@ -1,0 +1,240 @@
+//! More requests at once than run, and than the table holds.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_lite::{AsyncWriteExt, future};
+use mcp_sansio::types::{
+    ElicitParams, Field, Implementation, InputRequest, RequestedSchema, StringSchema, TextResult,
+};
+use mcp_sansio::{RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, MAX_RUNNING, Reply};
+use serde_json::{Value, json};
+
+use crate::client::{WIDE, call, cancel, legacy, modern, talk};
+use crate::{CATALOG, CONFIG};
+
+/// Takes some turns, and counts how many of it there are.
+async fn slow(
+    ctx: Context,
+    running: Rc<Cell<usize>>,
+    most: Rc<Cell<usize>>,
+) -> Result<Reply, Failure> {
+    running.set(running.get() + 1);
+    most.set(most.get().max(running.get()));
+    for _ in 0..20 {
+        future::yield_now().await;
+    }
+    running.set(running.get() - 1);
+    ctx.reply(&TextResult::new("done"))
+}
+
+#[test]
+fn b1_two_hundred_calls_at_once_are_all_answered() {
+    // As they are by default, with fewer places than calls, and with room for few bytes of
+    // parameters.
+    for (in_flight, params) in [(usize::MAX, usize::MAX), (10, usize::MAX), (usize::MAX, 1)] {
+        let (running, most) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let (handler_running, handler_most) = (running.clone(), most.clone());
+        let app =
+            App::new(&CONFIG, move |ctx| slow(ctx, handler_running.clone(), handler_most.clone()))
+                .catalog(&CATALOG)
+                .max_in_flight(in_flight)
+                .max_params(params);
+        for is_modern in [true, false] {
+            talk(&app, WIDE, async |mut client| {
+                client.initialize().await;
+                let lines: String = (1..=200)
+                    .map(|id| {
+                        let params =
+                            json!({"name": "wait", "arguments": {"text": "x".repeat(100)}});
+                        let request = if is_modern {
+                            modern(id, "tools/call", params)
+                        } else {
+                            legacy(id, "tools/call", params)
+                        };
+                        format!("{request}\n")
+                    })
+                    .collect();
+                // It writes and does not read meanwhile; what is held back for it has room for all
+                // answers.
+                client.stream.write_all(lines.as_bytes()).await.unwrap();
+                let mut ids = BTreeSet::new();
+                while ids.len() < 200 {
+                    let answer = client.next().await;
+                    assert_eq!(answer["result"]["content"][0]["text"], "done", "{answer}");
+                    assert!(ids.insert(answer["id"].as_u64().unwrap()));
+                }
+            });
+            assert_eq!(running.get(), 0);
+            let limit = if params == 1 { 1 } else { in_flight.min(MAX_RUNNING) };
+            assert!(
+                most.get() <= limit && most.get() >= limit.min(2),
+                "{most:?} {in_flight} {params}"
+            );
+        }
+    }
+}
+
+#[test]
+fn b1_handlers_begin_in_the_order_of_their_requests_and_no_more_than_may_run() {
+    let begun = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let (release, gate) = smol::channel::unbounded::<()>();
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let (begun, gate) = (begun.clone(), gate.clone());
+        async move {
+            begun.borrow_mut().push(ctx.arguments().get("n").and_then(RawJson::as_u64).unwrap());
+            gate.recv().await?;
+            ctx.reply(&TextResult::new("done"))
+        }
+    })
+    .catalog(&CATALOG)
+    .max_running(2);
+    talk(&app, WIDE, async |mut client| {
+        client.initialize().await;
+        for id in 1..=6 {
+            client.send(&call(id, "wait", json!({"n": id}))).await;
+        }
+        // One that has not begun is cancelled, and never begins. A listen takes no seat.
+        client.send(&cancel(4)).await;
+        let listen =
+            modern(7, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+        assert!(client.ask(&listen).await["method"].is_string());
+        assert_eq!(*begun.borrow(), [1, 2]);
+        for id in [1, 2, 3, 5, 6] {
+            release.send(()).await.unwrap();
+            assert_eq!(client.next().await["id"], id);
+        }
+        assert_eq!(*begun.borrow(), [1, 2, 3, 5, 6]);
+        assert_eq!(client.ask(&legacy(8, "ping", json!({}))).await["id"], 8);
+    });
+}
+
+const FORM: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+/// Asks where it is told to, and waits for ever otherwise.
+async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
+    if ctx.name() == "wait" {
+        pending::<()>().await;
+    }
+    ctx.ask("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM))).await?;
+    ctx.reply(&TextResult::new("answered"))
+}
+
+#[test]
+fn b1_the_answer_to_a_question_never_waits_behind_a_request_that_has_no_place() {
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait).catalog(&CATALOG);
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        client.send(&legacy(1, "tools/call", json!({"name": "wait"}))).await;
+        let question = client.ask(&legacy(2, "tools/call", json!({"name": "ask"}))).await;
+        assert_eq!(question["method"], "elicitation/create");
+        // The table is full, and the answer stands behind another request.
+        client.send(&legacy(3, "tools/call", json!({"name": "ask"}))).await;
+        let accepted = json!({"action": "accept", "content": {"name": "x"}});
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": accepted})).await;
+        let refused = client.next().await;
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(3), &json!(-32603)),
+            "{refused}"
+        );
+        let answered = client.next().await;
+        assert_eq!(
+            (&answered["id"], &answered["result"]["content"][0]["text"]),
+            (&json!(2), &json!("answered"))
+        );
+    });
+}
+
+#[test]
+fn b1_a_cancellation_frees_a_place_also_behind_a_request_that_has_none() {
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, ask_or_wait)
+        .catalog(&CATALOG)
+        .full_timeout(Duration::from_millis(50));
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        // At the front it is taken in at once, and the next request finds a place.
+        for message in [
+            call(1, "wait", json!({})),
+            call(2, "wait", json!({})),
+            cancel(1),
+            call(3, "wait", json!({})),
+        ] {
+            client.send(&message).await;
+        }
+        assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
+        // Behind a request without a place, it waits until that is refused.
+        for message in [call(5, "wait", json!({})), cancel(2), call(6, "ask", json!({}))] {
+            client.send(&message).await;
+        }
+        let refused = client.next().await;
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(5), &json!(-32603)),
+            "{refused}"
+        );
+        assert_eq!(client.next().await["id"], 6);
+    });
+}
+
+#[test]
+fn b1_a_pong_never_waits_behind_a_request_that_has_no_place() {
+    static WATCHFUL: ServerConfig<'_> =
+        ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS)
+            .ping_interval(Duration::from_millis(50))
+            .ping_timeout(Duration::from_secs(3600));
+    let app: App<_, 2, 2> =
+        App::with_table_sizes(&WATCHFUL, ask_or_wait).catalog(&CATALOG).full_timeout(Duration::MAX);
+    talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        for id in 1..=3 {
+            client.send(&legacy(id, "tools/call", json!({"name": "wait"}))).await;
+        }
+        // While the third waits nothing is read, so the client is pinged; then the third is
+        // refused.
+        let (mut ping, mut refused) = (Value::Null, Value::Null);
+        while ping.is_null() || refused.is_null() {
+            let message = client.next().await;
+            if message["method"] == "ping" { ping = message } else { refused = message }
+        }
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&json!(3), &json!(-32603)),
+            "{refused}"
+        );
+        client.send(&json!({"jsonrpc": "2.0", "id": ping["id"], "result": {}})).await;
+        assert_eq!(client.ask(&legacy(4, "ping", json!({}))).await["id"], 4);
+    });
+}
+
+#[test]
+fn b1_a_full_table_ends_with_its_client() {
+    let alive = Rc::new(Cell::new(0));
+    let app: App<_, 2, 2> = App::with_table_sizes(&CONFIG, |_: Context<2, 2>| {
+        let alive = alive.clone();
+        async move {
+            let _alive = alive;
+            pending().await
+        }
+    })
+    .catalog(&CATALOG)
+    .full_timeout(Duration::MAX);
+    talk(&app, WIDE, async move |mut client| {
+        for id in 1..=5 {
+            client.send(&call(id, "wait", json!({}))).await;
+        }
+        client.stream.close().await.unwrap();
+        // Those that have a place are dropped, the others refused: nobody is left to wait for.
+        for id in 3..=5 {
+            assert_eq!(client.next().await["id"], id);
+        }
+        assert_eq!(client.line().await, None);
+    });
+    drop(app);
+    assert_eq!(Rc::strong_count(&alive), 1);
+}

@@ -1,0 +1,237 @@
+//! What panics ends alone.
+
+use std::cell::RefCell;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context as TaskContext, Poll};
+
+use futures_lite::future;
+use mcp_sansio::types::{LoggingLevel, TextResult};
+use mcp_sansio::{LogMessage, Request};
+use mcp_sansio_adapters::asynchronous::{App, Context, End, Failure, MAX_TEXT, Reply, Seal, serve};
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
+use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
+use crate::pipe::Pipe;
+use crate::{CATALOG, CONFIG};
+
+/// Panics when it is dropped.
+struct Bomb(&'static str);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("{}", self.0);
+        }
+    }
+}
+
+/// Panics when it is written down.
+struct Unspeakable;
+
+impl Serialize for Unspeakable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        panic!("not said")
+    }
+}
+
+/// Panics in the way that the tool's name says. Not an `async fn`: it may panic before it has a
+/// future.
+fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
+    match ctx.name() {
+        "fail" => panic!("before \u{1b}[31m\u{9b}31m\u{202e}\n{}", "x".repeat(1000)),
+        "steps" => Box::pin(async move {
+            future::yield_now().await;
+            let nothing: [u8; 0] = [];
+            ctx.reply(&json!({"content": nothing[ctx.request().params.raw().as_str().len()]}))
+        }),
+        "change" => Box::pin(async move {
+            ctx.log(&LogMessage::new(LoggingLevel::Error, &Unspeakable)).await?;
+            ctx.reply(&json!({"content": []}))
+        }),
+        "wait" => Box::pin(async move {
+            let _bomb = Bomb("while it is dropped");
+            pending::<()>().await;
+            ctx.reply(&json!({"content": []}))
+        }),
+        "ask" => Box::pin(async move {
+            // Its payload panics once more.
+            std::panic::panic_any(Bomb("payload"));
+        }),
+        _ => Box::pin(async move { ctx.reply(&TextResult::new("fine")) }),
+    }
+}
+
+#[test]
+fn f9_a_handler_that_panics_ends_its_own_call() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG).panic_observer({
+        let told = told.clone();
+        move |panic| {
+            told.lock().unwrap().push((
+                panic.method.clone(),
+                panic.name.clone(),
+                panic.message.clone(),
+            ));
+            // This one is not told.
+            panic!("in the observer of panics");
+        }
+    });
+    let ((), end) = talk(&app, WIDE, async move |mut client| {
+        client.initialize().await;
+        for (id, tool) in (1..).zip(["fail", "steps", "ask"]) {
+            let failed = client.ask(&call(id, tool, json!({}))).await;
+            assert_eq!(
+                (&failed["id"], &failed["error"]["code"]),
+                (&json!(id), &json!(-32603)),
+                "{failed}"
+            );
+            assert_eq!(
+                failed["error"]["message"], "The handler panicked",
+                "what it says is not for clients"
+            );
+        }
+        // In the middle of a message of its own, of which nothing is seen.
+        let failed = client.ask(&legacy(4, "tools/call", json!({"name": "change"}))).await;
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(4), &json!(-32603)),
+            "{failed}"
+        );
+        // While its future is dropped.
+        client.send(&call(5, "wait", json!({}))).await;
+        client.send(&cancel(5)).await;
+        // And everything else goes on.
+        assert_eq!(
+            client.ask(&call(6, "echo", json!({}))).await["result"]["content"][0]["text"],
+            "fine"
+        );
+        client.send(&call(7, "wait", json!({}))).await;
+        assert_eq!(client.ask(&legacy(8, "ping", json!({}))).await["id"], 8);
+    });
+    assert_eq!(end, End::Closed);
+    let told = told.lock().unwrap();
+    let names: Vec<_> =
+        told.iter().map(|(method, name, _)| (method.as_str(), name.as_str())).collect();
+    assert_eq!(names, ["fail", "steps", "ask", "change", "wait"].map(|name| ("tools/call", name)));
+    assert_eq!(
+        told[0].2,
+        format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_TEXT - 18))
+    );
+    assert!(told[1].2.starts_with("index out of bounds"));
+    assert_eq!(
+        (told[2].2.as_str(), told[3].2.as_str(), told[4].2.as_str()),
+        ("", "not said", "while it is dropped")
+    );
+}
+
+#[test]
+fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
+    struct Broken;
+    impl Seal for Broken {
+        fn close(&self, _: &Request<'_>, _: &str) -> String {
+            panic!("close")
+        }
+        fn open(&self, _: &Request<'_>, _: &str) -> Option<String> {
+            panic!("open")
+        }
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        ctx.remember("this");
+        ctx.ask("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
+        ctx.reply(&json!({"content": []}))
+    })
+    .catalog(&CATALOG)
+    .seal(Broken)
+    .observer(|_| panic!("observer"))
+    .panic_observer({
+        let told = told.clone();
+        move |panic| told.lock().unwrap().push(panic.message.clone())
+    });
+    talk(&app, WIDE, async move |mut client| {
+        let failed = client.ask(&modern(1, "tools/call", json!({"name": "ask"}))).await;
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(1), &json!(-32603)),
+            "{failed}"
+        );
+        let failed =
+            client.ask(&modern(2, "tools/call", json!({"name": "ask", "requestState": "x"}))).await;
+        assert_eq!(
+            (&failed["id"], &failed["error"]["code"]),
+            (&json!(2), &json!(-32603)),
+            "{failed}"
+        );
+        assert_eq!(client.ask(&modern(3, "tools/list", json!({}))).await["id"], 3);
+    });
+    assert_eq!(*told.lock().unwrap(), ["observer", "close", "observer", "open", "observer"]);
+}
+
+/// Streams that were put there, one after the other.
+struct Door(RefCell<Vec<Breaking>>);
+
+/// A stream that may panic in the middle of a connection.
+struct Breaking(Pipe, bool);
+
+impl mcp_sansio_adapters::asynchronous::Listener for &Door {
+    type Stream = Breaking;
+
+    fn poll_accept(&self, _: &mut TaskContext<'_>) -> Poll<std::io::Result<Breaking>> {
+        self.0.borrow_mut().pop().map_or(Poll::Pending, |stream| Poll::Ready(Ok(stream)))
+    }
+}
+
+impl futures_lite::AsyncRead for Breaking {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        to: &mut [u8],
+    ) -> Poll<std::io::Result<usize>> {
+        assert!(!self.1, "a stream that breaks");
+        Pin::new(&mut self.0).poll_read(cx, to)
+    }
+}
+
+impl futures_lite::AsyncWrite for Breaking {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut TaskContext<'_>,
+        from: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, from)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.0).poll_close(cx)
+    }
+}
+
+#[test]
+fn f9_a_connection_that_panics_ends_alone() {
+    let told = Rc::new(RefCell::new(Vec::new()));
+    let (one, _one_end) = crate::pipe::pipe(1024, 1024);
+    let (two, two_end) = crate::pipe::pipe(1024, 1024);
+    let door = Door(RefCell::new(vec![Breaking(two, false), Breaking(one, true)]));
+    let app = App::new(&CONFIG, handler).catalog(&CATALOG);
+    let mut client = Client::new(two_end);
+    let hub = app.hub().clone();
+    let clients = async {
+        assert_eq!(
+            client.ask(&call(1, "echo", json!({}))).await["result"]["content"][0]["text"],
+            "fine"
+        );
+        told.borrow_mut().push(hub.connections());
+        hub.shut_down();
+    };
+    let (ended, ()) = future::block_on(future::zip(serve(&app, &door), clients));
+    ended.unwrap();
+    assert_eq!(*told.borrow(), [1]);
+}

@@ -1,0 +1,213 @@
+//! Over real sockets.
+
+use std::future::Future;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_io::Async;
+use futures_lite::future;
+#[cfg(unix)]
+use mcp_sansio::types::TextResult;
+use mcp_sansio_adapters::asynchronous::{App, Context, accept, serve};
+use serde_json::json;
+
+use crate::client::{Client, call};
+use crate::{CATALOG, CONFIG};
+
+fn listen() -> (Async<TcpListener>, std::net::SocketAddr) {
+    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+    let address = listener.get_ref().local_addr().unwrap();
+    (listener, address)
+}
+
+async fn connect(address: std::net::SocketAddr) -> Client<Async<TcpStream>> {
+    Client::new(Async::<TcpStream>::connect(address).await.unwrap())
+}
+
+/// Until the clients are done.
+fn run<T>(
+    server: impl Future<Output = std::io::Result<()>>,
+    clients: impl Future<Output = T>,
+) -> T {
+    smol::block_on(async {
+        let server = async {
+            server.await.unwrap();
+            std::future::pending().await
+        };
+        future::or(clients, server).await
+    })
+}
+
+/// A thousand, or as many as files may be open for both ends.
+#[cfg(unix)]
+fn as_many_as_possible() -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    let files = limit.maximum.map_or(usize::MAX, |files| usize::try_from(files).unwrap());
+    (files.saturating_sub(100) / 2).min(1000)
+}
+
+#[cfg(unix)]
+#[test]
+fn a_thousand_connections_at_once_are_all_served() {
+    let many = as_many_as_possible();
+    let here = Arc::new(AtomicUsize::new(0));
+    let (open, gate) = smol::channel::bounded::<()>(1);
+    let (all_here, full) = smol::channel::bounded::<()>(1);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        let (here, gate, all_here) = (here.clone(), gate.clone(), all_here.clone());
+        async move {
+            // Nobody is answered before everybody has asked.
+            if here.fetch_add(1, Ordering::Relaxed) + 1 == many {
+                all_here.send(()).await?;
+            }
+            let _ = gate.recv().await;
+            ctx.reply(&TextResult::new("done"))
+        }
+    })
+    .catalog(&CATALOG);
+    let (listener, address) = listen();
+    let before = resident();
+    run(serve(&app, &listener), async {
+        let mut clients = Vec::new();
+        for _ in 0..many {
+            let mut client = connect(address).await;
+            client.send(&call(1, "wait", json!({}))).await;
+            clients.push(client);
+        }
+        full.recv().await.unwrap();
+        assert_eq!(app.hub().connections(), many);
+        if let (Some(before), Some(now)) = (before, resident()) {
+            println!(
+                "{} bytes for each connection, its client in the same process included",
+                (now - before) / many
+            );
+        }
+        drop(open);
+        for client in &mut clients {
+            assert_eq!(client.next().await["id"], 1);
+        }
+    });
+}
+
+/// Bytes of this process in memory.
+#[cfg(unix)]
+fn resident() -> Option<usize> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<usize>().ok()? << 10)
+}
+
+#[test]
+fn one_more_than_the_limit_waits_until_somebody_leaves() {
+    let most = AtomicUsize::new(0);
+    let app = App::new(&CONFIG, |ctx: Context| {
+        most.fetch_max(ctx.hub().connections(), Ordering::Relaxed);
+        async move { ctx.reply(&json!({"content": []})) }
+    })
+    .catalog(&CATALOG)
+    .max_connections(2);
+    let (listener, address) = listen();
+    run(serve(&app, &listener), async {
+        let (mut one, mut two) = (connect(address).await, connect(address).await);
+        one.ask(&call(1, "echo", json!({}))).await;
+        two.ask(&call(1, "echo", json!({}))).await;
+        let mut three = connect(address).await;
+        three.send(&call(3, "echo", json!({}))).await;
+        // The others go on as ever.
+        for id in 2..20 {
+            one.ask(&call(id, "echo", json!({}))).await;
+        }
+        assert!(future::poll_once(three.next()).await.is_none());
+        drop(two);
+        assert_eq!(three.next().await["id"], 3);
+        one.ask(&call(20, "echo", json!({}))).await;
+    });
+    assert_eq!(most.into_inner(), 2);
+}
+
+#[test]
+fn a_busy_connection_and_a_slow_handler_delay_nobody_else() {
+    let app = App::new(&CONFIG, |ctx: Context| async move {
+        match ctx.name() {
+            "wait" => std::future::pending().await,
+            // Wakes itself for ever.
+            "steps" => loop {
+                future::yield_now().await;
+            },
+            _ => ctx.reply(&json!({"content": []})),
+        }
+    })
+    .catalog(&CATALOG);
+    let (listener, address) = listen();
+    run(serve(&app, &listener), async {
+        let (mut busy, mut other) = (connect(address).await, connect(address).await);
+        busy.send(&call(1, "wait", json!({}))).await;
+        busy.send(&call(2, "steps", json!({}))).await;
+        for id in 3..100 {
+            assert_eq!(other.ask(&call(id, "echo", json!({}))).await["id"], id);
+            assert_eq!(busy.ask(&call(id, "echo", json!({}))).await["id"], id);
+        }
+    });
+}
+
+#[test]
+fn shutting_down_ends_the_server_after_its_last_connection() {
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+        .catalog(&CATALOG);
+    let (listener, address) = listen();
+    let clients = async {
+        let mut client = connect(address).await;
+        client.ask(&call(1, "echo", json!({}))).await;
+        app.hub().shut_down();
+        assert_eq!(client.line().await, None);
+    };
+    let (served, ()) = smol::block_on(future::zip(serve(&app, &listener), clients));
+    served.unwrap();
+    assert_eq!(app.hub().connections(), 0);
+}
+
+#[test]
+fn connections_can_be_spawned_on_threads() {
+    let app = Arc::new(
+        App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+            .catalog(&CATALOG),
+    );
+    let (listener, address) = listen();
+    let server = {
+        let app = app.clone();
+        async move {
+            while let Some(connection) = accept(app.clone(), &listener).await? {
+                smol::spawn(connection).detach();
+            }
+            Ok(())
+        }
+    };
+    run(server, async {
+        let mut clients = Vec::new();
+        for _ in 0..20 {
+            clients.push(connect(address).await);
+        }
+        for client in &mut clients {
+            assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn unix_sockets_are_served_as_well() {
+    use std::os::unix::net::{UnixListener, UnixStream};
+    let path = std::env::temp_dir().join(format!("mcp-sansio-{}.socket", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = Async::<UnixListener>::bind(&path).unwrap();
+    let app = App::new(&CONFIG, |ctx: Context| async move { ctx.reply(&json!({"content": []})) })
+        .catalog(&CATALOG);
+    run(serve(&app, &listener), async {
+        let mut client = Client::new(Async::<UnixStream>::connect(&path).await.unwrap());
+        assert_eq!(client.ask(&call(1, "echo", json!({}))).await["id"], 1);
+    });
+    std::fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,294 @@
+//! What servers ask: one handler for both eras.
+
+use std::cell::RefCell;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_lite::future;
+use mcp_sansio::types::{
+    ElicitParams, ElicitResult, Field, InputRequest, InputRequiredResult, ListRootsResult,
+    RequestedSchema, Root, StringSchema,
+};
+use mcp_sansio::{Call, ClientRequest, RawJson, RequestHandle, ServerConfig, ServerEvent};
+use mcp_sansio_adapters::asynchronous::client::{
+    Answer, CallError, Client, Connector, End, Question, Refusal,
+};
+
+use crate::script::{NOW, Session, call, play, text, tool};
+use crate::{CLIENT, LEGACY, MODERN};
+
+const WHO: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
+
+async fn answer(question: Question) -> Result<Answer, Refusal> {
+    // A person takes their time.
+    future::yield_now().await;
+    match question.request() {
+        InputRequest::Elicit(_) => {
+            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+        }
+        InputRequest::ListRoots => {
+            question.answer(&ListRootsResult::new(&[Root::new("file:///home")]))
+        }
+        _ => Err(Refusal::unsupported()),
+    }
+}
+
+/// A server with a tool that greets whom it has asked for, with the roots if it is called so.
+struct Greeter {
+    is_modern: bool,
+    asked: Vec<(Call, RequestHandle)>,
+    rounds: usize,
+}
+
+impl Greeter {
+    fn new(config: &ServerConfig<'_>) -> Self {
+        Self { is_modern: std::ptr::eq(config, &raw const MODERN), asked: Vec::new(), rounds: 0 }
+    }
+
+    fn event(&mut self, event: &ServerEvent<'_>, session: &mut Session) {
+        match event {
+            ServerEvent::Request(request) if self.is_modern => {
+                self.rounds += 1;
+                let (who, roots) = (request.input_response("who"), request.input_response("roots"));
+                let state = request.request_state().map(|state| state.to_string());
+                match (who, roots) {
+                    (Some(who), Some(roots)) => {
+                        assert_eq!(state.as_deref(), Some("a \"state\""));
+                        session.text(request.handle, &greeting(who, Some(roots)));
+                    }
+                    _ => {
+                        let questions = [
+                            ("who", InputRequest::Elicit(ELICIT)),
+                            ("roots", InputRequest::ListRoots),
+                        ];
+                        let input =
+                            InputRequiredResult::ask(&questions).request_state("a \"state\"");
+                        let _ = session
+                            .server
+                            .input_required(request.handle, &input, &mut session.tx)
+                            .unwrap();
+                    }
+                }
+            }
+            ServerEvent::Request(request) => {
+                let question = ClientRequest::elicitation(&ELICIT).on_behalf_of(request.handle);
+                let call = session.server.request(NOW, &question, &mut session.tx).unwrap();
+                self.asked.push((call, request.handle));
+            }
+            ServerEvent::CallFinished { call, outcome } => {
+                let parent = self.asked.iter().find(|(asked, _)| asked == call).unwrap().1;
+                match outcome {
+                    Ok(who) => session.text(parent, &greeting(*who, None)),
+                    Err(error) => session
+                        .text(parent, &format!("{} {}", error.code(), error.message().unwrap())),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn greeting(who: RawJson<'_>, roots: Option<RawJson<'_>>) -> String {
+    let name = who
+        .to::<ElicitResult<'_>>()
+        .unwrap()
+        .content
+        .unwrap()
+        .get("name")
+        .unwrap()
+        .as_string()
+        .unwrap()
+        .to_string();
+    let roots = roots.map(|roots| {
+        roots.to::<ListRootsResult<'_>>().unwrap().roots.get(0).unwrap().unwrap().uri.to_string()
+    });
+    format!("Hello, {name}{}", roots.map_or_else(String::new, |root| format!(" at {root}")))
+}
+
+fn greet(
+    config: &'static ServerConfig<'static>,
+    connector: Connector,
+    work: impl AsyncFnOnce(Client) -> Result<String, CallError>,
+) -> (Result<String, CallError>, usize, End) {
+    let mut greeter = Greeter::new(config);
+    let (result, end) =
+        play(connector, config, |event, session| greeter.event(event, session), work);
+    (result, greeter.rounds, end)
+}
+
+#[test]
+fn one_handler_answers_both_eras_and_the_request_is_sent_again_by_itself() {
+    for (config, expected, rounds) in
+        [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)]
+    {
+        let result = greet(config, Connector::new(&CLIENT).answer(answer), async |client| {
+            call(&client, "greet").await.map(|result| text(&result))
+        });
+        assert_eq!((result.0.unwrap().as_str(), result.1), (expected, rounds));
+    }
+}
+
+#[test]
+fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_modern_one() {
+    let refuse = |_: Question| async { Err::<Answer, _>(Refusal::new("The person says no")) };
+    let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT).answer(refuse), async |client| {
+        call(&client, "greet").await.map(|result| text(&result))
+    });
+    assert_eq!(result.unwrap(), "-1 The person says no");
+    let (result, rounds, _) =
+        greet(&MODERN, Connector::new(&CLIENT).answer(refuse), async |client| {
+            call(&client, "greet").await.map(|result| text(&result))
+        });
+    let Err(CallError::Unanswered(refusal)) = result else { panic!("{result:?}") };
+    assert_eq!((refusal.to_string().as_str(), rounds), ("The person says no", 1));
+}
+
+#[test]
+fn without_a_handler_questions_are_refused() {
+    let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT), async |client| {
+        call(&client, "greet").await.map(|result| text(&result))
+    });
+    assert_eq!(result.unwrap(), "-32601 Nobody answers this here");
+}
+
+#[test]
+fn a_slow_answer_holds_nothing_up() {
+    for config in [&MODERN, &LEGACY] {
+        let (open, gate) = smol::channel::bounded::<()>(1);
+        let slow = move |question| {
+            let gate = gate.clone();
+            async move {
+                let _ = gate.recv().await;
+                answer(question).await
+            }
+        };
+        let mut greeter = Greeter::new(config);
+        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
+            event => greeter.event(event, session),
+        };
+        let ((greeting, ()), _) =
+            play(Connector::new(&CLIENT).answer(slow), config, script, async |client| {
+                let others = async {
+                    for _ in 0..10 {
+                        assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
+                    }
+                    // Only now the person answers.
+                    drop(open);
+                };
+                future::zip(call(&client, "greet"), others).await
+            });
+        assert!(text(&greeting.unwrap()).starts_with("Hello, Ada"));
+    }
+}
+
+/// Counts how many of it there are.
+struct Alive(Arc<AtomicUsize>);
+
+impl Alive {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(count))
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A handler that never answers, and who counts how many questions it holds.
+fn never() -> (Arc<AtomicUsize>, Connector) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let connector = Connector::new(&CLIENT).answer(move |_| {
+        let alive = Alive::new(&counted);
+        async move {
+            pending::<()>().await;
+            drop(alive);
+            Err(Refusal::unsupported())
+        }
+    });
+    (count, connector)
+}
+
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        future::yield_now().await;
+    }
+}
+
+#[test]
+fn a_question_that_the_server_cancels_is_not_answered_any_more() {
+    let (count, connector) = never();
+    let asked: RefCell<Option<Call>> = RefCell::default();
+    let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+        ServerEvent::Request(request) if tool(request) == "ask" => {
+            // On behalf of nothing, so that it outlives its request.
+            let question = ClientRequest::elicitation(&ELICIT);
+            *asked.borrow_mut() =
+                Some(session.server.request(NOW, &question, &mut session.tx).unwrap());
+            session.text(request.handle, "asked");
+        }
+        ServerEvent::Request(request) => {
+            assert!(
+                session.server.cancel_call(NOW, asked.borrow().unwrap(), &mut session.tx).unwrap()
+            );
+            session.text(request.handle, "cancelled");
+        }
+        ServerEvent::CallFinished { outcome, .. } => panic!("{outcome:?}"),
+        _ => {}
+    };
+    play(connector, &LEGACY, script, async |client| {
+        call(&client, "ask").await.unwrap();
+        until(|| count.load(Ordering::Relaxed) == 1).await;
+        call(&client, "take back").await.unwrap();
+        until(|| count.load(Ordering::Relaxed) == 0).await;
+    });
+}
+
+#[test]
+fn a_call_that_is_dropped_takes_its_questions_with_it() {
+    for config in [&MODERN, &LEGACY] {
+        let (count, connector) = never();
+        let mut greeter = Greeter::new(config);
+        let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+            ServerEvent::Request(request) if tool(request) == "echo" => {
+                session.text(request.handle, "echo")
+            }
+            ServerEvent::CallFinished { outcome, .. } => panic!("{outcome:?}"),
+            event => greeter.event(event, session),
+        };
+        let ((), _) = play(connector, config, script, async |client| {
+            let asked = until(|| count.load(Ordering::Relaxed) > 0);
+            future::or(async { drop(call(&client, "greet").await) }, asked).await;
+            until(|| count.load(Ordering::Relaxed) == 0).await;
+            call(&client, "echo").await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn questions_end_with_the_connection() {
+    for config in [&MODERN, &LEGACY] {
+        let (count, connector) = never();
+        let mut greeter = Greeter::new(config);
+        play(
+            connector,
+            config,
+            |event, session| greeter.event(event, session),
+            async |client| {
+                let asked = until(|| count.load(Ordering::Relaxed) > 0);
+                future::or(async { drop(call(&client, "greet").await) }, asked).await;
+                client.close();
+            },
+        );
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+    }
+}

@@ -1,0 +1,160 @@
+//! What servers tell: changes, log messages, notifications.
+
+use std::sync::{Arc, Mutex};
+
+use futures_lite::StreamExt;
+use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
+use mcp_sansio::{
+    CallOptions, Change as Published, Changed, ClientEvent, LogMessage, RequestHandle, ServerEvent,
+};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Change, Connector, End};
+
+use crate::script::{Session, call, play, tool};
+use crate::{CLIENT, LEGACY, MODERN};
+
+const URIS: [Text<'_>; 1] = [Text::new("test://r")];
+const ALL: SubscriptionFilter<'_> = SubscriptionFilter::new()
+    .tools_list_changed(true)
+    .resources_list_changed(true)
+    .resource_subscriptions(&URIS);
+
+/// A server that changes what it is called to change.
+fn script(listen: &Mutex<Option<RequestHandle>>) -> impl FnMut(&ServerEvent<'_>, &mut Session) {
+    move |event, session| match event {
+        ServerEvent::Listening { request } => *listen.lock().unwrap() = Some(*request),
+        ServerEvent::RequestCancelled { request, .. } => {
+            let mut listen = listen.lock().unwrap();
+            assert_eq!(*listen, Some(*request));
+            *listen = None;
+        }
+        ServerEvent::Request(request) => {
+            let mut publish = |mut change: Published<'_>| {
+                while session.server.publish(&mut change, &mut session.tx).unwrap() {}
+            };
+            match tool(request).as_str() {
+                "tools" => publish(Published::tools()),
+                "prompts" => publish(Published::prompts()),
+                "resources" => publish(Published::resources()),
+                "resource" => publish(Published::resource("test://r")),
+                "end" => {
+                    let listen = listen.lock().unwrap().unwrap();
+                    while session.server.end_listen(listen, &mut session.tx).unwrap() {}
+                }
+                _ => {}
+            }
+            session.text(request.handle, "done");
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_listen_is_a_stream_of_changes_in_both_eras() {
+    for config in [&MODERN, &LEGACY] {
+        let listen = Mutex::default();
+        play(Connector::new(&CLIENT), config, script(&listen), async |client| {
+            let mut listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
+            let mut told = Vec::new();
+            for change in ["tools", "prompts", "resources", "resource"] {
+                call(&client, change).await.unwrap();
+                // Of prompts nobody wants to hear.
+                if change != "prompts" {
+                    told.push(listening.next().await.unwrap());
+                }
+            }
+            assert_eq!(
+                told,
+                [Change::Tools, Change::Resources, Change::Resource("test://r".into())]
+            );
+        });
+    }
+}
+
+#[test]
+fn what_is_told_again_before_it_was_looked_at_is_told_once() {
+    for config in [&MODERN, &LEGACY] {
+        let listen = Mutex::default();
+        play(Connector::new(&CLIENT), config, script(&listen), async |client| {
+            let mut listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
+            for change in ["tools", "resource", "tools", "resource", "tools"] {
+                call(&client, change).await.unwrap();
+            }
+            client.close();
+            let told: Vec<_> = (&mut listening).collect().await;
+            assert_eq!(told, [Change::Tools, Change::Resource("test://r".into())]);
+            assert!(matches!(listening.error(), Some(CallError::Closed)));
+        });
+    }
+}
+
+#[test]
+fn a_listen_that_is_dropped_is_cancelled() {
+    let listen = Mutex::default();
+    play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
+        let listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
+        assert!(
+            listening.honoured().is_some_and(|filter| filter.get("toolsListChanged").is_some())
+        );
+        assert!(listen.lock().unwrap().is_some());
+        drop(listening);
+        call(&client, "nothing").await.unwrap();
+        assert!(listen.lock().unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_listen_that_the_server_ends_is_over() {
+    let listen = Mutex::default();
+    play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
+        let mut listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
+        call(&client, "tools").await.unwrap();
+        call(&client, "end").await.unwrap();
+        let told: Vec<_> = (&mut listening).collect().await;
+        assert_eq!(told, [Change::Tools]);
+        assert!(listening.error().is_none());
+    });
+}
+
+#[test]
+fn a_listen_keeps_the_connection_open() {
+    let listen = Mutex::default();
+    let ((), end) = play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
+        let mut listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
+        let late = client.clone();
+        drop(client);
+        call(&late, "tools").await.unwrap();
+        drop(late);
+        assert_eq!(listening.next().await, Some(Change::Tools));
+        assert!(listen.lock().unwrap().is_some());
+    });
+    assert!(matches!(end, End::Closed), "{end:?}");
+}
+
+#[test]
+fn what_belongs_to_no_call_is_seen_as_it_comes() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let sees = Arc::clone(&seen);
+    let connector = Connector::new(&CLIENT).on_event(move |event| {
+        let what = match event {
+            ClientEvent::Log { params } => params.get("data").unwrap().as_str().to_owned(),
+            ClientEvent::Changed { listen: None, what: Changed::Tools } => "tools".to_owned(),
+            ClientEvent::Notification { method, .. } => method.to_string(),
+            ClientEvent::Connected(opened) => opened.revision.to_string(),
+            other => panic!("{other:?}"),
+        };
+        sees.lock().unwrap().push(what);
+    });
+    let script = |event: &ServerEvent<'_>, session: &mut Session| {
+        let ServerEvent::Request(request) = event else { return };
+        let Session { server, tx } = session;
+        let _ = server.log_unrelated(&LogMessage::new(LoggingLevel::Error, "a line"), tx).unwrap();
+        let mut change = Published::tools();
+        while server.publish(&mut change, tx).unwrap() {}
+        server
+            .notify("notifications/own", &mcp_sansio::Json(Vec::<u8>::new()), tx)
+            .unwrap_or_default();
+        session.text(request.handle, "done");
+    };
+    play(connector, &LEGACY, script, async |client| call(&client, "talk").await.map(drop).unwrap());
+    assert_eq!(seen.lock().unwrap()[..3], ["2025-11-25", "\"a line\"", "tools"]);
+}

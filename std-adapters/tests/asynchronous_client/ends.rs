@@ -1,0 +1,260 @@
+//! How connections end, and what ends with them.
+
+use std::cell::Cell;
+use std::future::pending;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson, Revision, ServerEvent};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, End};
+
+use crate::pipe::{Pipe, pipe};
+use crate::script::{Session, call, play, play_on, run, serve, text, tool};
+use crate::{CLIENT, LEGACY, MODERN};
+
+const SHORT: Duration = Duration::from_millis(20);
+static PINGING: ClientConfig<'_> = CLIENT.ping_interval(SHORT).ping_timeout(SHORT);
+
+fn echo(event: &ServerEvent<'_>, session: &mut Session) {
+    if let ServerEvent::Request(request) = event {
+        session.text(request.handle, &tool(request));
+    }
+}
+
+/// Answers until `count` requests wait for an answer; then it is gone.
+async fn serve_until(pipe: Pipe, count: usize) {
+    let waiting = Cell::new(0);
+    let script = |event: &ServerEvent<'_>, session: &mut Session| match event {
+        ServerEvent::Request(request) if tool(request) == "wait" => waiting.set(waiting.get() + 1),
+        event => echo(event, session),
+    };
+    let gone = async {
+        while waiting.get() < count {
+            future::yield_now().await;
+        }
+    };
+    future::or(serve(pipe, &MODERN, script), gone).await;
+}
+
+#[test]
+fn when_the_server_closes_every_call_that_waits_ends() {
+    let server = |pipe| serve_until(pipe, 3);
+    let (calls, end) =
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            let waiting = future::zip(
+                call(&client, "wait"),
+                future::zip(call(&client, "wait"), call(&client, "wait")),
+            );
+            let (first, (second, third)) = waiting.await;
+            [first, second, third, call(&client, "late").await]
+        });
+    for call in calls {
+        assert!(matches!(call, Err(CallError::Closed)), "{call:?}");
+    }
+    assert!(matches!(end, End::ServerClosed), "{end:?}");
+}
+
+#[test]
+fn what_the_server_sent_before_it_closed_is_read() {
+    let server = async |pipe: Pipe| {
+        let answered = Cell::new(false);
+        let script = |event: &ServerEvent<'_>, session: &mut Session| {
+            echo(event, session);
+            answered.set(matches!(event, ServerEvent::Request(_)));
+        };
+        let gone = async {
+            while !answered.get() {
+                future::yield_now().await;
+            }
+        };
+        future::or(serve(pipe, &MODERN, script), gone).await;
+    };
+    let (result, end) =
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            call(&client, "last words").await
+        });
+    assert_eq!(text(&result.unwrap()), "last words");
+    assert!(matches!(end, End::ServerClosed), "{end:?}");
+}
+
+#[test]
+fn close_ends_what_waits_and_what_was_sent_arrives() {
+    let mut heard = Vec::new();
+    let script = |event: &ServerEvent<'_>, _: &mut Session| {
+        if let ServerEvent::Notification { method, .. } = event {
+            heard.push(method.to_string());
+        }
+    };
+    let (calls, end) = play(Connector::new(&CLIENT), &LEGACY, script, async |client| {
+        let closing = async {
+            client.notify("notifications/bye", &RawJson::EMPTY).await.unwrap();
+            client.close();
+        };
+        let (waiting, ()) = future::zip(call(&client, "wait"), closing).await;
+        [waiting, call(&client, "late").await]
+    });
+    for call in calls {
+        assert!(matches!(call, Err(CallError::Closed)), "{call:?}");
+    }
+    assert!(matches!(end, End::Closed), "{end:?}");
+    assert_eq!(heard, ["notifications/bye"]);
+}
+
+#[test]
+fn the_connection_closes_when_nobody_holds_a_client_any_more() {
+    let ((), end) = play(Connector::new(&CLIENT), &MODERN, echo, async |client| {
+        let other = client.clone();
+        drop(client);
+        assert_eq!(text(&call(&other, "still here").await.unwrap()), "still here");
+    });
+    assert!(matches!(end, End::Closed), "{end:?}");
+}
+
+#[test]
+fn a_server_that_does_not_close_is_not_waited_for_long() {
+    let stays = async |pipe: Pipe| {
+        let _held = pipe;
+        pending::<()>().await;
+    };
+    let (ours, theirs) = pipe(1 << 16, 1 << 16);
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern)).close_timeout(SHORT);
+    let (client, connection) = connector.connect(ours);
+    drop(client);
+    let end = run(future::or(connection, async {
+        stays(theirs).await;
+        unreachable!()
+    }));
+    assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+}
+
+#[test]
+fn calls_end_when_the_connection_is_dropped() {
+    let (ours, _theirs) = pipe(1 << 16, 1 << 16);
+    let (client, connection) = Connector::new(&CLIENT).connect(ours);
+    let gone = async {
+        future::or(async { drop(connection.await) }, future::yield_now()).await;
+    };
+    let (result, ()) = run(future::zip(call(&client, "a"), gone));
+    assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
+}
+
+#[test]
+fn drive_keeps_the_connection_going_while_something_is_done_with_it() {
+    let (ours, theirs) = pipe(1 << 16, 1 << 16);
+    let (client, connection) = Connector::new(&CLIENT).connect(ours);
+    let work = connection.drive(async { text(&call(&client, "echo").await.unwrap()) });
+    let (echoed, ()) = run(future::zip(work, serve(theirs, &MODERN, echo)));
+    assert_eq!(echoed, "echo");
+    let late = run(call(&client, "late"));
+    assert!(matches!(late, Err(CallError::Closed)), "{late:?}");
+}
+
+#[test]
+fn a_server_that_does_not_answer_a_ping_is_given_up() {
+    let server = async |mut pipe: Pipe| {
+        let initialized = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+        let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{initialized}}}\n");
+        pipe.write_all(answer.as_bytes()).await.unwrap();
+        // Nothing else from here on.
+        while pipe.read(&mut [0; 64]).await.unwrap() > 0 {}
+    };
+    let connector = Connector::new(&PINGING).set_era(Some(Era::Legacy));
+    let (result, end) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
+        assert_eq!(client.opened().await.unwrap().revision, Revision::V2025_11_25);
+        client.request("ping", &RawJson::EMPTY, CallOptions::new()).await
+    });
+    assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
+    assert!(matches!(end, End::Unresponsive), "{end:?}");
+}
+
+#[test]
+fn a_server_that_reads_nothing_is_given_up() {
+    let (ours, theirs) = pipe(5, 5);
+    let connector = Connector::new(&CLIENT).stall_timeout(SHORT);
+    let (client, connection) = connector.connect(ours);
+    let (result, end) = run(future::zip(call(&client, "a"), connection));
+    assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
+    assert!(matches!(end, Ok(End::Unresponsive)), "{end:?}");
+    drop(theirs);
+}
+
+/// A stream of which one direction fails from some point on.
+struct Broken {
+    pipe: Pipe,
+    writes: usize,
+    kind: io::ErrorKind,
+}
+
+impl AsyncRead for Broken {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.pipe).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Broken {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if self.writes == 0 {
+            return Poll::Ready(Err(self.kind.into()));
+        }
+        self.writes -= 1;
+        Pin::new(&mut self.pipe).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.pipe).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.pipe).poll_close(cx)
+    }
+}
+
+#[test]
+fn a_stream_that_fails_ends_the_connection_and_its_calls() {
+    let (ours, _theirs) = pipe(1 << 16, 1 << 16);
+    let (client, connection) = Connector::new(&CLIENT).connect(Broken {
+        pipe: ours,
+        writes: 0,
+        kind: io::ErrorKind::Other,
+    });
+    let (result, end) = run(future::zip(call(&client, "a"), connection));
+    assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
+    assert_eq!(end.unwrap_err().kind(), io::ErrorKind::Other);
+}
+
+#[test]
+fn a_server_that_takes_nothing_any_more_may_still_say_something() {
+    let (ours, theirs) = pipe(1 << 16, 1 << 16);
+    let (open, gate) = smol::channel::bounded::<()>(1);
+    // One write for the call; the next fails.
+    let broken = Broken { pipe: ours, writes: 1, kind: io::ErrorKind::BrokenPipe };
+    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(broken);
+    let server = async {
+        let (mut theirs, mut read) = (theirs, [0; 4096]);
+        assert!(theirs.read(&mut read).await.unwrap() > 0);
+        gate.recv().await.unwrap_err();
+        let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"bye\"}]}}\n";
+        theirs.write_all(answer.as_bytes()).await.unwrap();
+    };
+    let unheard = async {
+        // It is taken, and then the server speaks.
+        client.notify("notifications/unheard", &RawJson::EMPTY).await.unwrap();
+        future::yield_now().await;
+        drop(open);
+    };
+    let calls = future::zip(call(&client, "a"), unheard);
+    let (((result, ()), end), ()) = run(future::zip(future::zip(calls, connection), server));
+    assert_eq!(text(&result.unwrap()), "bye");
+    assert!(matches!(end, Ok(End::ServerClosed)), "{end:?}");
+}

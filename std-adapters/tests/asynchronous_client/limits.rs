@@ -1,0 +1,337 @@
+//! What a server may make the client keep, filled to the limit; time limits that are none; the
+//! application's code that panics.
+
+use std::cell::Cell;
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_lite::future::poll_once;
+use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
+use mcp_sansio::types::{CallToolParams, ListRootsResult, SubscriptionFilter};
+use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
+use mcp_sansio_adapters::asynchronous::client::{
+    Answer, CallError, Change, Client, Connector, End, MAX_PAGES, Question, Refusal, Tools,
+};
+use serde_json::{Value, json};
+
+use crate::pipe::{Pipe, pipe};
+use crate::script::{call, run, text};
+use crate::{CLIENT, SERVER};
+
+/// Answers each line with lines, until the client closes.
+async fn speak(pipe: Pipe, mut answer: impl FnMut(&Value) -> Vec<Value>) {
+    let (mut pipe, mut lines) = (pipe, Vec::new());
+    let mut read = [0; 4096];
+    loop {
+        let n = pipe.read(&mut read).await.unwrap();
+        if n == 0 {
+            return;
+        }
+        lines.extend_from_slice(&read[..n]);
+        while let Some(end) = lines.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = lines.drain(..=end).collect();
+            for said in answer(&serde_json::from_slice(&line).unwrap()) {
+                pipe.write_all(format!("{said}\n").as_bytes()).await.unwrap();
+            }
+        }
+    }
+}
+
+fn result(request: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
+}
+
+fn said(request: &Value, what: &str) -> Value {
+    result(request, &json!({"content": [{"type": "text", "text": what}]}))
+}
+
+fn initialized(request: &Value) -> Value {
+    let info = json!({"name": SERVER.info.name, "version": "1"});
+    result(
+        request,
+        &json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "resources": {"subscribe": true}}, "serverInfo": info}),
+    )
+}
+
+/// Runs a client against that.
+fn play<R>(
+    connector: Connector,
+    era: Era,
+    answer: impl FnMut(&Value) -> Vec<Value>,
+    work: impl AsyncFnOnce(Client) -> R,
+) -> (R, End) {
+    let (ours, theirs) = pipe(1 << 16, 1 << 16);
+    let (client, connection) = connector.set_era(Some(era)).connect(ours);
+    let ((result, end), ()) =
+        run(future::zip(future::zip(work(client), connection), speak(theirs, answer)));
+    (result, end.unwrap())
+}
+
+async fn list(client: &Client) -> Result<usize, CallError> {
+    client.list::<Tools>(CallOptions::new()).await.map(|list| list.pages().len())
+}
+
+#[test]
+fn c7_a_list_is_kept_up_to_its_limit_in_bytes() {
+    let asked = Cell::new(0);
+    let answer = |request: &Value| {
+        asked.set(asked.get() + 1);
+        let padding = "x".repeat(10_000);
+        vec![result(
+            request,
+            &json!({"tools": [], "nextCursor": asked.get().to_string(), "padding": padding}),
+        )]
+    };
+    let connector = Connector::new(&CLIENT).max_list(100_000);
+    let (pages, _) = play(connector, Era::Modern, answer, async |client| list(&client).await);
+    assert!(matches!(pages, Err(CallError::ListTooLong)), "{pages:?}");
+    assert_eq!(asked.get(), 10);
+}
+
+#[test]
+fn c7_a_list_that_goes_round_in_circles_is_refused() {
+    let asked = Cell::new(0);
+    let answer = |request: &Value| {
+        asked.set(asked.get() + 1);
+        let cursor = ["a", "b", "a"][asked.get() - 1];
+        vec![result(request, &json!({"tools": [], "nextCursor": cursor}))]
+    };
+    let (pages, _) =
+        play(Connector::new(&CLIENT), Era::Modern, answer, async |client| list(&client).await);
+    assert!(matches!(pages, Err(CallError::RepeatedCursor)), "{pages:?}");
+    assert_eq!(asked.get(), 3);
+}
+
+#[test]
+fn c7_the_limit_in_time_is_that_of_the_whole_list() {
+    let asked = Cell::new(0);
+    let (ours, mut theirs) = pipe(1 << 16, 1 << 16);
+    let (client, connection) = Connector::new(&CLIENT).set_era(Some(Era::Modern)).connect(ours);
+    let (limit, pause) = (Duration::from_millis(200), Duration::from_millis(20));
+    // Each page comes long before the limit, and all of them long after it.
+    let server = async {
+        while theirs.read(&mut [0; 4096]).await.unwrap() > 0 {
+            asked.set(asked.get() + 1);
+            async_io::Timer::after(pause).await;
+            let page = json!({"jsonrpc": "2.0", "id": asked.get(), "result": {"tools": [], "nextCursor": asked.get().to_string()}});
+            if theirs.write_all(format!("{page}\n").as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    };
+    let list = connection
+        .drive(async { client.list::<Tools>(CallOptions::new().limit(limit)).await.map(|_| ()) });
+    let (list, ()) = run(future::zip(list, server));
+    assert!(matches!(list, Err(CallError::TimedOut)), "{list:?}");
+    assert!(asked.get() <= 12 && asked.get() < MAX_PAGES, "{}", asked.get());
+}
+
+#[test]
+fn c7_reports_of_progress_are_kept_up_to_their_limit_in_bytes() {
+    for (length, reports, most) in [(10_000, 20, 6), (70_000, 5, 1), (10, 200, 64)] {
+        let message = "x".repeat(length);
+        let answer = |request: &Value| {
+            let progress = |n: i64| {
+                let params =
+                    json!({"progressToken": request["id"], "progress": n, "message": message});
+                json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+            };
+            match request["params"]["name"].as_str() {
+                Some("report") => (1..=reports).map(progress).collect(),
+                _ => vec![said(request, "done")],
+            }
+        };
+        let (steps, _) = play(Connector::new(&CLIENT), Era::Modern, answer, async |client| {
+            client.opened().await.unwrap();
+            let mut steps = Vec::new();
+            let params = CallToolParams::new("report");
+            let mut reporting = Box::pin(client.request_with_progress(
+                "tools/call",
+                &params,
+                CallOptions::new(),
+                |progress| {
+                    steps.push(progress.progress.as_i64().unwrap());
+                },
+            ));
+            // It is sent, and not looked at again before everything has come.
+            assert!(poll_once(&mut reporting).await.is_none());
+            call(&client, "a").await.unwrap();
+            assert!(poll_once(&mut reporting).await.is_none());
+            drop(reporting);
+            steps
+        });
+        assert_eq!(steps.last(), Some(&reports));
+        assert!(steps.len() <= most, "{length}: {}", steps.len());
+    }
+}
+
+#[test]
+fn c7_changes_are_kept_up_to_their_limit_in_bytes() {
+    let answer = |request: &Value| match request["method"].as_str().unwrap() {
+        "initialize" => vec![initialized(request)],
+        "tools/call" => {
+            let updated = |n: u32| {
+                let uri = format!("test://{n}{}", "x".repeat(10_000));
+                json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}})
+            };
+            (0..20).map(updated).chain([said(request, "done")]).collect()
+        }
+        "resources/subscribe" => vec![result(request, &json!({}))],
+        _ => Vec::new(),
+    };
+    let (change, _) = play(Connector::new(&CLIENT), Era::Legacy, answer, async |client| {
+        let uris = [mcp_sansio::types::Text::new("test://r")];
+        let filter = SubscriptionFilter::new().resource_subscriptions(&uris);
+        let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
+        call(&client, "a").await.unwrap();
+        listening.next().await
+    });
+    assert_eq!(change, Some(Change::Missed));
+}
+
+#[test]
+fn c1_more_questions_at_once_than_are_answered_end_the_call() {
+    for questions in [64, 65] {
+        let answered = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&answered);
+        let connector = Connector::new(&CLIENT).answer(move |question: Question| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async move { question.answer(&ListRootsResult::new(&[])) }
+        });
+        let answer = |request: &Value| {
+            if request["params"].get("inputResponses").is_some() {
+                return vec![said(request, "done")];
+            }
+            let asked = (0..questions).map(|n| (n.to_string(), json!({"method": "roots/list"})));
+            let asked: serde_json::Map<_, _> = asked.collect();
+            vec![result(request, &json!({"resultType": "input_required", "inputRequests": asked}))]
+        };
+        let (result, _) =
+            play(connector, Era::Modern, answer, async |client| call(&client, "a").await);
+        if questions == 64 {
+            assert_eq!(text(&result.unwrap()), "done");
+        } else {
+            assert!(matches!(result, Err(CallError::Unanswered(_))), "{result:?}");
+        }
+        assert_eq!(answered.load(Ordering::Relaxed), 64);
+    }
+}
+
+#[test]
+fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let connector = Connector::new(&CLIENT).answer(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        pending::<Result<Answer, Refusal>>()
+    });
+    let refused = Cell::new(0);
+    let mut call_id = Value::Null;
+    let answer = |message: &Value| match message["method"].as_str() {
+        Some("initialize") => vec![initialized(message)],
+        Some("tools/call") => {
+            call_id = message["id"].clone();
+            (0..100)
+                .map(|n| json!({"jsonrpc": "2.0", "id": format!("q-{n}"), "method": "roots/list"}))
+                .collect()
+        }
+        None => {
+            assert_eq!(message["error"]["code"], -32603, "{message}");
+            refused.set(refused.get() + 1);
+            if refused.get() == 68 {
+                vec![said(&json!({"id": call_id}), "done")]
+            } else {
+                Vec::new()
+            }
+        }
+        _ => Vec::new(),
+    };
+    let (result, _) = play(connector, Era::Legacy, answer, async |client| call(&client, "a").await);
+    assert_eq!(text(&result.unwrap()), "done");
+    assert_eq!(asked.load(Ordering::Relaxed), 32);
+}
+
+#[test]
+fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
+    for (era, at_once) in
+        [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)]
+    {
+        let connector = Connector::new(&CLIENT)
+            .answer(move |question: Question| {
+                assert!(!at_once, "at once");
+                async move {
+                    future::yield_now().await;
+                    assert!(question.as_raw().is_null(), "later");
+                    Err(Refusal::unsupported())
+                }
+            })
+            .on_event(|_| panic!("at every event"));
+        let mut call_id = Value::Null;
+        let answer = |message: &Value| match message["method"].as_str() {
+            Some("initialize") => vec![initialized(message)],
+            Some("tools/call") if message["params"]["name"] == "ask" => {
+                call_id = message["id"].clone();
+                let question = json!({"method": "roots/list"});
+                vec![match era {
+                    Era::Modern => result(
+                        message,
+                        &json!({"resultType": "input_required", "inputRequests": {"q": question}}),
+                    ),
+                    Era::Legacy => json!({"jsonrpc": "2.0", "id": "q", "method": "roots/list"}),
+                }]
+            }
+            Some("tools/call") => {
+                vec![
+                    json!({"jsonrpc": "2.0", "method": "notifications/x"}),
+                    said(message, "still here"),
+                ]
+            }
+            None => vec![said(&json!({"id": call_id}), &message["error"]["code"].to_string())],
+            _ => Vec::new(),
+        };
+        let ((asked, after), end) = play(connector, era, answer, async |client| {
+            (call(&client, "ask").await, call(&client, "a").await.unwrap())
+        });
+        match era {
+            Era::Modern => assert!(matches!(asked, Err(CallError::Unanswered(_))), "{asked:?}"),
+            Era::Legacy => assert_eq!(text(&asked.unwrap()), "-32603"),
+        }
+        assert_eq!(text(&after), "still here");
+        assert!(matches!(end, End::Closed), "{end:?}");
+    }
+}
+
+const NEVER: Duration = Duration::MAX;
+static PATIENT: ClientConfig<'_> = CLIENT
+    .probe_timeout(NEVER)
+    .call_timeout(NEVER)
+    .call_limit(NEVER)
+    .request_timeout(NEVER)
+    .ping_interval(NEVER)
+    .ping_timeout(NEVER)
+    .progress_interval(NEVER);
+
+#[test]
+fn s8_the_longest_duration_means_never() {
+    for era in [Era::Modern, Era::Legacy] {
+        let answer = |request: &Value| match request["method"].as_str() {
+            Some("initialize") => vec![initialized(request)],
+            Some("tools/list") => vec![result(request, &json!({"tools": []}))],
+            Some("tools/call") => vec![said(request, "here")],
+            _ => Vec::new(),
+        };
+        let connector = Connector::new(&PATIENT).close_timeout(NEVER).stall_timeout(NEVER);
+        let options = CallOptions::new().timeout(NEVER).limit(NEVER);
+        let (called, end) = play(connector, era, answer, async |client| {
+            client.list::<Tools>(options).await.unwrap();
+            let params = CallToolParams::new("a");
+            let waiting = client.request("tools/wait", &RawJson::EMPTY, options);
+            assert!(poll_once(Box::pin(waiting)).await.is_none());
+            client.request("tools/call", &params, options).await
+        });
+        assert_eq!(text(&called.unwrap()), "here");
+        assert!(matches!(end, End::Closed), "{end:?}");
+    }
+}

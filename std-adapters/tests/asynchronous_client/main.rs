@@ -1,0 +1,38 @@
+//! The smol adapter's client: over pipes in memory against the core's server in a loop of a few
+//! lines, where everything can be brought about on purpose; against the server of the same adapter;
+//! and over sockets.
+
+mod asking;
+mod calls;
+mod changes;
+mod closing;
+mod ends;
+mod flow;
+mod hostile;
+mod limits;
+mod opening;
+#[path = "../asynchronous/pipe.rs"]
+mod pipe;
+mod script;
+mod servers;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{ClientConfig, ClientFeatures, Revision, Revisions, ServerConfig, ServerFeatures};
+
+/// Everything that can be declared.
+const SERVER: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("server", "1"),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::PROMPTS)
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::RESOURCES_LIST_CHANGED)
+        .and(ServerFeatures::LOGGING),
+);
+
+static MODERN: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::LATEST));
+static LEGACY: ServerConfig<'_> = SERVER.revisions(Revisions::only(Revision::V2025_11_25));
+
+static CLIENT: ClientConfig<'_> = ClientConfig::new(
+    Implementation::new("client", "1"),
+    ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS),
+);

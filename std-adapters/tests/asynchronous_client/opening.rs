@@ -1,0 +1,147 @@
+//! How a conversation begins, and that it may not.
+
+use std::time::Duration;
+
+use futures_lite::io::BufReader;
+use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
+use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, End, OpenFailure};
+use serde_json::{Value, json};
+
+use crate::pipe::{Pipe, pipe};
+use crate::script::{Session, call, play, play_on, text};
+use crate::{CLIENT, LEGACY, MODERN};
+
+static IMPATIENT: ClientConfig<'_> = CLIENT.probe_timeout(Duration::from_millis(20));
+static ONLY_MODERN: ClientConfig<'_> = CLIENT.revisions(Revisions::only(Revision::LATEST));
+
+fn echo(event: &ServerEvent<'_>, session: &mut Session) {
+    if let ServerEvent::Request(request) = event {
+        session.text(request.handle, "echo");
+    }
+}
+
+/// A server that answers each line by hand, or does not.
+async fn by_hand(pipe: Pipe, mut answer: impl FnMut(&Value) -> Option<Value>) {
+    let mut lines = BufReader::new(pipe);
+    let mut line = String::new();
+    while lines.read_line(&mut line).await.unwrap() > 0 {
+        let message: Value = serde_json::from_str(&line).unwrap();
+        line.clear();
+        if let Some(mut answer) = answer(&message) {
+            answer["jsonrpc"] = json!("2.0");
+            answer["id"] = message["id"].clone();
+            if lines.get_mut().write_all(format!("{answer}\n").as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn the_servers_era_is_found_out_and_can_be_kept() {
+    for (config, revision) in [(&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)] {
+        let (era, end) = play(Connector::new(&CLIENT), config, echo, async |client| {
+            assert_eq!(client.era(), None);
+            let opened = client.opened().await.unwrap();
+            assert_eq!(opened.revision, revision);
+            assert!(opened.capabilities.unwrap().contains(ServerFeatures::TOOLS));
+            assert_eq!(client.opened().await.unwrap().revision, revision);
+            client.era()
+        });
+        assert_eq!(era, Some(revision.era()));
+        assert!(matches!(end, End::Closed), "{end:?}");
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing_to_the_probe_is_a_legacy_one() {
+    let mut methods = Vec::new();
+    let server = async |pipe| {
+        by_hand(pipe, |message| {
+            let method = message["method"].as_str().unwrap();
+            methods.push(method.to_owned());
+            match method {
+                "initialize" => Some(json!({"result": {
+                    "protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"},
+                    "instructions": "Be kind",
+                }})),
+                "ping" => Some(json!({"result": {}})),
+                _ => None,
+            }
+        })
+        .await;
+    };
+    let (opened, _) =
+        play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
+            client.request("ping", &json!({}), mcp_sansio::CallOptions::new()).await.unwrap();
+            client.opened().await.unwrap()
+        });
+    assert_eq!(methods, ["server/discover", "initialize", "notifications/initialized", "ping"]);
+    assert_eq!(opened.revision, Revision::V2025_06_18);
+    assert!(opened.instructions().is_some_and(|instructions| instructions == "Be kind"));
+}
+
+#[test]
+fn a_modern_server_that_is_known_is_not_asked() {
+    let mut methods = Vec::new();
+    let server = async |pipe| {
+        by_hand(pipe, |message| {
+            methods.push(message["method"].as_str().unwrap().to_owned());
+            Some(json!({"result": {"resultType": "complete", "content": [{"type": "text", "text": "echo"}]}}))
+        })
+        .await;
+    };
+    let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
+    let (opened, _) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
+        assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
+        client.opened().await.unwrap()
+    });
+    assert_eq!(methods, ["tools/call"]);
+    assert_eq!(
+        (opened.revision, opened.capabilities, opened.result.is_none()),
+        (Revision::LATEST, None, true)
+    );
+}
+
+#[test]
+fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
+    let refusing = async |pipe| {
+        by_hand(pipe, |_| Some(json!({"error": {"code": -32603, "message": "not today"}}))).await;
+    };
+    let ((), end) =
+        play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), refusing, async |client| {
+            let (first, second) =
+                futures_lite::future::zip(call(&client, "a"), client.opened()).await;
+            for error in [
+                first.map(drop).unwrap_err(),
+                second.map(drop).unwrap_err(),
+                call(&client, "b").await.map(drop).unwrap_err(),
+            ] {
+                let CallError::NotOpened(OpenFailure::Refused(refusal)) = &error else {
+                    panic!("{error:?}")
+                };
+                assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
+                assert_eq!(
+                    error.to_string(),
+                    "the server refused to begin: not today (code -32603)"
+                );
+            }
+        });
+    assert!(matches!(end, End::NotOpened(OpenFailure::Refused(_))), "{end:?}");
+}
+
+#[test]
+fn without_a_common_revision_nothing_is_opened() {
+    let (result, end) =
+        play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
+    assert!(matches!(result, Err(CallError::NotOpened(_))), "{result:?}");
+    assert!(matches!(end, End::NotOpened(OpenFailure::NoCommonRevision(_))), "{end:?}");
+    // Said to be what the client does not speak.
+    let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
+    let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
+    assert!(
+        matches!(result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(None)))),
+        "{result:?}"
+    );
+}

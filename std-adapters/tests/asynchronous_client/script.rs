@@ -1,0 +1,129 @@
+//! A server whose answers a test writes down, and what runs it against a client.
+
+use std::future::Future;
+use std::time::Duration;
+
+use async_io::Timer;
+use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
+use mcp_sansio::types::{CallToolParams, TextResult};
+use mcp_sansio::{
+    CallOptions, Instant, Messages, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
+    ServerConfig, ServerEvent, TxBuffer,
+};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, End};
+
+use crate::pipe::{Pipe, pipe};
+
+/// What a script speaks through. Its output grows as needed, so no call has to be repeated.
+pub(crate) struct Session {
+    pub(crate) server: Server<'static, 8, 8>,
+    pub(crate) tx: TxBuffer<Vec<u8>>,
+}
+
+/// The virtual time of all scripts.
+pub(crate) const NOW: Instant = Instant::from_millis(0);
+
+impl Session {
+    pub(crate) fn new(config: &'static ServerConfig<'static>) -> Self {
+        Self {
+            server: Server::with_table_sizes(config),
+            tx: TxBuffer::with_limit(Vec::new(), 64 << 20),
+        }
+    }
+
+    pub(crate) fn text(&mut self, request: RequestHandle, text: &str) {
+        let _ = self.server.respond(request, &TextResult::new(text), &mut self.tx).unwrap();
+    }
+
+    /// Takes in all that was read.
+    fn take(
+        &mut self,
+        rx: &mut RxBuffer<Vec<u8>>,
+        script: &mut impl FnMut(&ServerEvent<'_>, &mut Self),
+    ) {
+        while let Some(frame) = rx.next_frame() {
+            let mut messages = Messages::new(frame);
+            while let Some(event) =
+                self.server.next_event(NOW, &mut messages, &mut self.tx).unwrap()
+            {
+                script(&event, self);
+            }
+        }
+        while let Some(event) = self.server.handle_timeout(NOW, &mut self.tx).unwrap() {
+            script(&event, self);
+        }
+    }
+}
+
+/// The name of the tool that is called.
+pub(crate) fn tool(request: &Request<'_>) -> String {
+    request.name().map_or_else(String::new, |name| name.to_string())
+}
+
+/// Reads, answers, and writes, one after the other, until the client closes.
+pub(crate) async fn serve(
+    mut pipe: Pipe,
+    config: &'static ServerConfig<'static>,
+    mut script: impl FnMut(&ServerEvent<'_>, &mut Session),
+) {
+    let mut session = Session::new(config);
+    let mut rx = RxBuffer::with_limit(Vec::new(), 64 << 20);
+    loop {
+        let read = pipe.read(rx.spare()).await.unwrap();
+        if read == 0 {
+            return;
+        }
+        rx.commit(read);
+        session.take(&mut rx, &mut script);
+        if pipe.write_all(session.tx.pending()).await.is_err() {
+            return;
+        }
+        session.tx.advance(usize::MAX);
+    }
+}
+
+/// Runs a client against a script, until it drops what it has been given. Says how the connection
+/// ended.
+pub(crate) fn play<R>(
+    connector: Connector,
+    config: &'static ServerConfig<'static>,
+    script: impl FnMut(&ServerEvent<'_>, &mut Session),
+    work: impl AsyncFnOnce(Client) -> R,
+) -> (R, End) {
+    play_on(connector, pipe(1 << 20, 1 << 20), |pipe| serve(pipe, config, script), work)
+}
+
+pub(crate) fn play_on<R, const N: usize, F: Future<Output = ()>>(
+    connector: Connector<N>,
+    (ours, theirs): (Pipe, Pipe),
+    server: impl FnOnce(Pipe) -> F,
+    work: impl AsyncFnOnce(Client<N>) -> R,
+) -> (R, End) {
+    let (client, connection) = connector.connect(ours);
+    let all = future::zip(future::zip(work(client), connection), server(theirs));
+    let ((result, end), ()) = run(all);
+    (result, end.unwrap())
+}
+
+/// What hangs fails.
+pub(crate) fn run<R>(work: impl Future<Output = R>) -> R {
+    smol::block_on(future::or(async { Some(work.await) }, async {
+        Timer::after(Duration::from_secs(30)).await;
+        None
+    }))
+    .expect("it hangs")
+}
+
+/// Calls a tool.
+pub(crate) async fn call<const N: usize>(
+    client: &Client<N>,
+    tool: &str,
+) -> Result<OwnedJson, CallError> {
+    client.request("tools/call", &CallToolParams::new(tool), CallOptions::new()).await
+}
+
+/// The text of a tool's result.
+pub(crate) fn text(result: &OwnedJson) -> String {
+    let content = result.as_raw().get("content").and_then(|content| content.elements().next());
+    content.and_then(|block| block.get("text")).and_then(RawJson::as_string).unwrap().to_string()
+}

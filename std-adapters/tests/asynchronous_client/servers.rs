@@ -1,0 +1,160 @@
+//! Against the server of the same adapter, and over sockets.
+
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use async_io::Async;
+use futures_lite::{StreamExt, future};
+use mcp_sansio::types::{
+    CallToolParams, ElicitParams, ElicitResult, Field, InputRequest, RequestedSchema, StringSchema,
+    SubscriptionFilter, TextResult, Tool,
+};
+use mcp_sansio::{CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig};
+use mcp_sansio_adapters::asynchronous::client::{
+    Answer, Change, Client, Connector, End, Question, Refusal, Tools,
+};
+use mcp_sansio_adapters::asynchronous::{self as server, App, Context, Failure, Reply};
+
+use crate::pipe::pipe;
+use crate::script::{run, text};
+use crate::{CLIENT, LEGACY, MODERN, SERVER};
+
+static BOTH: ServerConfig<'_> = SERVER.revisions(Revisions::ALL);
+static CATALOG: Catalog<'_> = Catalog::new().tools(&[tool("greet"), tool("change")]);
+const WHO: RequestedSchema<'_> =
+    RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+}
+
+async fn greet(ctx: Context) -> Result<Reply, Failure> {
+    let answer =
+        ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
+    let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
+        return ctx.reply(&TextResult::new("As you like"));
+    };
+    let name =
+        form.get("name").and_then(RawJson::as_string).ok_or(Failure::tool("There is no name"))?;
+    for step in 1..=3 {
+        future::yield_now().await;
+        ctx.progress(&Progress::of(step).total(3)).await?;
+    }
+    ctx.reply(&TextResult::new(&format!("Hello, {name}")))
+}
+
+async fn answer(question: Question) -> Result<Answer, Refusal> {
+    match question.request() {
+        InputRequest::Elicit(_) => {
+            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+        }
+        _ => Err(Refusal::unsupported()),
+    }
+}
+
+/// Lists, and calls with progress and a question.
+async fn visit(client: &Client) {
+    let tools = client.list::<Tools>(CallOptions::new()).await.unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool.unwrap().name.to_string()).collect();
+    assert_eq!(names, ["greet", "change"]);
+    let mut steps = Vec::new();
+    let params = CallToolParams::new("greet");
+    let greeting =
+        client.request_with_progress("tools/call", &params, CallOptions::new(), |progress| {
+            steps.push(progress.progress.as_i64().unwrap());
+        });
+    assert_eq!(text(&greeting.await.unwrap()), "Hello, Ada");
+    assert_eq!(steps, [1, 2, 3]);
+}
+
+#[test]
+fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
+    for (config, revision) in
+        [(&BOTH, Revision::LATEST), (&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)]
+    {
+        for (capacity, chunk) in [(1, 1), (50, 7), (1 << 16, 1 << 16)] {
+            let (ours, theirs) = pipe(capacity, chunk);
+            let app = App::new(config, greet).catalog(&CATALOG);
+            let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(ours);
+            let work = async {
+                visit(&client).await;
+                assert_eq!(client.opened().await.unwrap().revision, revision);
+                drop(client);
+            };
+            let (((), end), served) = run(future::zip(
+                future::zip(work, connection),
+                server::Connection::new(&app, theirs),
+            ));
+            assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+            assert_eq!(served.unwrap(), server::End::Closed);
+        }
+    }
+}
+
+#[test]
+fn changes_that_the_server_publishes_arrive() {
+    for config in [&MODERN, &LEGACY] {
+        let (ours, theirs) = pipe(50, 7);
+        let app = App::new(config, greet).catalog(&CATALOG);
+        let hub = app.hub().clone();
+        let (client, connection) = Connector::new(&CLIENT).connect(ours);
+        let uris = [mcp_sansio::types::Text::new("test://r")];
+        let filter =
+            SubscriptionFilter::new().tools_list_changed(true).resource_subscriptions(&uris);
+        let work = async {
+            let mut listening = client.listen(&filter, CallOptions::new()).await.unwrap();
+            hub.tools_changed();
+            assert_eq!(listening.next().await, Some(Change::Tools));
+            hub.resource_changed("test://r");
+            assert_eq!(listening.next().await, Some(Change::Resource("test://r".into())));
+            drop(client);
+        };
+        let (((), end), _) =
+            run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+        assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+    }
+}
+
+#[test]
+fn over_tcp_from_several_threads_through_one_connection() {
+    let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+    let address = listener.get_ref().local_addr().unwrap();
+    let app = Arc::new(App::new(&BOTH, greet).catalog(&CATALOG));
+    let serving = smol::spawn(async move { server::serve(&*app, &listener).await });
+    run(async {
+        let stream = Async::<TcpStream>::connect(address).await.unwrap();
+        let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(stream);
+        // On the global executor, which wants what can change threads.
+        let connection = smol::spawn(connection);
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let client = client.clone();
+                std::thread::spawn(move || {
+                    for _ in 0..20 {
+                        future::block_on(visit(&client));
+                    }
+                })
+            })
+            .collect();
+        drop(client);
+        assert!(matches!(connection.await, Ok(End::Closed)));
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    drop(serving);
+}
+
+#[cfg(unix)]
+#[test]
+fn over_a_unix_socket() {
+    let (ours, theirs) = Async::<std::os::unix::net::UnixStream>::pair().unwrap();
+    let app = App::new(&BOTH, greet).catalog(&CATALOG);
+    let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(ours);
+    let work = async {
+        visit(&client).await;
+        client.close();
+    };
+    let (((), end), served) =
+        run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
+    assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+    assert_eq!(served.unwrap(), server::End::Closed);
+}

@@ -1,0 +1,251 @@
+//! A server on a line that is none too good, told as traces.
+
+mod bench;
+mod mixture;
+
+use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, echo, line};
+use embedded_io::ErrorKind;
+use mcp_sansio_adapters::embedded::{Error, Turn};
+
+const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n";
+const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
+
+#[test]
+fn the_same_is_said_however_the_bytes_come() {
+    let session = [
+        echo(1).0,
+        PING.into(),
+        "\r\n\r\n".into(),
+        echo(2).0.replace('\n', "\r\n"),
+        "noise\n".into(),
+        echo(3).0,
+    ]
+    .concat();
+    let answers = [&echo(1).1, PONG, &echo(2).1, PARSE_ERROR, "\n", &echo(3).1].concat();
+    for chunk in (1..20).chain([63, 64, 65, 1000]) {
+        let mut bench = Bench::new(chunk).opened();
+        assert_eq!(bench.hears(&session).said(), answers, "{chunk} at a time");
+        assert_eq!(bench.events(), "NotJson", "{chunk} at a time");
+    }
+}
+
+#[test]
+fn log_lines_and_noise_are_refused_and_the_next_line_is_served() {
+    let mut bench = Bench::new(7).opened();
+    for (noise, answer, event) in [
+        ("ets Jul 29 2019 12:21:46", PARSE_ERROR, "NotJson"),
+        ("[12.345] wifi: connected, \"rssi\": -70}", PARSE_ERROR, "NotJson"),
+        ("\x1b[0;32mI (312) cpu_start\x1b[0m", PARSE_ERROR, "NotJson"),
+        ("\0\0\0\0", PARSE_ERROR, "NotJson"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"na"#, PARSE_ERROR, "NotJson"),
+    ] {
+        let (call, answered) = echo(1);
+        assert_eq!(
+            bench.hears(noise).hears("\n").hears(call).said(),
+            format!("{answer}\n{answered}"),
+            "{noise}"
+        );
+        assert_eq!(bench.events(), event);
+    }
+    assert_eq!(
+        bench.hears([0xff, 0xfe, 0xc3, b'\n']).hears(PING).said(),
+        format!("{NOT_UTF8}\n{PONG}")
+    );
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_by_its_id_and_the_next_line_is_served() {
+    let mut bench = Bench::new(16).opened();
+    let long = "x".repeat(5 * RX);
+    let refusal = r#""error":{"code":-32600,"message":"The message is longer than this peer's receive buffer"}"#;
+    let (call, answered) = echo(2);
+    for overlong in [
+        line(&format!(r#""id":7,"method":"tools/call","params":{{"name":"{long}"}}"#)),
+        line(&format!(r#""method":"tools/call","params":{{"name":"{long}"}},"id":7"#)),
+    ] {
+        let said = bench.hears(overlong).hears(&call).said();
+        assert_eq!(said, line(&format!(r#""id":7,{refusal}"#)) + &answered);
+        assert_eq!(bench.events(), "TooLong");
+    }
+}
+
+#[test]
+fn a_line_that_lost_bytes_is_refused_though_it_looks_whole() {
+    // What is left says 15, not 12345.
+    let mut bench = Bench::new(1000).opened();
+    let [before, after] = [
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1"#,
+        "5\"}}}\n",
+    ];
+    let (call, answered) = echo(2);
+    bench.hears(PING).hears(before).fails(ErrorKind::Other).hears(after).hears(call);
+    assert_eq!(bench.said(), format!("{PONG}{NOT_UTF8}\n{answered}"));
+    assert_eq!(bench.events(), "fault Other, NotUtf8");
+}
+
+#[test]
+fn an_error_between_two_lines_loses_neither() {
+    let mut bench = Bench::new(1000).opened();
+    let (first, second) = (echo(1), echo(2));
+    bench.hears(first.0).fails(ErrorKind::InvalidData).fails(ErrorKind::Other).hears(second.0);
+    assert_eq!(bench.said(), first.1 + &second.1);
+    assert_eq!(bench.events(), "fault InvalidData, fault Other");
+}
+
+#[test]
+fn a_line_that_lost_its_beginning_is_refused() {
+    let mut bench = Bench::new(1000).opened();
+    let (call, answered) = echo(2);
+    for lost in 1..call.len() - 1 {
+        bench.fails(ErrorKind::Other).hears(&call[lost..]).hears(&call);
+        let said = bench.said();
+        assert!(
+            said.ends_with(&answered) && said.matches("number").count() == 1,
+            "without the first {lost}: {said}"
+        );
+    }
+}
+
+#[test]
+fn an_id_that_lost_a_digit_refuses_nobody_else_s_request() {
+    let mut bench = Bench::new(1000).opened();
+    let long = "x".repeat(3 * RX);
+    let _ = bench
+        .hears(format!(r#"{{"jsonrpc":"2.0","method":"ping","params":{{"x":"{long}"}},"id":4"#))
+        .turns()
+        .unwrap();
+    bench.fails(ErrorKind::Other).hears("2}\n").hears(PING);
+    assert_eq!(bench.said(), PONG);
+    assert_eq!(bench.events(), "fault Other, TooLong");
+}
+
+#[test]
+fn half_a_line_ends_with_the_silence_after_it() {
+    let mut bench = Bench::new(1000).opened();
+    let (call, answered) = echo(3);
+    bench.hears(r#"{"jsonrpc":"2.0","id":2,"method":"to"#).waits(1999);
+    assert_eq!(bench.said(), "");
+    assert_eq!(bench.wake(), Some(2000));
+    assert_eq!(bench.waits(1).said(), format!("{PARSE_ERROR}\n"));
+    assert_eq!(bench.hears(call).said(), answered);
+    assert_eq!(bench.wake(), None);
+    // A line whose end was lost is a line.
+    assert_eq!(bench.hears(PING.trim_end()).waits(2000).said(), PONG);
+}
+
+#[test]
+fn a_slow_sender_is_not_interrupted() {
+    let mut bench = Bench::new(1000).opened();
+    for byte in PING.bytes() {
+        bench.hears([byte]).waits(1500);
+    }
+    assert_eq!(bench.said(), PONG);
+    assert_eq!(bench.events(), "");
+}
+
+#[test]
+fn a_peer_that_starts_again_finds_the_board_ready() {
+    let mut bench = Bench::new(1000).opened();
+    bench.notes.sleep();
+    bench.hears(line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#));
+    bench.hears(r#"{"jsonrpc":"2.0","id":2,"meth"#).waits(2500);
+    assert_eq!(bench.said(), format!("{PARSE_ERROR}\n"));
+    let hello = r#""id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"c","version":"2"}}"#;
+    let said = bench.hears(line(hello)).said();
+    assert!(said.ends_with("\"protocolVersion\":\"2024-11-05\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"b\",\"version\":\"1\"}}}\n"), "{said}");
+    assert_eq!(bench.events(), "NotJson, cancelled, initialize V2024_11_05");
+}
+
+#[test]
+fn a_slow_tool_goes_on_between_frames_and_frames_between_its_steps() {
+    let mut bench = Bench::new(1000).opened();
+    bench
+        .hears(line(r#""id":1,"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}"#))
+        .hears(PING.repeat(3));
+    let progress = |step: u32| {
+        line(&format!(
+            r#""method":"notifications/progress","params":{{"progressToken":"t","progress":{step},"total":3}}"#
+        ))
+    };
+    let done = line(r#""id":1,"result":{"content":[{"type":"text","text":"done"}]}"#);
+    assert_eq!(
+        bench.said(),
+        [&progress(1), PONG, &progress(2), PONG, &progress(3), &done, PONG].concat()
+    );
+}
+
+#[test]
+fn a_slow_tool_is_cancelled_or_expires() {
+    let call = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
+    let mut bench = Bench::new(1000).opened();
+    bench.notes.sleep();
+    bench
+        .hears(&call)
+        .hears(line(r#""method":"notifications/cancelled","params":{"requestId":1}"#))
+        .hears(PING);
+    assert_eq!(bench.said(), PONG);
+    assert_eq!(bench.events(), "cancelled");
+    let _ = bench.hears(&call).turns().unwrap();
+    assert_eq!(bench.wake(), Some(60_000));
+    assert_eq!(
+        bench.waits(60_000).said(),
+        line(r#""id":1,"error":{"code":-32603,"message":"The request timed out"}"#)
+    );
+    assert_eq!(bench.events(), "expired");
+}
+
+#[test]
+fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
+    let mut bench = Bench::new(1000).opened();
+    bench.hears(&PING[..10]).fails(ErrorKind::Interrupted).hears(&PING[10..]);
+    assert_eq!(bench.said(), PONG);
+    assert_eq!(bench.events(), "");
+    assert_eq!(
+        bench.fails(ErrorKind::NotConnected).turns(),
+        Err(Error::Port(Fault(ErrorKind::NotConnected)))
+    );
+    bench.notes.strict = true;
+    assert_eq!(
+        bench.fails(ErrorKind::TimedOut).turns(),
+        Err(Error::Port(Fault(ErrorKind::TimedOut)))
+    );
+    // It can be gone on with.
+    bench.notes.strict = false;
+    assert_eq!(bench.hears(PING).said(), PONG);
+}
+
+#[test]
+fn after_a_connection_s_end_the_next_begins_as_the_first() {
+    let hello = line(
+        r#""id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}"#,
+    );
+    let long = line(&format!(r#""id":7,"method":"{}""#, "x".repeat(RX)));
+    let slow = line(r#""id":1,"method":"tools/call","params":{"name":"slow"}"#);
+    for cut in [&slow[..30], &slow, &long[..RX + 10], "noise", &[PING, PING, &slow[..7]].concat()] {
+        let mut bench = Bench::new(1000).opened();
+        bench.notes.sleep();
+        bench.hears(cut).fails(ErrorKind::NotConnected);
+        assert_eq!(bench.turns(), Err(Error::Port(Fault(ErrorKind::NotConnected))));
+        let said = bench.reconnects().hears(&hello).said();
+        assert!(
+            said.contains("\"id\":0,\"result\"") && said.matches('\n').count() == 1,
+            "{cut}: {said}"
+        );
+    }
+    // In the middle of an answer.
+    let mut bench = Bench::new(1000).opened();
+    assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::Closed));
+    assert_eq!(bench.reconnects().hears(&hello).said().matches('\n').count(), 1);
+}
+
+#[test]
+fn a_port_that_takes_nothing_is_no_endless_loop() {
+    let mut bench = Bench::new(1000).opened();
+    assert_eq!(bench.goes_deaf().hears(PING).turns(), Err(Error::Closed));
+}
+
+#[test]
+fn without_anything_to_do_it_is_idle() {
+    assert_eq!(Bench::new(1).turns(), Ok(Turn::Idle));
+    assert_eq!(Bench::new(1).wake(), None);
+}

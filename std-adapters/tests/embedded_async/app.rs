@@ -1,0 +1,290 @@
+//! A small application: tools that take their time.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{self, Poll, Wake, Waker};
+use std::time::Duration;
+
+use embedded_io_async::ErrorKind;
+use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
+use mcp_sansio::{
+    Catalog, CatalogError, Change, Delivery, Json, JsonStr, LogMessage, Progress, RawJson, Request,
+    RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx,
+};
+use mcp_sansio_adapters::embedded_async::{Answer, Begun, Clock as _, Context, Handler, Link};
+use serde::{Serialize, Serializer, ser};
+use serde_json::{Value, json};
+
+use crate::stage::{Player, Stage};
+
+pub(crate) static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS.and(ServerFeatures::RESOURCES_SUBSCRIBE).and(ServerFeatures::LOGGING),
+)
+.request_timeout(Duration::from_secs(60))
+.peer_can_reconnect(true);
+
+pub(crate) static CATALOG: Catalog<'_> = Catalog::new()
+    .tools(&[
+        tool("echo"),
+        tool("wait"),
+        tool("steps"),
+        tool("log"),
+        tool("long"),
+        tool("bad"),
+        tool("change"),
+        tool("again"),
+        tool("group"),
+    ])
+    .resources(&[Resource::new("test://r", "r")]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(
+        name,
+        RawJson::from_static(r#"{"type":"object","properties":{"text":{"type":"string"}}}"#),
+    )
+    .description("One of the tools that this application has")
+}
+
+pub(crate) struct App {
+    stage: Stage,
+    /// Handlers that are under way.
+    pub(crate) running: Cell<u32>,
+}
+
+/// What is kept of a request: the tool, and a number or a text.
+pub(crate) struct Job {
+    tool: &'static str,
+    n: u64,
+    text: String,
+}
+
+pub(crate) enum Said<'f> {
+    Text(String),
+    /// Borrowed from the request.
+    Again(JsonStr<'f>),
+    /// Borrowed from both.
+    Fault(CatalogError<'f>),
+    Nothing,
+}
+
+impl App {
+    pub(crate) fn new(stage: &Stage) -> Self {
+        Self { stage: stage.clone(), running: Cell::new(0) }
+    }
+
+    async fn pause(&self, ms: u64) {
+        self.stage.until(self.stage.now().saturating_add(Duration::from_millis(ms))).await;
+    }
+}
+
+/// Counts how many of it there are.
+struct Guard<'a>(&'a Cell<u32>);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl<const N: usize> Handler<N, 4> for App {
+    type Job = Job;
+    type Answer<'f> = Said<'f>;
+
+    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Job, Said<'f>> {
+        let tool = match target {
+            Target::Tool(tool) => {
+                CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied()
+            }
+            _ => None,
+        };
+        let arguments = request.arguments();
+        if let Target::Tool(tool) = target
+            && let Err(fault) = Catalog::check_arguments(tool, &arguments)
+        {
+            return Begun::Answer(Said::Fault(fault));
+        }
+        if tool == Some("again") {
+            return Begun::Answer(
+                arguments
+                    .get("text")
+                    .and_then(RawJson::as_string)
+                    .map_or(Said::Nothing, Said::Again),
+            );
+        }
+        Begun::Job(Job {
+            tool: tool.unwrap_or_default(),
+            n: arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default(),
+            text: arguments
+                .get("text")
+                .and_then(RawJson::as_string)
+                .map(|text| text.to_string())
+                .unwrap_or_default(),
+        })
+    }
+
+    async fn work(&self, job: Job, ctx: Context<'_>) -> Said<'static> {
+        self.running.set(self.running.get() + 1);
+        let _guard = Guard(&self.running);
+        match job.tool {
+            "wait" => {
+                self.pause(job.n).await;
+                Said::Text(format!("waited {}", job.n))
+            }
+            "steps" => {
+                for step in 1..=job.n {
+                    ctx.progress(&Progress::of(step).total(job.n)).await;
+                    self.pause(10).await;
+                }
+                Said::Text("done".into())
+            }
+            "group" => {
+                // As a set of futures does it: each is polled when it was woken itself, and not
+                // when the set was.
+                let progress = Progress::of(1u32);
+                Alone::new(pin!(ctx.progress(&progress))).await;
+                Said::Text("done".into())
+            }
+            "log" => {
+                let said = ctx.log(&LogMessage::new(LoggingLevel::Info, &*job.text)).await;
+                Said::Text(said.map_or_else(|error| error.to_string(), |()| "logged".into()))
+            }
+            "change" => {
+                let noted = (0..2).all(|_| ctx.publish(Change::resource("test://r")));
+                Said::Text(noted.to_string())
+            }
+            "long" => Said::Text("x".repeat(job.n as usize)),
+            "bad" => Said::Nothing,
+            _ => Said::Text(job.text),
+        }
+    }
+
+    fn event(&self, event: &ServerEvent<'_>) {
+        match event {
+            ServerEvent::Violation(violation) => self.stage.note(format!("{violation:?}")),
+            ServerEvent::RequestCancelled { .. } => self.stage.note("cancelled"),
+            ServerEvent::RequestTimedOut { .. } => self.stage.note("expired"),
+            _ => {}
+        }
+    }
+
+    fn fault(&self, error: ErrorKind) {
+        self.stage.note(format!("fault {error:?}"));
+    }
+
+    fn refused(&self, error: SendError) {
+        self.stage.note(format!("refused {error:?}"));
+    }
+}
+
+impl<const N: usize> Answer<N, 4> for Said<'_> {
+    fn send(
+        &mut self,
+        server: &mut Server<'_, N, 4>,
+        request: RequestHandle,
+        tx: &mut Tx<'_>,
+    ) -> Result<Delivery, SendError> {
+        match self {
+            Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
+            Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),
+            Self::Fault(fault) => server.respond_invalid_arguments(request, fault, tx),
+            Self::Nothing => server.respond(request, &Json(&Unwritable), tx),
+        }
+    }
+}
+
+/// A future that is polled only when its own waker was called.
+struct Alone<'f, F> {
+    future: Pin<&'f mut F>,
+    woken: Arc<Woken>,
+}
+
+struct Woken {
+    flag: AtomicBool,
+    parent: Mutex<Option<Waker>>,
+}
+
+impl<'f, F> Alone<'f, F> {
+    fn new(future: Pin<&'f mut F>) -> Self {
+        Self {
+            future,
+            woken: Arc::new(Woken { flag: AtomicBool::new(true), parent: Mutex::new(None) }),
+        }
+    }
+}
+
+impl<F: Future> Future for Alone<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
+        *self.woken.parent.lock().unwrap() = Some(cx.waker().clone());
+        if !self.woken.flag.swap(false, Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let waker = Waker::from(self.woken.clone());
+        self.future.as_mut().poll(&mut task::Context::from_waker(&waker))
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.flag.store(true, Ordering::Relaxed);
+        self.parent.lock().unwrap().take().into_iter().for_each(Waker::wake);
+    }
+}
+
+struct Unwritable;
+
+impl Serialize for Unwritable {
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(ser::Error::custom("no"))
+    }
+}
+
+const CATALOG_NAMES: [&str; 9] =
+    ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
+
+pub(crate) type TestLink<const RX: usize, const TX: usize, const N: usize> =
+    Link<'static, App, RX, TX, N, 4>;
+
+pub(crate) fn link<const RX: usize, const TX: usize, const N: usize>(
+    stage: &Stage,
+) -> TestLink<RX, TX, N> {
+    Link::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
+}
+
+/// Serves the stage's port with it.
+pub(crate) fn play<'l, const RX: usize, const TX: usize, const N: usize>(
+    link: &'l TestLink<RX, TX, N>,
+    stage: &'l Stage,
+) -> Player<'l, crate::Served> {
+    Player::new(async move { link.serve(stage.port(), stage.port(), stage).await })
+}
+
+pub(crate) fn call(id: u32, tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments,
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}, "progressToken": id,
+            "io.modelcontextprotocol/logLevel": "debug"}}})
+}
+
+pub(crate) fn list(id: u32) -> Value {
+    let mut list = call(id, "", json!({}));
+    list["method"] = "tools/list".into();
+    list
+}
+
+pub(crate) fn cancel(id: u32) -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+}
+
+pub(crate) fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}})
+}
+
+pub(crate) fn legacy(id: u32, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}

@@ -1,0 +1,440 @@
+//! The client on a port: each test is a conversation, line by line, with a server that says what
+//! the test wants and a clock that moves only while the client waits.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::rc::Rc;
+use std::time::Duration;
+
+use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
+use mcp_sansio::types::{CallToolResult, Implementation};
+use mcp_sansio::{
+    CallOptions, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant, Outcome,
+    RawJson, SendError, Violation,
+};
+use mcp_sansio_adapters::embedded::{Client, ClientHandler, ClientSession, Error};
+
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
+
+const DISCOVERED: &str = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"resultType":"complete","ttlMs":0,"cacheScope":"public"}"#;
+const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#;
+
+type House = Client<'static, Port, Notes, 512, 64>;
+
+/// What the client sends next, in part, and what is answered to it. In the answer `#` is the id of
+/// what was sent.
+type Script = Vec<(&'static str, String)>;
+
+struct Line {
+    input: VecDeque<Result<u8, ErrorKind>>,
+    output: Vec<u8>,
+    script: VecDeque<(&'static str, String)>,
+    chunk: usize,
+    has_ended: bool,
+    is_deaf: bool,
+}
+
+#[derive(Clone)]
+struct Port(Rc<RefCell<Line>>);
+
+/// What comes beside answers.
+#[derive(Default)]
+struct Notes {
+    events: Vec<String>,
+    waited: u64,
+}
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+}
+
+fn house(chunk: usize, script: Script) -> (House, Port) {
+    NOW.set(0);
+    let line = Line {
+        input: VecDeque::new(),
+        output: Vec::new(),
+        script: script.into(),
+        chunk,
+        has_ended: false,
+        is_deaf: false,
+    };
+    let port = Port(Rc::new(RefCell::new(line)));
+    (Client::new(port.clone(), &CONFIG, || Instant::from_millis(NOW.get()), Notes::default()), port)
+}
+
+fn result(json: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":#,\"result\":{json}}}\n")
+}
+
+fn modern(rest: impl IntoIterator<Item = (&'static str, String)>) -> Script {
+    [("server/discover", result(DISCOVERED))].into_iter().chain(rest).collect()
+}
+
+fn text(said: &str) -> String {
+    result(&format!(r#"{{"content":[{{"type":"text","text":"{said}"}}],"resultType":"complete"}}"#))
+}
+
+fn open(house: &mut House) -> String {
+    let opened = house.open(|opened| {
+        opened
+            .map(|opened| opened.revision.as_str().to_owned())
+            .unwrap_or_else(|error| error.to_string())
+    });
+    opened.expect("the line holds").expect("it was asked")
+}
+
+fn said(outcome: Outcome<'_>) -> String {
+    match outcome {
+        Outcome::Result(result) => {
+            let result: CallToolResult<'_> = result.to().expect("a result of a tool");
+            let json = result.content.as_json().expect("it was read");
+            json.elements()
+                .filter_map(|block| block.get("text")?.as_string())
+                .map(|text| text.to_string())
+                .collect()
+        }
+        Outcome::Error(error) => format!("error {}", error.code()),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_modern_server_is_found_and_called() {
+    for chunk in [1, 2, 7, 64, 1000] {
+        let (mut house, port) = house(
+            chunk,
+            modern([(
+                r#""method":"tools/call","params":{"name":"greet","arguments":{"who":"Ada"},"_meta":"#,
+                text("Hello, Ada"),
+            )]),
+        );
+        assert_eq!(open(&mut house), "2026-07-28");
+        let arguments = RawJson::from_static(r#"{"who":"Ada"}"#);
+        assert_eq!(house.call_tool("greet", &arguments, said), Ok("Hello, Ada".to_owned()));
+        assert!(port.is_through());
+    }
+}
+
+#[test]
+fn c7_a_list_whose_cursors_lead_in_a_circle_ends() {
+    let page = |n| {
+        let cursor = if n % 2 == 0 { "even" } else { "odd" };
+        let rest = r#""resultType":"complete","ttlMs":0,"cacheScope":"public""#;
+        (
+            r#""method":"tools/list""#,
+            result(&format!(r#"{{"tools":[],"nextCursor":"{cursor}",{rest}}}"#)),
+        )
+    };
+    let (mut house, port) = house(1000, modern((0..10_000).map(page)));
+    open(&mut house);
+    assert_eq!(house.list("tools/list", |_| None::<()>), Err(Error::Send(SendError::TooLarge)));
+    assert!(port.is_through());
+}
+
+#[test]
+fn a_legacy_server_is_found_by_its_error_or_by_its_silence() {
+    let refused =
+        "{\"jsonrpc\":\"2.0\",\"id\":#,\"error\":{\"code\":-32602,\"message\":\"Invalid request parameters\"}}\n".to_owned();
+    for (answer, waited) in [(refused, 0), (String::new(), 10_000)] {
+        let (mut house, port) = house(
+            64,
+            vec![
+                ("server/discover", answer),
+                (r#""method":"initialize""#, result(INITIALIZED)),
+                ("notifications/initialized", String::new()),
+                ("tools/call", text("here")),
+            ],
+        );
+        assert_eq!(open(&mut house), "2025-06-18");
+        assert_eq!(house.handler().waited, waited);
+        assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("here".to_owned()));
+        assert!(port.is_through());
+    }
+}
+
+#[test]
+fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
+    let refused = r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}"#;
+    let (mut house, _) = house(64, vec![("server/discover", format!("{refused}\n"))]);
+    let why = house.open(
+        |opened| matches!(opened, Err(ConnectError::NoCommonRevision(Some(theirs))) if theirs.as_str() == r#"["2099-01-01"]"#),
+    );
+    assert_eq!(why, Ok(Some(true)));
+    assert_eq!(
+        house.call_tool("x", &RawJson::EMPTY, said),
+        Err(Error::Send(SendError::NotAllowed))
+    );
+}
+
+#[test]
+fn a_server_that_is_known_to_be_modern_is_not_asked() {
+    let (mut house, port) = house(64, vec![("tools/call", text("at once"))]);
+    house.session().client().set_era(Some(mcp_sansio::Era::Modern));
+    assert_eq!(house.open(|_| ()), Ok(None));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("at once".to_owned()));
+    assert!(port.is_through());
+}
+
+#[test]
+fn what_comes_in_between_is_told_or_answered() {
+    let between = [
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":#,"progress":1}}"#,
+        "I (312) boot: not JSON",
+        r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hello"}}"#,
+    ];
+    let (mut house, port) = house(
+        33,
+        vec![
+            (
+                "server/discover",
+                "{\"jsonrpc\":\"2.0\",\"id\":#,\"error\":{\"code\":-32601,\"message\":\"?\"}}\n"
+                    .to_owned(),
+            ),
+            (r#""method":"initialize""#, result(INITIALIZED)),
+            ("notifications/initialized", String::new()),
+            (r#""progressToken":3"#, between.map(|line| format!("{line}\n")).concat()),
+            (r#"{"jsonrpc":"2.0","id":"p","result":{}}"#, String::new()),
+            (r#"{"jsonrpc":"2.0","id":"r","result":{"roots":[]}}"#, text("done").replace('#', "3")),
+        ],
+    );
+    open(&mut house);
+    let params = RawJson::from_static(r#"{"name":"x"}"#);
+    assert_eq!(
+        house.call("tools/call", &params, CallOptions::new().progress(), said),
+        Ok("done".to_owned())
+    );
+    assert_eq!(house.handler().events, ["progress", "NotJson", "request", "log"]);
+    assert!(port.is_through());
+}
+
+#[test]
+fn lists_are_asked_for_page_by_page() {
+    let page = |tool: &str, next: &str| {
+        result(&format!(
+            r#"{{"tools":[{{"name":"{tool}","inputSchema":{{}}}}]{next},"resultType":"complete"}}"#
+        ))
+    };
+    let names = |house: &mut House| {
+        let mut names = String::new();
+        let ended = house.list("tools/list", |page| {
+            let Outcome::Result(page) = page else { return Some(()) };
+            for tool in page.get("tools")?.elements() {
+                names.extend(tool.get("name")?.as_string()?.chars());
+            }
+            None
+        });
+        (names, ended)
+    };
+    let long = "c".repeat(300);
+    let too_long = Err(Error::Send(SendError::TooLarge));
+    for (next, then, expected) in [
+        (String::new(), None, ("a", Ok(None))),
+        (
+            r#","nextCursor":"p\"2""#.to_owned(),
+            Some((r#""cursor":"p\"2""#, page("b", ""))),
+            ("ab", Ok(None)),
+        ),
+        // The cursor leads nowhere.
+        (
+            r#","nextCursor":"x""#.to_owned(),
+            Some((r#""cursor":"x""#, page("b", r#","nextCursor":"x""#))),
+            ("ab", too_long),
+        ),
+        (format!(r#","nextCursor":"{long}""#), None, ("a", too_long)),
+    ] {
+        let (mut house, port) =
+            house(64, modern([("tools/list", page("a", &next))].into_iter().chain(then)));
+        open(&mut house);
+        let (seen, ended) = names(&mut house);
+        assert_eq!((&*seen, ended), expected, "{next}");
+        assert!(port.is_through());
+    }
+}
+
+#[test]
+fn an_answer_that_lost_bytes_is_no_answer_and_its_call_is_given_up() {
+    let (mut house, port) = house(
+        64,
+        modern([
+            ("tools/call", String::new()),
+            ("notifications/cancelled", String::new()),
+            ("tools/call", text("again")),
+        ]),
+    );
+    open(&mut house);
+    port.says(r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"1"#);
+    port.fails(ErrorKind::Other);
+    port.says("0\"}],\"resultType\":\"complete\"}}\n");
+    let options = CallOptions::new().timeout(Duration::from_secs(5));
+    let params = RawJson::from_static(r#"{"name":"x"}"#);
+    assert_eq!(house.call("tools/call", &params, options, said), Ok("TimedOut".to_owned()));
+    assert_eq!(house.handler().events, ["fault Other", "NotUtf8"]);
+    assert_eq!(house.handler().waited, 5000);
+    assert_eq!(house.call("tools/call", &params, options, said), Ok("again".to_owned()));
+    assert!(port.is_through());
+}
+
+#[test]
+fn an_answer_that_is_too_long_ends_its_call() {
+    let (mut house, _) =
+        house(64, modern([("tools/call", text(&"x".repeat(3000))), ("tools/call", text("short"))]));
+    open(&mut house);
+    let is_too_long =
+        |outcome: Outcome<'_>| matches!(outcome, Outcome::Invalid(Violation::TooLong));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, is_too_long), Ok(true));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("short".to_owned()));
+}
+
+#[test]
+fn an_end_is_an_error() {
+    let (mut house, port) = house(64, modern([("tools/call", String::new())]));
+    open(&mut house);
+    port.0.borrow_mut().has_ended = true;
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Ended));
+    port.0.borrow_mut().is_deaf = true;
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Closed));
+    port.0.borrow_mut().is_deaf = false;
+    port.fails(ErrorKind::ConnectionReset);
+    assert_eq!(
+        house.attend(Duration::from_secs(1)),
+        Err(Error::Port(Fault(ErrorKind::ConnectionReset)))
+    );
+}
+
+#[test]
+fn changes_are_attended_to() {
+    let (mut house, port) = house(64, modern([]));
+    open(&mut house);
+    port.says("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    assert_eq!(house.attend(Duration::from_secs(3)), Ok(()));
+    assert_eq!(house.handler().events, ["changed"]);
+    assert_eq!(NOW.get(), 3000);
+}
+
+impl ClientHandler<Port, 64, 2> for Notes {
+    fn event(
+        &mut self,
+        event: &ClientEvent<'_>,
+        session: &mut ClientSession<'_, Port, 64, 2>,
+    ) -> Result<(), Error<Fault>> {
+        self.events.push(match event {
+            ClientEvent::Progress { .. } => "progress".to_owned(),
+            ClientEvent::Log { .. } => "log".to_owned(),
+            ClientEvent::Changed { .. } => "changed".to_owned(),
+            ClientEvent::Violation(violation) => format!("{violation:?}"),
+            ClientEvent::Request(request) => {
+                let roots = RawJson::from_static(r#"{"roots":[]}"#);
+                let _ =
+                    session.send(|client, _, tx| client.respond_raw(request.handle, roots, tx))?;
+                "request".to_owned()
+            }
+            other => format!("{other:?}"),
+        });
+        Ok(())
+    }
+
+    fn idle(&mut self, wake: Option<Instant>) {
+        let wake = wake.expect("it would wait for ever").as_millis();
+        self.waited += wake - NOW.get();
+        NOW.set(wake);
+    }
+
+    fn fault(&mut self, error: Fault) -> Result<(), Error<Fault>> {
+        self.events.push(format!("fault {:?}", error.0));
+        if error.0 == ErrorKind::ConnectionReset { Err(Error::Port(error)) } else { Ok(()) }
+    }
+}
+
+impl Port {
+    fn says(&self, bytes: &str) {
+        self.0.borrow_mut().input.extend(bytes.bytes().map(Ok));
+    }
+
+    fn fails(&self, kind: ErrorKind) {
+        self.0.borrow_mut().input.push_back(Err(kind));
+    }
+
+    /// Whether everything was said that should be.
+    fn is_through(&self) -> bool {
+        let line = self.0.borrow();
+        line.script.is_empty() && line.output.is_empty()
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Fault(ErrorKind);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl embedded_io::Error for Fault {
+    fn kind(&self) -> ErrorKind {
+        self.0
+    }
+}
+
+impl ErrorType for Port {
+    type Error = Fault;
+}
+
+impl ReadReady for Port {
+    fn read_ready(&mut self) -> Result<bool, Fault> {
+        let line = self.0.borrow();
+        Ok(!line.input.is_empty() || line.has_ended)
+    }
+}
+
+impl Read for Port {
+    fn read(&mut self, into: &mut [u8]) -> Result<usize, Fault> {
+        assert!(!into.is_empty(), "a read into nothing looks like an end");
+        let mut line = self.0.borrow_mut();
+        let mut read = 0;
+        while read < into.len().min(line.chunk) {
+            match line.input.front() {
+                Some(Ok(byte)) => into[read] = *byte,
+                Some(Err(kind)) if read == 0 => {
+                    let fault = Fault(*kind);
+                    line.input.pop_front();
+                    return Err(fault);
+                }
+                _ => break,
+            }
+            line.input.pop_front();
+            read += 1;
+        }
+        Ok(read)
+    }
+}
+
+impl Write for Port {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Fault> {
+        let line = &mut *self.0.borrow_mut();
+        let len = if line.is_deaf { 0 } else { bytes.len().min(line.chunk) };
+        line.output.extend_from_slice(&bytes[..len]);
+        while let Some(end) = line.output.iter().position(|byte| *byte == b'\n') {
+            let sent: Vec<u8> = line.output.drain(..=end).collect();
+            let sent = String::from_utf8(sent).expect("UTF-8");
+            let (expected, answer) =
+                line.script.pop_front().unwrap_or_else(|| panic!("nobody expected {sent}"));
+            assert!(sent.contains(expected), "{sent} has no {expected}");
+            let id = sent
+                .split_once("\"id\":")
+                .map_or("", |(_, rest)| rest.split(',').next().unwrap_or_default());
+            line.input.extend(answer.replace('#', id).into_bytes().into_iter().map(Ok));
+        }
+        Ok(len)
+    }
+
+    fn flush(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+}

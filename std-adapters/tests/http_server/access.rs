@@ -1,0 +1,184 @@
+//! Who may come in.
+
+use mcp_sansio::http::server::Access;
+use mcp_sansio_adapters::asynchronous::http::{Denied, Options, ProtectedResource};
+
+use crate::site::{Site, call, get, initialize, modern, modern_with, post, request};
+
+fn guarded() -> Site {
+    let resource =
+        ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
+            .scopes(["tools"]);
+    let options =
+        Options::new().old_path("/sse").protected_resource(resource).authorize(|credentials| {
+            match credentials.token {
+                Some("anna") | Some("otto") => Ok(credentials.token.unwrap_or_default().to_owned()),
+                Some("weak") => Err(Denied::insufficient_scope("tools")),
+                Some(_) => Err(Denied::invalid_token().scope("tools")),
+                None => Err(Denied::token_needed().scope("tools")),
+            }
+        });
+    Site::with(options)
+}
+
+#[test]
+fn auth_03_auth_06_auth_07_auth_11_auth_12_auth_14_http_06_who_has_no_good_token_is_told_where_to_get_one()
+ {
+    let site = guarded();
+    let metadata =
+        "resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\"";
+    for (token, status, challenge) in [
+        (None, 401, "Bearer scope=\"tools\", "),
+        (Some("Bearer wrong"), 401, "Bearer error=\"invalid_token\", scope=\"tools\", "),
+        (Some("Basic anna"), 401, "Bearer scope=\"tools\", "),
+        (Some("Bearer weak"), 403, "Bearer error=\"insufficient_scope\", scope=\"tools\", "),
+    ] {
+        let fields: Vec<_> = token.map(|token| ("Authorization", token)).into_iter().collect();
+        let own = [fields.as_slice(), &[("Mcp-Session-Id", "x")]].concat();
+        for asked in [
+            modern_with("echo", &fields),
+            post(&own, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#),
+            request("GET", "/mcp", &own, ""),
+            request("DELETE", "/mcp", &own, ""),
+            request("GET", "/sse", &fields, ""),
+            request("POST", "/sse?session=x", &fields, "{}"),
+        ] {
+            let answer = site.send(&asked);
+            assert_eq!(answer.status, status, "{asked}");
+            assert_eq!(
+                answer.field("www-authenticate"),
+                Some(format!("{challenge}{metadata}").as_str())
+            );
+        }
+    }
+    // Not in the query.
+    let in_query = modern("echo").replace("/mcp", "/mcp?access_token=anna");
+    assert_eq!(site.send(&in_query).status, 401);
+    assert_eq!(site.send(&modern_with("who", &[("Authorization", "Bearer anna")])).text(), "anna");
+    assert_eq!(Site::new().send(&modern("who")).text(), "nobody");
+}
+
+#[test]
+fn d3_401_comes_before_405_406_and_415() {
+    let site = guarded();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    for (asked, otherwise) in [
+        (request("PUT", "/mcp", &[], ""), 405),
+        (request("GET", "/mcp", &[], ""), 405),
+        (post(&[("Accept", "text/html")], ping), 406),
+        (request("GET", "/mcp", &[("Mcp-Session-Id", "x"), ("Accept", "text/html")], ""), 406),
+        (post(&[], ping).replace("application/json\r\nContent-L", "text/html\r\nContent-L"), 415),
+        (request("PUT", "/sse", &[], ""), 405),
+    ] {
+        let answer = site.send(&asked);
+        assert_eq!(answer.status, 401, "{asked}");
+        assert!(answer.field("www-authenticate").is_some());
+        let authorized = asked.replace("Host:", "Authorization: Bearer anna\r\nHost:");
+        assert_eq!(site.send(&authorized).status, otherwise, "{asked}");
+    }
+    // A browser asks without a token what it may do.
+    for path in ["/mcp", "/sse"] {
+        assert_eq!(site.send(&request("OPTIONS", path, &[], "")).status, 204, "{path}");
+    }
+}
+
+#[test]
+fn auth_08_auth_10_where_tokens_come_from_is_published() {
+    let site = guarded();
+    for path in
+        ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]
+    {
+        let answer = site.send(&request("GET", path, &[], ""));
+        assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
+        assert_eq!(
+            answer.body,
+            r#"{"resource":"https://mcp.example.com/mcp","authorization_servers":["https://auth.example.com"],"scopes_supported":["tools"],"bearer_methods_supported":["header"]}"#
+        );
+    }
+    assert_eq!(
+        site.send(&request("GET", "/.well-known/oauth-protected-resource/other", &[], "")).status,
+        404
+    );
+    assert_eq!(
+        Site::new().send(&request("GET", "/.well-known/oauth-protected-resource", &[], "")).status,
+        404
+    );
+}
+
+#[test]
+fn sess_10_a_session_is_of_use_only_to_who_opened_it() {
+    let site = guarded();
+    let with = |request: String, token: &str| {
+        request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
+    };
+    let session = site.send(&with(initialize("2025-11-25"), "anna"));
+    let session = session.field("mcp-session-id").unwrap();
+    assert_eq!(site.send(&call(session, 2, "who")).status, 401);
+    assert_eq!(site.send(&with(call(session, 2, "who"), "anna")).text(), "anna");
+    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", session)], "");
+    for request in [call(session, 3, "who"), get(session, &[]), delete] {
+        assert_eq!(site.send(&with(request, "otto")).status, 404);
+    }
+    assert_eq!(site.send(&with(call(session, 4, "who"), "anna")).text(), "anna");
+}
+
+#[test]
+fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
+    let site = Site::new();
+    for field in ["Origin: http://evil.example.com", "Origin: null"] {
+        let answer = site.send(&modern("echo").replace("Host:", &format!("{field}\r\nHost:")));
+        assert_eq!(
+            (answer.status, answer.field("access-control-allow-origin")),
+            (403, None),
+            "{field}"
+        );
+    }
+    let rebound = modern("echo").replace("Host: localhost", "Host: evil.example.com:8080");
+    assert_eq!(site.send(&rebound).status, 403);
+    assert_eq!(site.counts.begun.load(std::sync::atomic::Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_page_that_was_invited_may_read_what_it_gets() {
+    let site =
+        Site::with(Options::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])));
+    let from = [
+        ("Origin", "https://chat.example.com"),
+        ("Access-Control-Request-Headers", "mcp-method, content-type"),
+    ];
+    let preflight = site.send(&request("OPTIONS", "/mcp", &from, ""));
+    assert_eq!(preflight.status, 204);
+    for (name, value) in [
+        ("access-control-allow-origin", "https://chat.example.com"),
+        ("access-control-allow-methods", "POST, GET, DELETE, OPTIONS"),
+        ("access-control-allow-headers", "mcp-method, content-type"),
+    ] {
+        assert_eq!(preflight.field(name), Some(value));
+    }
+    let answer = site.send(&modern_with("echo", &from[..1]));
+    assert_eq!(answer.field("access-control-allow-origin"), Some("https://chat.example.com"));
+    assert_eq!(answer.text(), "done");
+}
+
+#[test]
+fn s8_metadata_is_where_the_challenge_says_for_a_resource_with_a_query_or_a_slash() {
+    for resource in [
+        "http://localhost/mcp?x=y",
+        "http://localhost/mcp/",
+        "http://localhost/?x=y",
+        "http://localhost/",
+    ] {
+        let options = Options::new()
+            .protected_resource(ProtectedResource::new(resource, "https://auth.example.com"))
+            .authorize(|_| Err(Denied::token_needed()));
+        let site = Site::with(options);
+        let denied = site.send(&modern("echo"));
+        let challenge = denied.field("www-authenticate").unwrap();
+        let target = challenge
+            .strip_prefix("Bearer resource_metadata=\"http://localhost")
+            .and_then(|rest| rest.strip_suffix('"'));
+        let answer = site.send(&request("GET", target.unwrap(), &[], ""));
+        assert_eq!(answer.status, 200, "{challenge}");
+        assert!(answer.body.contains(&format!("\"resource\":\"{resource}\"")), "{answer:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! The common budget of bytes for request bodies.
+
+use std::io::{ErrorKind, Read as _};
+use std::time::Duration;
+
+use mcp_sansio_adapters::asynchronous::http::Options;
+
+use crate::site::{Client, Site, modern, post, request};
+
+/// A call that stands alone, with a body of this many bytes more than it needs.
+fn long(tool: &str, bytes: usize) -> String {
+    let text = modern(tool);
+    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+    let body = body.replace(
+        "\"_meta\"",
+        &format!("\"arguments\":{{\"x\":\"{}\"}},\"_meta\"", "x".repeat(bytes)),
+    );
+    post(
+        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)],
+        &body,
+    )
+}
+
+/// A call of a session, likewise.
+fn long_of(session: &str, tool: &str, bytes: usize) -> String {
+    let params = format!(
+        r#"{{"name":"{tool}","arguments":{{"x":"{}"}},"_meta":{{"progressToken":"p"}}}}"#,
+        "x".repeat(bytes)
+    );
+    let body = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{params}}}"#);
+    post(&[("Mcp-Session-Id", session)], &body)
+}
+
+/// Whether nothing comes for a while.
+fn is_silent(client: &mut Client) -> bool {
+    client.stream.set_read_timeout(Some(Duration::from_millis(150))).unwrap();
+    let read = client.stream.read(&mut [0]);
+    client.stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    matches!(read, Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut))
+}
+
+/// Room for one of the longest bodies, which are of 100,000 bytes.
+fn narrow() -> Options {
+    Options::new().body_budget(100_000)
+}
+
+#[test]
+fn d1_bodies_wait_while_there_is_no_room_and_go_on_when_there_is() {
+    let site = Site::with(narrow());
+    let text = long("echo", 80_000);
+    let mut first = site.connect();
+    first.write(&text[..60_000]);
+    // It has been read as far as it was sent when a request on another connection is answered.
+    assert!(is_silent(&mut first));
+    let mut second = site.connect();
+    second.write(&text);
+    assert!(is_silent(&mut second));
+    // Short ones are not held up.
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    let session = site.open("2025-11-25");
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
+    first.write(&text[60_000..]);
+    assert_eq!(first.answer().text(), "done");
+    assert_eq!(second.answer().text(), "done");
+}
+
+#[test]
+fn d1_bodies_that_wait_are_refused_when_their_time_is_over() {
+    let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
+    // Handlers need what they were asked, for as long as they last.
+    let mut busy = site.connect();
+    busy.write(&long("wait", 90_000));
+    assert_eq!(busy.head().status, 200);
+    let refused = site.send(&long("echo", 30_000));
+    assert_eq!(
+        (refused.status, refused.field("retry-after"), refused.field("connection")),
+        (503, Some("5"), Some("close"))
+    );
+    assert!(refused.body.contains("\"error\""), "{refused:?}");
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    drop(busy);
+    site.wait_for(2, 2);
+    assert_eq!(site.send(&long("echo", 30_000)).text(), "done");
+}
+
+#[test]
+fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
+    let site = Site::with(narrow().read_timeout(Duration::from_millis(300)));
+    let session = site.open("2025-11-25");
+    let mut busy = site.connect();
+    busy.write(&long_of(&session, "wait", 90_000));
+    assert_eq!(busy.head().status, 200);
+    drop(busy);
+    assert_eq!(site.send(&long("echo", 30_000)).status, 503);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
+    site.wait_for(1, 1);
+    assert_eq!(site.send(&long("echo", 30_000)).text(), "done");
+}
+
+#[test]
+fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
+    let site = Site::with(Options::new().body_budget(250_000));
+    let text = long("echo", 80_000);
+    let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
+    for client in &mut clients {
+        client.write(&text[..40_000]);
+    }
+    // All that there is room for has been taken by parts.
+    assert!(is_silent(clients.last_mut().unwrap()));
+    for client in &mut clients {
+        client.write(&text[40_000..]);
+    }
+    for client in clients.iter_mut().rev() {
+        assert_eq!(client.answer().text(), "done");
+    }
+}
+
+#[test]
+fn d1_bodies_longer_than_the_budget_are_refused() {
+    let site = Site::with(Options::new().body_budget(20_000));
+    let mut client = site.connect();
+    let _ = std::io::Write::write_all(&mut client.stream, long("echo", 30_000).as_bytes());
+    assert_eq!(client.answer().status, 413);
+    assert_eq!(site.send(&long("echo", 10_000)).text(), "done");
+}

@@ -1,0 +1,293 @@
+//! Connections: kept, reused, limited, ended.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio_adapters::asynchronous::http::{Credentials, Denied, Options, ProtectedResource};
+
+use crate::site::{Site, call, get, modern, post, request};
+
+#[test]
+fn a_connection_serves_one_request_after_the_other_and_those_that_were_sent_ahead() {
+    let site = Site::new();
+    let mut client = site.connect();
+    for _ in 0..3 {
+        client.write(&modern("echo"));
+        let answer = client.answer();
+        assert_eq!(
+            (answer.status, answer.field("content-type"), answer.text().as_str()),
+            (200, Some("application/json"), "done")
+        );
+    }
+    client.write(
+        &(modern("steps")
+            + &modern("echo")
+            + &request("GET", "/nowhere", &[], "")
+            + &modern("echo")),
+    );
+    assert_eq!(client.answer().body.matches("notifications/progress").count(), 3);
+    assert_eq!(client.answer().text(), "done");
+    assert_eq!(client.answer().status, 404);
+    assert_eq!(client.answer().text(), "done");
+    client.write(&modern("echo").replace("Host:", "Connection: close\r\nHost:"));
+    assert_eq!(client.answer().field("connection"), Some("close"));
+    assert!(client.is_closed());
+}
+
+#[test]
+fn http_1_0_is_answered_with_a_length_or_until_the_end() {
+    let site = Site::new();
+    let mut client = site.connect();
+    client.write(&modern("echo").replace("HTTP/1.1", "HTTP/1.0"));
+    assert_eq!(client.answer().text(), "done");
+    assert!(client.is_closed());
+    let mut client = site.connect();
+    client.write(&modern("steps").replace("HTTP/1.1", "HTTP/1.0"));
+    let head = client.head();
+    assert_eq!((head.field("transfer-encoding"), head.field("connection")), (None, Some("close")));
+    let rest = client.rest();
+    assert!(
+        rest.starts_with("data: {") && rest.ends_with("}\n\n") && rest.contains("\"done\""),
+        "{rest}"
+    );
+}
+
+#[test]
+fn what_is_too_long_or_no_http_is_refused_and_the_connection_closed() {
+    let site = Site::new();
+    let long = post(&[], &"x".repeat(100_001));
+    let refused = [
+        (long.as_str(), 413),
+        (
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+            400,
+        ),
+        ("nonsense\r\n\r\n", 400),
+        ("GET /mcp HTTP/1.1\r\n\r\n", 400),
+        ("GET /mcp HTTP/2.0\r\nHost: localhost\r\n\r\n", 505),
+    ];
+    for (request, status) in refused {
+        let mut client = site.connect();
+        // It may be refused before all of it has been sent.
+        let _ = std::io::Write::write_all(&mut client.stream, request.as_bytes());
+        let answer = client.answer();
+        assert_eq!(
+            (answer.status, answer.field("connection")),
+            (status, Some("close")),
+            "{answer:?}"
+        );
+        assert!(answer.body.contains("\"error\""), "{answer:?}");
+    }
+    let fields = format!("X: {}\r\n", "x".repeat(70_000));
+    let mut client = site.connect();
+    let _ = std::io::Write::write_all(
+        &mut client.stream,
+        modern("echo").replace("Host:", &(fields + "Host:")).as_bytes(),
+    );
+    assert_eq!(client.answer().status, 431);
+    // Nothing of it has harmed anybody.
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+}
+
+#[test]
+fn a_body_comes_after_100_continue_where_the_client_waits_for_it() {
+    let site = Site::new();
+    let request = modern("echo").replace("Host:", "Expect: 100-continue\r\nHost:");
+    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let mut client = site.connect();
+    client.write(&format!("{head}\r\n\r\n"));
+    assert_eq!(client.head().status, 100);
+    client.write(body);
+    assert_eq!(client.answer().text(), "done");
+    // Who is refused by the head need not send it.
+    let mut client = site.connect();
+    client.write(&format!("{}\r\n\r\n", head.replace("Host: localhost", "Host: evil.example.com")));
+    assert_eq!(client.answer().status, 403);
+}
+
+#[test]
+fn s4_a_head_request_is_answered_without_a_body() {
+    let resource =
+        ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
+    let deny = |credentials: &Credentials<'_>| match credentials.token {
+        Some(token) => Ok(token.to_owned()),
+        None => Err(Denied::token_needed()),
+    };
+    let options = || Options::new().old_path("/sse");
+    let guarded = options().protected_resource(resource).authorize(deny);
+    let (open, guarded) = (Site::with(options()), Site::with(guarded));
+    let metadata = "/.well-known/oauth-protected-resource";
+    for (site, target, status) in [
+        (&open, "/mcp", 405),
+        (&open, "/nothing", 404),
+        (&open, "/sse", 405),
+        (&open, "http://localhost/mcp", 405),
+        (&guarded, "/mcp", 401),
+        (&guarded, "/sse", 401),
+        (&guarded, metadata, 200),
+    ] {
+        let mut client = site.connect();
+        // What comes next on the connection is the next answer.
+        client.write(&(request("HEAD", target, &[], "") + &request("GET", "/nothing", &[], "")));
+        let head = client.head();
+        assert_eq!(head.status, status, "{target}");
+        assert_eq!(client.answer().status, 404, "{target}");
+        if !matches!(target, "/sse" | "http://localhost/mcp") {
+            let get = site.send(&request("GET", target, &[], ""));
+            assert_eq!(
+                (get.status, get.field("content-length")),
+                (status, head.field("content-length")),
+                "{target}"
+            );
+        }
+    }
+    for (request, status) in [
+        ("HEAD /mcp HTTP/1.1\r\n\r\n".to_owned(), 400),
+        ("HEAD /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100001\r\n\r\n".to_owned(), 413),
+        (
+            request("HEAD", "/mcp", &[("Host", "evil.example.com"), ("Connection", "close")], ""),
+            403,
+        ),
+    ] {
+        let mut client = open.connect();
+        client.write(&request);
+        assert_eq!((client.head().status, client.rest().as_str()), (status, ""), "{request}");
+    }
+}
+
+#[test]
+fn s7_a_target_may_be_a_whole_url_of_the_host() {
+    let site = Site::with(Options::new().old_path("/sse"));
+    let port = site.address.port();
+    let host = format!("localhost:{port}");
+    let whole = |request: String| request.replace("Host: localhost", &format!("Host: {host}"));
+    let target = format!(" http://{host}/mcp ");
+    assert_eq!(site.send(&whole(modern("echo")).replace(" /mcp ", &target)).text(), "done");
+    assert_eq!(site.send(&modern("echo").replace(" /mcp ", &target)).status, 400);
+    let foreign = modern("echo").replace(" /mcp ", " http://evil.example.com/mcp ");
+    assert_eq!(site.send(&foreign).status, 400);
+    assert_eq!(
+        site.send(&foreign.replace("Host: localhost", "Host: evil.example.com")).status,
+        403
+    );
+    assert_eq!(
+        site.send(&whole(modern("echo")).replace(" /mcp ", &format!(" http://{host} "))).status,
+        404
+    );
+    // The messages of the old transport go where its stream says: to a path.
+    let mut stream = site.connect();
+    stream.write(&whole(request("GET", &format!("http://{host}/sse"), &[], "")));
+    assert_eq!(stream.head().status, 200);
+    let event = stream.chunk().unwrap();
+    let path = event.split_once("data: ").unwrap().1.trim();
+    assert!(path.starts_with("/sse?session="), "{event}");
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(
+        site.send(&whole(request("POST", &format!("http://{host}{path}"), &[], ping))).status,
+        202
+    );
+}
+
+#[test]
+fn s8_a_time_limit_of_the_longest_duration_never_passes() {
+    let options = Options::new()
+        .read_timeout(Duration::MAX)
+        .keep_alive(Duration::MAX)
+        .idle_timeout(Duration::MAX);
+    let site = Site::with(options.retry(Duration::MAX));
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    assert_eq!(site.send(&modern("later")).text(), "kept");
+    let session = site.open("2025-11-25");
+    assert_eq!(site.call(&session, 2, "steps").status, 200);
+    let mut stream = site.connect();
+    stream.write(&get(&session, &[]));
+    assert_eq!(stream.head().status, 200);
+    site.hub.tools_changed();
+    while !stream.chunk().unwrap().contains("tools/list_changed") {}
+    let mut refused = site.connect();
+    refused.write("nonsense\r\n\r\n");
+    assert_eq!(refused.answer().status, 400);
+    assert!(refused.is_closed());
+}
+
+#[test]
+fn a_client_that_says_nothing_is_let_go() {
+    let site = Site::with(Options::new().read_timeout(Duration::from_millis(60)));
+    let began = Instant::now();
+    for beginning in
+        ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]]
+    {
+        let mut client = site.connect();
+        client.write(beginning);
+        assert!(client.is_closed(), "{beginning}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does_not() {
+    let site = Site::with(Options::new().read_timeout(Duration::from_millis(200)));
+    assert_eq!(site.send(&modern("long")).text().len(), 12_000_000);
+    let mut idle = site.connect();
+    idle.write(&modern("long"));
+    site.wait_for(2, 2);
+    let end = Instant::now() + Duration::from_secs(10);
+    while site.hub.connections() > 0 {
+        assert!(Instant::now() < end, "it is still connected");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // What lies in the system's buffers is still there, and then the end.
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut idle.stream, &mut rest);
+    assert!(rest.len() < 12_000_000);
+}
+
+#[test]
+fn silence_on_a_stream_is_filled_with_comments() {
+    let site = Site::with(Options::new().keep_alive(Duration::from_millis(20)));
+    let session = site.open("2025-11-25");
+    for request in [modern("wait"), call(&session, 2, "wait"), get(&session, &[])] {
+        let mut client = site.connect();
+        client.write(&request);
+        assert_eq!(client.head().field("content-type"), Some("text/event-stream"));
+        let chunks: Vec<_> = (0..4).map(|_| client.chunk().unwrap()).collect();
+        assert!(chunks.iter().filter(|chunk| *chunk == ":\n\n").count() >= 2, "{chunks:?}");
+    }
+}
+
+#[test]
+fn shutting_down_lets_what_is_under_way_finish_and_ends_streams() {
+    let mut site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut idle = site.connect();
+    let mut stream = site.connect();
+    stream.write(&get(&session, &[]));
+    assert_eq!(stream.head().status, 200);
+    let mut busy = site.connect();
+    busy.write(&modern("steps"));
+    assert_eq!(busy.head().status, 200);
+    let mut listening = site.connect();
+    let listen = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    listening.write(&post(
+        &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "subscriptions/listen")],
+        listen,
+    ));
+    assert_eq!(listening.head().status, 200);
+    assert!(listening.chunk().unwrap().contains("acknowledged"));
+    site.hub.tools_changed();
+    assert!(listening.chunk().unwrap().contains("tools/list_changed"));
+    site.shut_down();
+    assert!(idle.is_closed());
+    let mut rest = String::new();
+    while let Some(chunk) = busy.chunk() {
+        rest += &chunk;
+    }
+    assert!(rest.contains("\"done\""), "{rest}");
+    assert!(listening.chunk().unwrap().contains("\"resultType\":\"complete\""));
+    assert!(listening.chunk().is_none());
+    // What comes before the end tells when to come back.
+    let mut rest = String::new();
+    while let Some(chunk) = stream.chunk() {
+        rest += &chunk;
+    }
+    assert!(rest.ends_with("retry: 1000\n\n"), "{rest}");
+}

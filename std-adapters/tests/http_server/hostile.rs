@@ -1,0 +1,185 @@
+//! Clients that never pause, never read or drip: they are let go, and others do not wait for them.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mcp_sansio_adapters::asynchronous::http::Options;
+
+use crate::scripted::{Peer, Takes, Then, World};
+use crate::site::{call, initialize, modern, post, request};
+
+const SHORT: Duration = Duration::from_millis(50);
+const CHUNKED: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+/// How often the server may read from a client or write to it until another one is answered: it
+/// polls 64 connections before the test has its turn, and each reads and writes 16 times at most.
+const FEW: usize = 2048;
+
+/// The head of a POST whose body is of this length.
+fn sized(len: usize) -> String {
+    post(&[], "").replace("Content-Length: 0", &format!("Content-Length: {len}"))
+}
+
+fn session(world: &mut World) -> String {
+    let peer = world.connect("");
+    world.ask(&peer, &initialize("2025-11-25"), 1, &[]);
+    let text = peer.text();
+    let id =
+        text.split_once("mcp-session-id: ").unwrap().1.split_once("\r\n").unwrap().0.to_owned();
+    peer.send(&post(
+        &[("Mcp-Session-Id", &id)],
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    ));
+    world.until("202", || peer.answers("202") == 1);
+    id
+}
+
+#[test]
+fn s2_others_are_answered_while_clients_send_without_a_pause() {
+    let long = "x".repeat(8000);
+    let long: &'static str = Box::leak(
+        format!("GET /nothing HTTP/1.1\r\nHost: localhost\r\nX: {long}\r\n\r\n").into_boxed_str(),
+    );
+    let extended: &'static str =
+        Box::leak(format!("1;{}\r\nx\r\n", "a".repeat(240)).into_boxed_str());
+    let beginnings = [
+        // In front of a request, in a head, and one request after the other.
+        ("", vec![Then::Flood("\r\n"), Then::Flood("X: y\r\n"), Then::Flood(long)]),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nX: ", vec![Then::Drip("y"), Then::Flood("y")]),
+        // In a body: of a known length, in chunks, with extensions.
+        (&sized(100_000), vec![Then::Drip("x"), Then::Flood("x")]),
+        (CHUNKED, vec![Then::Flood("1\r\nx\r\n"), Then::Flood(extended), Then::Drip("1\r\nx\r\n")]),
+        // Behind a refusal, and behind a request that is under way.
+        (&sized(100_001), vec![Then::Flood("x"), Then::Drip("x")]),
+        (&modern("wait"), vec![Then::Flood("x"), Then::Drip("x")]),
+    ];
+    for (beginning, thens) in beginnings {
+        let mut world = World::new(Options::new());
+        let hostile: Vec<Peer> =
+            (0..3).map(|n| world.connect(beginning).then(thens[n % thens.len()])).collect();
+        let ordinary = world.connect("");
+        let most = world.ask(&ordinary, &modern("echo"), 3, &hostile);
+        assert!(most <= FEW, "{most}, {beginning:?}");
+    }
+}
+
+#[test]
+fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() {
+    let mut world = World::new(Options::new());
+    let id = session(&mut world);
+    for request in [modern("endless"), call(&id, 2, "endless")] {
+        let takes = [Takes::All, Takes::Bytes, Takes::Nothing];
+        let hostile: Vec<Peer> =
+            takes.into_iter().map(|takes| world.connect(&request).takes(takes)).collect();
+        let ordinary = world.connect("");
+        let most = world.ask(&ordinary, &modern("echo"), 10, &hostile);
+        assert!(most <= FEW, "{most}");
+        assert!(hostile[0].get().taken.len() > hostile[1].get().taken.len());
+    }
+}
+
+#[test]
+fn s2_a_client_that_never_pauses_is_let_go_when_its_time_is_over() {
+    for beginning in ["GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_owned(), sized(100_000)] {
+        let mut world = World::new(Options::new().read_timeout(SHORT));
+        let peer = world.connect(&beginning).then(Then::Drip("y"));
+        // A millisecond for each read: 50 of them take up its time, and as many are read behind the
+        // end at most.
+        peer.get().pause = Duration::from_millis(1);
+        peer.get().most_calls = 300;
+        world.until("it is let go", || peer.is_gone());
+    }
+}
+
+#[test]
+fn s2_what_comes_behind_a_refusal_is_read_for_a_while_only() {
+    let mut world = World::new(Options::new());
+    let peer = world.connect(&sized(100_001)).then(Then::Flood("x"));
+    peer.get().pause = Duration::from_millis(1);
+    // Half a second, and some.
+    peer.get().most_calls = 1000;
+    world.until("it is let go", || peer.is_gone());
+    assert_eq!(peer.answers("413"), 1);
+}
+
+#[test]
+fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
+    let mut world = World::new(Options::new().read_timeout(SHORT));
+    let id = session(&mut world);
+    let asks = [
+        request("GET", "/nothing", &[], ""),
+        request("PUT", "/mcp", &[], ""),
+        request("OPTIONS", "/mcp", &[], ""),
+        request("DELETE", "/mcp", &[("Mcp-Session-Id", "unknown")], ""),
+        post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ),
+        post(&[("Expect", "100-continue")], "{}").replace("{}", ""),
+        "nonsense\r\n\r\n".to_owned(),
+        modern("echo"),
+        modern("endless"),
+        call(&id, 3, "echo"),
+    ];
+    for takes in [|| Takes::Nothing, || Takes::Slowly(Duration::from_millis(5), None)] {
+        for ask in &asks {
+            let peer = world.connect(ask).takes(takes());
+            world.until("it is let go", || peer.is_gone());
+            // A byte each five milliseconds.
+            assert!(peer.get().taken.len() <= 20, "{ask}");
+        }
+    }
+}
+
+#[test]
+fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
+    let mut world = World::new(Options::new().old_path("/sse").read_timeout(SHORT));
+    let stream = world.connect(&request("GET", "/sse", &[], ""));
+    world.until("the stream begins", || stream.text().contains("session="));
+    let text = stream.text();
+    let target = text.split_once("data: ").unwrap().1.lines().next().unwrap().to_owned();
+    stream.get().takes = Takes::Nothing;
+    let peer = world.connect("");
+    let ping = request("POST", &target, &[], r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+    // Until nothing more fits into the buffers of the stream, or until that has been let go.
+    let refused = || peer.answers("503") + peer.answers("404");
+    let mut sent = 0;
+    while refused() == 0 {
+        sent += 1;
+        peer.send(&ping);
+        world.until("an answer", || peer.answers("202") + refused() == sent);
+    }
+}
+
+#[test]
+fn s6_a_modern_client_that_has_gone_is_noticed_behind_what_it_sent_ahead() {
+    let ahead = "x".repeat(400_000);
+    for then in [Then::End, Then::Flood("x")] {
+        let mut world = World::new(Options::new());
+        let peer = world.connect(&(modern("wait") + &ahead)).then(then);
+        let (waiting, ended) = (world.waiting.clone(), world.ended.clone());
+        world.until("the handler is dropped", || ended.load(Ordering::SeqCst) == 1);
+        assert_eq!(waiting.load(Ordering::SeqCst), 1);
+        assert!(peer.is_gone());
+    }
+}
+
+#[test]
+fn s6_what_is_sent_ahead_is_kept_while_there_is_room_and_ends_the_connection_otherwise() {
+    for (ahead, kept) in [(10, 10), (400, 0)] {
+        let mut world = World::new(Options::new());
+        let peer = world.connect(&(modern("wait") + &modern("echo").repeat(ahead)));
+        let waiting = world.waiting.clone();
+        world.until("all has been read", || {
+            waiting.load(Ordering::SeqCst) == 1 && peer.get().is_silent()
+        });
+        world.open_gate();
+        world.until("all is answered", || peer.answers("200") == 1 + kept);
+        if kept == 0 {
+            world.until("it is closed", || peer.get().is_closed);
+            assert_eq!(
+                (peer.answers("200"), peer.text().matches("connection: close").count()),
+                (1, 1)
+            );
+        }
+    }
+}

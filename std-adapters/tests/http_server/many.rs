@@ -1,0 +1,179 @@
+//! Many calls of one session at once, and code that panics.
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use async_io::{Async, Timer};
+use mcp_sansio::types::{Implementation, TextResult, Tool};
+use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::http::{Options, serve};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Hub, Reply};
+
+use crate::site::{Client, call, initialize, modern, modern_with, post};
+
+static CONFIG: ServerConfig<'_> =
+    ServerConfig::new(Implementation::new("test", "1"), ServerFeatures::TOOLS);
+static CATALOG: Catalog<'_> =
+    Catalog::new().tools(&[tool("slow"), tool("early"), tool("late"), tool("fine"), tool("wait")]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+}
+
+type Handler = fn(Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
+
+fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>> {
+    assert!(ctx.name() != "early", "before there is a future");
+    Box::pin(async move {
+        match ctx.name() {
+            "slow" => drop(Timer::after(Duration::from_millis(5)).await),
+            "wait" => std::future::pending().await,
+            "late" => {
+                Timer::after(Duration::from_millis(1)).await;
+                panic!("in the future");
+            }
+            _ => {}
+        }
+        ctx.reply(&TextResult::new("done"))
+    })
+}
+
+/// A server in a thread of its own, which must end in peace.
+struct Server {
+    address: SocketAddr,
+    hub: Hub,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    fn new(
+        options: Options,
+        configure: fn(App<Handler>) -> App<Handler>,
+        told: Arc<Mutex<Vec<String>>>,
+    ) -> Self {
+        let (tell, ready) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let app = App::new(&CONFIG, handler as Handler).catalog(&CATALOG);
+            let app = configure(app)
+                .panic_observer(move |panic| told.lock().unwrap().push(panic.to_string()));
+            let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+            tell.send((listener.get_ref().local_addr().unwrap(), app.hub().clone())).unwrap();
+            smol::block_on(serve(&app, listener, options)).unwrap();
+        });
+        let (address, hub) = ready.recv().unwrap();
+        Self { address, hub, thread: Some(thread) }
+    }
+
+    fn open(&self) -> String {
+        let mut client = Client::to(self.address);
+        client.write(&initialize("2025-11-25"));
+        client.answer().field("mcp-session-id").unwrap().to_owned()
+    }
+
+    fn ask(&self, request: &str) -> crate::site::Answer {
+        let mut client = Client::to(self.address);
+        client.write(request);
+        client.answer()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.hub.shut_down();
+        if let Some(thread) = self.thread.take().filter(|_| !std::thread::panicking()) {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
+    for configure in [
+        |app: App<Handler>| app,
+        |app: App<Handler>| app.max_in_flight(10),
+        |app: App<Handler>| app.max_params(1),
+    ] {
+        let server = Server::new(Options::new(), configure, Arc::default());
+        let session = server.open();
+        let mut clients: Vec<Client> = (0..200).map(|_| Client::to(server.address)).collect();
+        for (id, client) in (2..).zip(&mut clients) {
+            client.write(&call(&session, id, "slow"));
+        }
+        for client in &mut clients {
+            assert_eq!(client.answer().text(), "done");
+        }
+    }
+}
+
+#[test]
+fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
+    let server = Server::new(
+        Options::new(),
+        |app| app.max_in_flight(2).full_timeout(Duration::MAX),
+        Arc::default(),
+    );
+    let session = server.open();
+    let mut waiting = [2, 3].map(|id| {
+        let mut client = Client::to(server.address);
+        client.write(&call(&session, id, "wait"));
+        client
+    });
+    // Until both are in.
+    let mut third = Client::to(server.address);
+    third.write(&call(&session, 4, "fine"));
+    for client in &mut waiting {
+        client.stream.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        assert!(std::io::Read::read(&mut client.stream, &mut [0]).is_err());
+    }
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
+    assert_eq!(server.ask(&post(&[("Mcp-Session-Id", &session)], cancel)).status, 202);
+    assert_eq!(third.answer().text(), "done");
+    drop(waiting);
+    let request = crate::site::request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "");
+    assert_eq!(server.ask(&request).status, 204);
+}
+
+#[test]
+fn f9_a_handler_that_panics_ends_its_own_request() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let server = Server::new(Options::new(), |app| app, Arc::clone(&told));
+    let session = server.open();
+    for tool in ["early", "late"] {
+        for request in [modern(tool), call(&session, 7, tool)] {
+            let answer = server.ask(&request);
+            assert!(answer.body.contains("-32603"), "{answer:?}");
+        }
+        assert_eq!(server.ask(&modern("fine")).text(), "done");
+        assert_eq!(server.ask(&call(&session, 8, "fine")).text(), "done");
+    }
+    drop(server);
+    let told = told.lock().unwrap();
+    assert_eq!(told[0], "tools/call early panicked: before there is a future");
+    assert_eq!((told.len(), told[3].as_str()), (4, "tools/call late panicked: in the future"));
+}
+
+#[test]
+fn f9_a_check_that_panics_ends_its_own_connection() {
+    let options = Options::new().authorize(|credentials| {
+        assert!(credentials.token != Some("bad"), "a broken check");
+        Ok("somebody".into())
+    });
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let server = Server::new(options, |app| app, Arc::clone(&told));
+    let mut bystander = Client::to(server.address);
+    bystander.write(&modern("fine"));
+    assert_eq!(bystander.answer().text(), "done");
+    let mut client = Client::to(server.address);
+    client.write(&modern_with("fine", &[("Authorization", "Bearer bad")]));
+    assert_eq!(client.rest(), "");
+    // On a connection that was there before, and on a new one.
+    bystander.write(&modern("fine"));
+    assert_eq!(bystander.answer().text(), "done");
+    assert_eq!(server.ask(&modern("fine")).text(), "done");
+    drop(server);
+    assert_eq!(*told.lock().unwrap(), ["a connection panicked: a broken check"]);
+}

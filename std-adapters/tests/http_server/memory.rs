@@ -1,0 +1,195 @@
+//! What clients can make the server keep: each table has a limit, and comes to it here.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{self, Wake, Waker};
+
+use mcp_sansio::Progress;
+use mcp_sansio::types::TextResult;
+use mcp_sansio_adapters::asynchronous::http::{Denied, Options};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, MAX_RUNNING, Reply};
+
+use crate::site::{Site, call, get, initialize, modern, post, request};
+
+/// Tells of progress until there is no room, and answers how many wakers are kept of a future that
+/// is polled a thousand times, and then of a thousand futures that are dropped.
+pub(crate) async fn flood(ctx: &Context) -> Result<Reply, Failure> {
+    struct Counted;
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {}
+    }
+
+    let counted = Arc::new(Counted);
+    let waker = Waker::from(Arc::clone(&counted));
+    let mut cx = task::Context::from_waker(&waker);
+    let own = Arc::strong_count(&counted);
+    let message = "x".repeat(10_000);
+    let mut step = 1;
+    while pin!(ctx.progress(&Progress::of(step).message(&message))).poll(&mut cx).is_ready() {
+        step += 1;
+    }
+    let progress = Progress::of(1000).message(&message);
+    let mut told = Box::pin(ctx.progress(&progress));
+    for _ in 0..1000 {
+        assert!(told.as_mut().poll(&mut cx).is_pending());
+    }
+    let kept = Arc::strong_count(&counted) - own;
+    drop(told);
+    for _ in 0..1000 {
+        assert!(pin!(ctx.progress(&progress)).poll(&mut cx).is_pending());
+    }
+    let left = Arc::strong_count(&counted) - own;
+    ctx.reply(&TextResult::new(&format!("{kept} kept, {left} left")))
+}
+
+#[test]
+fn s5_a_handler_that_waits_for_room_keeps_one_waker() {
+    assert_eq!(Site::new().send(&modern("flood")).text(), "1 kept, 0 left");
+}
+
+/// The id of a session whose client has not sent `initialized`.
+fn begin(site: &Site, token: &str) -> String {
+    let answer = site.send(&with(&initialize("2025-11-25"), token));
+    answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned()
+}
+
+/// A request with a token.
+fn with(request: &str, token: &str) -> String {
+    request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
+}
+
+fn by_name() -> Options {
+    Options::new().old_path("/sse").authorize(|credentials| {
+        credentials.token.map(str::to_owned).ok_or_else(Denied::token_needed)
+    })
+}
+
+#[test]
+fn d2_sessions_that_were_never_initialized_end_first() {
+    let site = Site::with(Options::new().max_sessions(3));
+    let used = site.open("2025-11-25");
+    let begun = [begin(&site, ""), begin(&site, "")];
+    // Each takes the place of the oldest that is only begun.
+    let third = begin(&site, "");
+    assert_eq!(site.call(&begun[0], 2, "echo").status, 404);
+    let fourth = site.open("2025-11-25");
+    assert_eq!(site.call(&begun[1], 2, "echo").status, 404);
+    let fifth = site.open("2025-11-25");
+    assert_eq!(site.call(&third, 2, "echo").status, 404);
+    // All three are initialized.
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+    for session in [&used, &fourth, &fifth] {
+        assert_eq!(site.call(session, 3, "echo").text(), "done");
+    }
+    assert_eq!(site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &used)], "")).status, 204);
+    site.open("2025-11-25");
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+}
+
+#[test]
+fn d2_sessions_of_one_principal_leave_room_for_others() {
+    let site = Site::with(by_name().max_sessions(5).max_sessions_per_principal(2));
+    let ready = |session: &str, token: &str| {
+        let body = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let answer = site.send(&with(&post(&[("Mcp-Session-Id", session)], body), token));
+        assert_eq!(answer.status, 202);
+    };
+    let anna = [begin(&site, "anna"), begin(&site, "anna")];
+    let otto = begin(&site, "otto");
+    // Her own gives way, although there is room for more.
+    let again = begin(&site, "anna");
+    assert_eq!(site.send(&with(&call(&anna[0], 2, "echo"), "anna")).status, 404);
+    ready(&anna[1], "anna");
+    ready(&again, "anna");
+    assert_eq!(site.send(&with(&initialize("2025-11-25"), "anna")).status, 503);
+    assert_eq!(site.send(&with(&call(&otto, 2, "who"), "otto")).text(), "otto");
+    let others = [begin(&site, "otto"), begin(&site, "ida")];
+    // Five there are: the oldest of all that are only begun gives way to another principal.
+    begin(&site, "eva");
+    assert_eq!(site.send(&with(&call(&otto, 3, "who"), "otto")).status, 404);
+    assert_eq!(site.send(&with(&call(&others[1], 3, "who"), "ida")).text(), "ida");
+    let delete = request("DELETE", "/mcp", &[("Mcp-Session-Id", &again)], "");
+    assert_eq!(site.send(&with(&delete, "anna")).status, 204);
+    begin(&site, "anna");
+}
+
+#[test]
+fn d2_sessions_of_http_and_sse_have_the_same_limits() {
+    let site = Site::with(by_name().max_sessions(3).max_sessions_per_principal(2));
+    let open = |token: &str| {
+        let mut stream = site.connect();
+        stream.write(&with(&request("GET", "/sse", &[], ""), token));
+        (stream.head().status, stream)
+    };
+    let streams = ["anna", "anna", "otto"].map(|token| {
+        let (status, stream) = open(token);
+        assert_eq!(status, 200);
+        stream
+    });
+    assert_eq!(open("otto").0, 503);
+    let [first, ..] = streams;
+    drop(first);
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while open("anna").0 != 200 {
+        assert!(std::time::Instant::now() < end);
+    }
+}
+
+#[test]
+fn d2_sessions_without_authorization_have_only_the_general_limit() {
+    let site = Site::with(Options::new().max_sessions_per_principal(1));
+    for _ in 0..3 {
+        site.open("2025-11-25");
+    }
+}
+
+#[test]
+fn m1_handlers_of_a_session_have_a_limit_that_lost_connections_do_not_raise() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let send = |number: usize| {
+        let mut client = site.connect();
+        client.write(&call(&session, u32::try_from(number).unwrap() + 2, "wait"));
+        client
+    };
+    for number in 0..MAX_RUNNING {
+        assert_eq!(send(number).head().status, 200);
+    }
+    site.wait_for(MAX_RUNNING, 0);
+    let more: Vec<_> = (MAX_RUNNING..MAX_RUNNING + 10).map(send).collect();
+    // They have been taken in when another request of the session has been answered.
+    let ping =
+        post(&[("Mcp-Session-Id", &session)], r#"{"jsonrpc":"2.0","id":1000,"method":"ping"}"#);
+    assert_eq!(site.send(&ping).status, 200);
+    drop(more);
+    site.wait_for(MAX_RUNNING, 0);
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
+    site.wait_for(MAX_RUNNING, MAX_RUNNING);
+}
+
+#[test]
+fn m1_subscriptions_of_a_session_have_a_limit() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut client = site.connect();
+    let is_refused = (2..3000).any(|id| {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"test://{id}"}}}}"#);
+        client.write(&post(&[("Mcp-Session-Id", &session)], &body));
+        client.answer().body.contains("\"error\"")
+    });
+    assert!(is_refused);
+}
+
+#[test]
+fn m1_replay_keeps_the_newest_events_that_there_is_room_for() {
+    let site = Site::with(Options::new().replay(400));
+    let session = site.open("2025-11-25");
+    assert_eq!(site.call(&session, 2, "steps").text(), "done");
+    let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")])).body;
+    assert!(rest.contains("id: 3-4\n") && !rest.contains("id: 3-1\n"), "{rest}");
+}

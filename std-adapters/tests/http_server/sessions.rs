@@ -1,0 +1,193 @@
+//! Sessions, and what outlives connections in them.
+
+use std::time::Duration;
+
+use mcp_sansio_adapters::asynchronous::http::Options;
+
+use crate::site::{Site, call, get, initialize, modern, post, request};
+
+#[test]
+fn sess_09_ids_are_different_each_time() {
+    let site = Site::new();
+    let ids: std::collections::BTreeSet<_> = (0..50).map(|_| site.open("2025-11-25")).collect();
+    assert_eq!(ids.len(), 50);
+    assert!(ids.iter().all(|id| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())));
+}
+
+#[test]
+fn http_16_http_19_questions_and_their_answers_travel_on_different_connections() {
+    let site = Site::new();
+    for version in ["2025-06-18", "2025-11-25"] {
+        let session = site.open(version);
+        let mut asking = site.connect();
+        asking.write(&call(&session, 2, "ask"));
+        assert_eq!(asking.head().field("content-type"), Some("text/event-stream"));
+        let question = asking.chunk().unwrap();
+        assert!(question.contains("elicitation/create"), "{question}");
+        let ping = site.send(&post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#,
+        ));
+        assert_eq!(ping.body, r#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+        let answer = post(
+            &[("Mcp-Session-Id", &session)],
+            r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#,
+        );
+        assert_eq!(site.send(&answer).status, 202);
+        let result = asking.chunk().unwrap();
+        assert!(result.contains("decline") && result.contains("\"id\":2"), "{result}");
+        assert!(asking.chunk().is_none());
+    }
+}
+
+#[test]
+fn rpc_17_a_modern_client_is_asked_in_the_answer_and_not_by_a_request() {
+    let site = Site::new();
+    let body = modern("ask")
+        .split_once("\r\n\r\n")
+        .unwrap()
+        .1
+        .replace("Capabilities\":{}", "Capabilities\":{\"elicitation\":{}}");
+    let fields =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "ask")];
+    let answer = site.send(&post(&fields, &body));
+    assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
+    assert!(
+        answer.body.contains("\"resultType\":\"input_required\"")
+            && answer.body.contains("\"who\""),
+        "{answer:?}"
+    );
+    // Who cannot be asked is told so before anything else.
+    let answer = site.send(&modern("ask"));
+    assert_eq!(answer.status, 400);
+    assert!(answer.body.contains("-32021"), "{answer:?}");
+}
+
+#[test]
+fn http_23_http_25_changes_go_to_the_stream_that_was_opened_last() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let other = site.open("2025-06-18");
+    // Nobody hears it yet.
+    site.hub.tools_changed();
+    let mut first = site.connect();
+    first.write(&get(&session, &[]));
+    assert_eq!(first.head().status, 200);
+    assert!(first.chunk().unwrap().starts_with(
+        "id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\""
+    ));
+    let mut second = site.connect();
+    second.write(&get(&session, &[]));
+    assert_eq!(second.head().status, 200);
+    assert_eq!(first.chunk().as_deref(), Some("retry: 1000\n\n"));
+    assert!(first.chunk().is_none());
+    site.hub.tools_changed();
+    assert!(second.chunk().unwrap().starts_with("id: 0-1\n"));
+    let mut third = site.connect();
+    third.write(&get(&other, &[]));
+    assert_eq!(third.head().status, 200);
+    let both = third.chunk().unwrap() + &third.chunk().unwrap();
+    assert_eq!(both.matches("list_changed").count(), 2, "{both}");
+}
+
+#[test]
+fn canc_12_sse_09_what_a_lost_connection_missed_is_there_for_who_comes_back() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut client = site.connect();
+    client.write(&call(&session, 2, "steps"));
+    assert_eq!(client.head().status, 200);
+    assert!(client.chunk().unwrap().starts_with("id: 3-0\nretry: 1000\ndata:\n\n"));
+    drop(client);
+    site.wait_for(1, 1);
+    let mut again = site.connect();
+    again.write(&get(&session, &[("Last-Event-ID", "3-0")]));
+    let answer = again.answer();
+    let ids: Vec<_> = answer.body.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!(ids, ["3-1", "3-2", "3-3", "3-4"]);
+    assert!(answer.body.contains("\"id\":2,\"result\""));
+    // It can be asked for again, as long as it is there.
+    let once_more = site.send(&get(&session, &[("Last-Event-ID", "3-3")]));
+    assert!(
+        once_more.body.starts_with("id: 3-4\n") && once_more.body.matches("id: ").count() == 1,
+        "{once_more:?}"
+    );
+}
+
+#[test]
+fn sse_07_a_handler_may_let_its_connection_go() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let first = site.call(&session, 2, "later");
+    assert_eq!(first.body, "id: 3-0\nretry: 1000\ndata:\n\n");
+    // At once, so that it has to wait for the answer.
+    let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")]));
+    assert_eq!(rest.text(), "let go");
+    let old = site.open("2025-06-18");
+    assert_eq!(site.call(&old, 2, "later").text(), "kept");
+    assert_eq!(site.send(&modern("later")).text(), "kept");
+}
+
+#[test]
+fn a_stream_that_is_taken_up_elsewhere_ends_where_it_was() {
+    let site = Site::new();
+    let session = site.open("2025-11-25");
+    let mut first = site.connect();
+    first.write(&call(&session, 2, "wait"));
+    assert_eq!(first.head().status, 200);
+    assert!(first.chunk().unwrap().contains("id: 3-1"));
+    let mut second = site.connect();
+    second.write(&get(&session, &[("Last-Event-ID", "3-0")]));
+    assert_eq!(second.head().status, 200);
+    assert!(second.chunk().unwrap().starts_with("id: 3-1\n"));
+    assert!(first.chunk().is_none());
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &session)], "")).status,
+        204
+    );
+    assert!(second.chunk().is_none());
+    site.wait_for(1, 1);
+}
+
+#[test]
+fn sess_05_a_session_that_nobody_uses_ends() {
+    let site = Site::with(Options::new().idle_timeout(Duration::from_millis(150)));
+    let idle = site.open("2025-11-25");
+    let used = site.open("2025-11-25");
+    let mut stream = site.connect();
+    stream.write(&get(&used, &[]));
+    assert_eq!(stream.head().status, 200);
+    let working = site.open("2025-11-25");
+    let mut client = site.connect();
+    client.write(&call(&working, 2, "wait"));
+    client.head();
+    drop(client);
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(site.call(&idle, 2, "echo").status, 404);
+    assert_eq!(site.call(&used, 2, "echo").status, 200);
+    assert_eq!(site.call(&working, 3, "echo").status, 200);
+}
+
+#[test]
+fn there_are_only_so_many_sessions() {
+    let site = Site::with(Options::new().max_sessions(2));
+    let first = site.open("2025-11-25");
+    site.open("2025-11-25");
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
+    assert_eq!(site.send(&modern("echo")).text(), "done");
+    assert_eq!(
+        site.send(&request("DELETE", "/mcp", &[("Mcp-Session-Id", &first)], "")).status,
+        204
+    );
+    assert_eq!(site.send(&initialize("2025-11-25")).status, 200);
+}
+
+#[test]
+fn legacy_clients_can_be_served_without_sessions() {
+    let site = Site::with(Options::new().without_sessions());
+    let answer = site.send(&initialize("2025-11-25"));
+    assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
+    let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#;
+    assert_eq!(site.send(&post(&[("MCP-Protocol-Version", "2025-11-25")], call)).text(), "done");
+    assert_eq!(site.send(&get("x", &[])).status, 405);
+}

@@ -1,0 +1,343 @@
+//! A server in a thread of its own, and clients.
+
+use std::future::Future;
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use async_io::{Async, Timer};
+use mcp_sansio::types::{
+    ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
+};
+use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
+use mcp_sansio_adapters::asynchronous::http::{Options, serve};
+use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Hub, Reply};
+
+static CONFIG: ServerConfig<'_> = ServerConfig::new(
+    Implementation::new("test", "1"),
+    ServerFeatures::TOOLS_LIST_CHANGED
+        .and(ServerFeatures::RESOURCES_SUBSCRIBE)
+        .and(ServerFeatures::LOGGING),
+);
+static CATALOG: Catalog<'_> = Catalog::new().tools(&[
+    tool("echo"),
+    tool("who"),
+    tool("steps"),
+    tool("wait"),
+    tool("ask"),
+    tool("long"),
+    tool("later"),
+    tool("silent"),
+    tool("flood"),
+]);
+
+const fn tool(name: &'static str) -> Tool<'static> {
+    Tool::new(name, RawJson::from_static(r#"{"type":"object"}"#))
+}
+
+/// How many handlers have begun, and how many were dropped or have ended.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) begun: AtomicUsize,
+    pub(crate) ended: AtomicUsize,
+}
+
+struct Counted(Arc<Counts>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.ended.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
+    counts.begun.fetch_add(1, Ordering::SeqCst);
+    let _counted = Counted(counts);
+    match ctx.name() {
+        "who" => return ctx.reply(&TextResult::new(ctx.principal().unwrap_or("nobody"))),
+        "steps" => {
+            for step in 1..=3 {
+                ctx.progress(&Progress::of(step)).await?;
+                Timer::after(Duration::from_millis(5)).await;
+            }
+        }
+        "wait" => {
+            ctx.progress(&Progress::of(0)).await?;
+            std::future::pending().await
+        }
+        "ask" => {
+            let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
+            let answer = ctx.ask("who", InputRequest::Elicit(form)).await?;
+            return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
+        }
+        "flood" => return crate::memory::flood(&ctx).await,
+        "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
+        "silent" => std::future::pending().await,
+        "later" => {
+            let is_gone = ctx.let_go();
+            Timer::after(Duration::from_millis(50)).await;
+            return ctx.reply(&TextResult::new(if is_gone { "let go" } else { "kept" }));
+        }
+        _ => {}
+    }
+    ctx.reply(&TextResult::new("done"))
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
+
+pub(crate) struct Site {
+    pub(crate) address: SocketAddr,
+    pub(crate) hub: Hub,
+    pub(crate) counts: Arc<Counts>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::new())
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        let (tell, told) = std::sync::mpsc::channel();
+        let counts = Arc::new(Counts::default());
+        let counted = Arc::clone(&counts);
+        let thread = std::thread::spawn(move || {
+            let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
+            let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
+            let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
+            tell.send((listener.get_ref().local_addr().unwrap(), app.hub().clone())).unwrap();
+            smol::block_on(serve(&app, listener, options)).unwrap();
+        });
+        let (address, hub) = told.recv().unwrap();
+        Self { address, hub, counts, thread: Some(thread) }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        Client::to(self.address)
+    }
+
+    /// One request on a connection of its own.
+    pub(crate) fn send(&self, request: &str) -> Answer {
+        let mut client = self.connect();
+        client.write(request);
+        client.answer()
+    }
+
+    pub(crate) fn call(&self, session: &str, id: u32, tool: &str) -> Answer {
+        self.send(&call(session, id, tool))
+    }
+
+    /// Opens a session.
+    pub(crate) fn open(&self, version: &str) -> String {
+        let answer = self.send(&initialize(version));
+        let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
+        let ready = self.send(&post(
+            &[("Mcp-Session-Id", &id)],
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        ));
+        assert_eq!(ready.status, 202);
+        id
+    }
+
+    /// Waits until that many handlers have ended.
+    pub(crate) fn wait_for(&self, begun: usize, ended: usize) {
+        let end = Instant::now() + Duration::from_secs(10);
+        let counts =
+            || (self.counts.begun.load(Ordering::SeqCst), self.counts.ended.load(Ordering::SeqCst));
+        while counts() != (begun, ended) {
+            assert!(Instant::now() < end, "{:?} and not {:?}", counts(), (begun, ended));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Ends it, and says whether that went well.
+    pub(crate) fn shut_down(&mut self) {
+        self.hub.shut_down();
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.shut_down();
+        }
+    }
+}
+
+pub(crate) struct Client {
+    pub(crate) stream: TcpStream,
+    read: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    fields: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The text of a tool's result, whichever way it came.
+    pub(crate) fn text(&self) -> String {
+        let json = self.body.rsplit("data: ").next().unwrap();
+        let json: serde_json::Value =
+            serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        json["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{self:?}"))
+            .to_owned()
+    }
+}
+
+impl Client {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, read: Vec::new() }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &str) {
+        self.stream.write_all(bytes.as_bytes()).unwrap();
+    }
+
+    fn more(&mut self) -> usize {
+        let mut chunk = [0; 65536];
+        let read = self.stream.read(&mut chunk).unwrap();
+        self.read.extend_from_slice(&chunk[..read]);
+        read
+    }
+
+    fn until(&mut self, end: &[u8]) -> Vec<u8> {
+        loop {
+            if let Some(at) = self.read.windows(end.len()).position(|window| window == end) {
+                return self.read.drain(..at + end.len()).collect();
+            }
+            assert!(
+                self.more() > 0,
+                "ended before {:?}: {:?}",
+                String::from_utf8_lossy(end),
+                String::from_utf8_lossy(&self.read)
+            );
+        }
+    }
+
+    pub(crate) fn exactly(&mut self, len: usize) -> Vec<u8> {
+        while self.read.len() < len {
+            assert!(self.more() > 0, "ended early");
+        }
+        self.read.drain(..len).collect()
+    }
+
+    /// Whether the server has closed the connection, with nothing left to read.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        self.read.is_empty() && self.more() == 0
+    }
+
+    /// All that comes before the connection is closed.
+    pub(crate) fn rest(&mut self) -> String {
+        while self.more() > 0 {}
+        String::from_utf8(std::mem::take(&mut self.read)).unwrap()
+    }
+
+    /// The head of an answer.
+    pub(crate) fn head(&mut self) -> Answer {
+        let head = String::from_utf8(self.until(b"\r\n\r\n")).unwrap();
+        let mut lines = head.lines();
+        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let fields = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        Answer { status, fields, body: String::new() }
+    }
+
+    /// The next chunk of a body; nothing at its end.
+    pub(crate) fn chunk(&mut self) -> Option<String> {
+        let size = String::from_utf8(self.until(b"\r\n")).unwrap();
+        let size = usize::from_str_radix(size.trim(), 16).unwrap();
+        let chunk = self.exactly(size + 2);
+        (size > 0).then(|| String::from_utf8(chunk[..size].to_vec()).unwrap())
+    }
+
+    /// A whole answer.
+    pub(crate) fn answer(&mut self) -> Answer {
+        let mut answer = self.head();
+        if answer.field("transfer-encoding") == Some("chunked") {
+            while let Some(chunk) = self.chunk() {
+                answer.body += &chunk;
+            }
+        } else if let Some(len) = answer.field("content-length").map(|len| len.parse().unwrap()) {
+            answer.body = String::from_utf8(self.exactly(len)).unwrap();
+        }
+        answer
+    }
+}
+
+pub(crate) fn post(fields: &[(&str, &str)], body: &str) -> String {
+    request("POST", "/mcp", fields, body)
+}
+
+pub(crate) fn request(method: &str, target: &str, fields: &[(&str, &str)], body: &str) -> String {
+    let mut request = format!("{method} {target} HTTP/1.1\r\n");
+    let usual = [("Host", "localhost"), ("Accept", "application/json, text/event-stream")];
+    let usual = usual.iter().filter(|(name, _)| !fields.iter().any(|(other, _)| other == name));
+    for (name, value) in usual.chain(fields) {
+        request += &format!("{name}: {value}\r\n");
+    }
+    if method == "POST" {
+        request += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    }
+    request + "\r\n" + body
+}
+
+pub(crate) fn get(session: &str, fields: &[(&str, &str)]) -> String {
+    let fields: Vec<_> =
+        [("Mcp-Session-Id", session)].into_iter().chain(fields.iter().copied()).collect();
+    request("GET", "/mcp", &fields, "")
+}
+
+pub(crate) fn initialize(version: &str) -> String {
+    post(
+        &[],
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{{"elicitation":{{}}}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+        ),
+    )
+}
+
+/// A call of a session.
+pub(crate) fn call(session: &str, id: u32, tool: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","_meta":{{"progressToken":"p{id}"}}}}}}"#
+    );
+    post(&[("Mcp-Session-Id", session)], &body)
+}
+
+/// A call that stands alone.
+pub(crate) fn modern(tool: &str) -> String {
+    modern_with(tool, &[])
+}
+
+pub(crate) fn modern_with(tool: &str, more: &[(&str, &str)]) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{tool}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"p"}}}}}}"#
+    );
+    let fields: Vec<_> =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)]
+            .into_iter()
+            .chain(more.iter().copied())
+            .collect();
+    post(&fields, &body)
+}
