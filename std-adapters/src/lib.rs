@@ -6,6 +6,7 @@
 #![cfg_attr(not(any(feature = "smol", feature = "blocking")), no_std)]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "smol")]
 pub mod asynchronous;
