@@ -2,7 +2,7 @@
 
 use crate::json::{JsonStr, Payload, Pen, RawJson, WriteError, Writer, write_payload};
 use crate::lifecycle::{ClientFeatures, Revision, Revisions};
-use crate::types::tell::{Object, Tell};
+use crate::types::encode::tell::{Object, Tell};
 use crate::types::{SupportedVersions, Text};
 
 /// An error that answers a request.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::write::{WriteError, Writer};
 use crate::lifecycle::Revision;
-use crate::types::tell::Made;
+use crate::types::encode::tell::Made;
 
 /// Around a string that is JSON text: ours copies it, others get the value (see
 /// [`RawJson`](super::RawJson)).

@@ -7,7 +7,7 @@ use super::raw::RawJson;
 use super::ser::Extras;
 use super::string::JsonStr;
 use super::write::{WriteError, Writer};
-use crate::types::tell::Tell;
+use crate::types::encode::tell::Tell;
 
 /// What a server can put into a message: the [`types`](crate::types), JSON that is there already,
 /// text, and in a [`Json`] anything that serializes.

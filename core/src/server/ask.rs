@@ -13,7 +13,7 @@ use crate::message::{Id, hash_str};
 use crate::rpc::{write_notification, write_response_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
-use crate::types::tell::Object;
+use crate::types::encode::tell::Object;
 use crate::types::{CreateMessageParams, ElicitParams};
 
 /// A request to a legacy client.

@@ -18,7 +18,7 @@ use crate::message::{ExchangeKey, Id, IdText, Params, hash_text};
 use crate::progress::Reported;
 use crate::rpc::{write_notification, write_response_head};
 use crate::tx::Tx;
-use crate::types::tell::{Object, Tell, Teller};
+use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::violation::Violation;
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {

@@ -14,7 +14,7 @@ use crate::rpc::{write_notification, write_notification_head};
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 use crate::types::LoggingLevel;
-use crate::types::tell::{Object, Tell};
+use crate::types::encode::tell::{Object, Tell};
 
 /// A log message. Deprecated since 2026-07-28: standard error, or a telemetry of yours, does the
 /// same without a client's help.

@@ -7,7 +7,7 @@ use crate::json::Payload;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::tx::Tx;
-use crate::types::tell::{Object, Tell, Teller};
+use crate::types::encode::tell::{Object, Tell, Teller};
 use crate::types::{CreateMessageParams, ElicitForm, ElicitParams, ElicitUrl, InputRequest};
 
 /// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitForm`],

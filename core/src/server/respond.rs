@@ -12,7 +12,7 @@ use crate::json::{Payload, Pen, RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
-use crate::types::tell::{Object, Shown, Tell};
+use crate::types::encode::tell::{Object, Shown, Tell};
 use crate::types::{ElicitUrl, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {

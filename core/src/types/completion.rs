@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::payload;
-use super::tell::{Tell, Teller, serialize_told, tell_one_of};
+use super::encode::macros::payload;
+use super::encode::tell::{Tell, Teller, serialize_told, tell_one_of};
 use super::{List, Text};
 use crate::json::RawJson;
 

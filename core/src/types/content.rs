@@ -4,9 +4,9 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{names, payload};
-use super::older::{Notice, OrElse};
-use super::tell::{payload_told, tell_one_of};
+use super::encode::macros::{names, payload};
+use super::encode::older::{Notice, OrElse};
+use super::encode::tell::{payload_told, tell_one_of};
 use super::{Blob, Icon, Number, ResourceContents, Text};
 use crate::json::RawJson;
 

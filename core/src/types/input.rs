@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{payload, wrong};
-use super::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
+use super::encode::macros::{payload, wrong};
+use super::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use super::{
     CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
     IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,

@@ -1,6 +1,6 @@
 //! Log messages.
 
-use super::macros::{names, payload};
+use super::encode::macros::{names, payload};
 
 names! {
     /// How bad something is, the least first. Schema type `LoggingLevel`.

@@ -29,77 +29,49 @@
 //! [`RawJson::to`]: crate::RawJson::to
 //! [`RawJson`]: crate::RawJson
 
-mod blob;
-mod cache;
-mod capabilities;
+mod common;
 mod completion;
 mod content;
 mod elicitation;
-mod error;
-mod form;
-mod form_check;
-mod form_defaults;
-mod implementation;
-mod initialize;
+pub(crate) mod encode;
 mod input;
-mod list;
+mod lifecycle;
 mod logging;
-mod macros;
-pub mod meta;
-mod model_choice;
-mod number;
-mod older;
-mod page;
 mod progress;
 mod prompt;
 mod resource;
 mod roots;
 mod sampling;
-mod sampling_check;
-mod sampling_content;
-mod sampling_older;
-mod select;
 mod subscription;
 mod task;
-pub(crate) mod tell;
-mod text;
-mod told;
 mod tool;
 
-pub use blob::{Blob, BlobError};
-pub use cache::CacheHint;
-pub use capabilities::{ClientCapabilities, ServerCapabilities};
-pub use completion::{
-    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
-    CompletionRef, PromptReference, ResourceTemplateReference,
+// Common types.
+pub use common::meta::{self, SERVER_INFO, SUBSCRIPTION_ID};
+pub use common::{
+    Blob, BlobError, CacheHint, CacheScope, Icon, IconTheme, List, ListIter, Map, MapIter, Number,
+    PaginatedParams, Text,
 };
 pub use content::{
     Annotations, AudioContent, ContentBlock, EmbeddedResource, ImageContent, ResourceLink, Role,
     TextContent,
 };
-pub use elicitation::{
-    ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl, ElicitationCompleteParams,
-    FormMode,
-};
-pub use error::{
+// Errors.
+pub use common::{
     ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData,
     UrlElicitationRequiredData,
 };
-pub use form::{
-    BooleanSchema, Field, FieldSchema, Fields, MAX_FORM_FIELDS, NumberKind, NumberSchema,
-    RequestedSchema, StringSchema,
+// `initialize` and `server/discover`.
+pub use lifecycle::{
+    ClientCapabilities, DiscoverResult, Implementation, InitializeParams, InitializeResult,
+    ServerCapabilities, SupportedVersions,
 };
-pub use form_check::{FormError, FormFault};
-pub use form_defaults::FormDefaults;
-pub use implementation::{Icon, IconTheme, Implementation};
-pub use initialize::{DiscoverResult, InitializeParams, InitializeResult, SupportedVersions};
-pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
-pub use list::{List, ListIter, Map, MapIter};
+// Server features.
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
+    CompletionRef, PromptReference, ResourceTemplateReference,
+};
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
-pub use meta::{SERVER_INFO, SUBSCRIPTION_ID};
-pub use number::Number;
-pub use page::{CacheScope, PaginatedParams};
-pub use progress::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};
 pub use prompt::{
     GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage,
 };
@@ -107,21 +79,26 @@ pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
     Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate,
 };
-pub use roots::{ListRootsResult, Root};
-pub use sampling::{
-    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    SamplingMessage, ToolChoice, ToolChoiceMode,
-};
-pub use sampling_check::SamplingError;
-pub use sampling_content::{
-    Blocks, SamplingContent, SamplingContents, ToolResultContent, ToolUseContent,
-};
-pub use select::{Choice, Items, Options, SelectManySchema, SelectSchema};
 pub use subscription::{SubscriptionFilter, SubscriptionParams};
-pub use task::TaskMetadata;
-pub use text::Text;
 pub(crate) use tool::StructuredContent;
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool,
     ToolAnnotations, ToolExecution,
 };
+// Client features.
+pub use elicitation::{
+    BooleanSchema, Choice, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
+    ElicitationCompleteParams, Field, FieldSchema, Fields, FormDefaults, FormError, FormFault,
+    FormMode, Items, MAX_FORM_FIELDS, NumberKind, NumberSchema, Options, RequestedSchema,
+    SelectManySchema, SelectSchema, StringSchema,
+};
+pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
+pub use roots::{ListRootsResult, Root};
+pub use sampling::{
+    Blocks, CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingContent, SamplingContents, SamplingError, SamplingMessage, ToolChoice, ToolChoiceMode,
+    ToolResultContent, ToolUseContent,
+};
+// Messages of both sides.
+pub use progress::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};
+pub use task::TaskMetadata;

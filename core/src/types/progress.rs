@@ -1,7 +1,7 @@
 //! Progress and cancellation.
 
 use super::Number;
-use super::macros::payload;
+use super::encode::macros::payload;
 use crate::json::RawJson;
 
 payload! {

@@ -1,6 +1,6 @@
 //! Prompts: messages that a person picks, filled in by a server.
 
-use super::macros::payload;
+use super::encode::macros::payload;
 use super::{CacheScope, ContentBlock, Icon, InputResponses, Role, Text};
 use crate::json::RawJson;
 

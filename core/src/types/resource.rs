@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::macros::payload;
-use super::tell::{Tell, Teller};
+use super::encode::macros::payload;
+use super::encode::tell::{Tell, Teller};
 use super::{Annotations, Blob, CacheScope, Icon, InputResponses, Text};
 use crate::json::RawJson;
 

@@ -1,8 +1,8 @@
 //! Roots: the directories that a client lets a server work in.
 
 use super::Text;
-use super::macros::payload;
-use super::tell::{Tell, Teller, serialize_told};
+use super::encode::macros::payload;
+use super::encode::tell::{Tell, Teller, serialize_told};
 
 payload! {
     /// A directory or file that a server may work in. Schema type `Root`.

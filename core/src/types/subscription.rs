@@ -1,7 +1,7 @@
 //! Subscriptions of 2026-07-28: one request that stays open, and the notifications that it asks
 //! for.
 
-use super::macros::payload;
+use super::encode::macros::payload;
 use super::{List, Text};
 
 payload! {

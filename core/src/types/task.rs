@@ -1,6 +1,6 @@
 //! The part of the tasks of 2025-11-25 that shows in other requests.
 
-use super::macros::payload;
+use super::encode::macros::payload;
 
 payload! {
     /// That a request is to be run as a task. 2025-11-25 only, schema type `TaskMetadata`.

@@ -2,11 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
-use super::macros::{Tag, names, payload};
-use super::older::{Absent, OrElse};
-use super::tell::{Object, Tell, Teller, payload_told};
-use super::told::Told;
-use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata};
+use super::encode::macros::{Tag, names, payload};
+use super::encode::older::{Absent, OrElse};
+use super::encode::tell::{Object, Tell, Teller, payload_told};
+use super::encode::told::Told;
+use super::{CacheScope, ContentBlock, Icon, InputResponses, List, TaskMetadata, Text};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 
@@ -205,7 +205,7 @@ impl Tell for StructuredContent<'_, '_> {
 #[derive(Clone, Copy, Debug)]
 pub struct TextResult<'a> {
     /// For the model.
-    pub text: super::Text<'a>,
+    pub text: Text<'a>,
     /// Whether the tool failed.
     pub is_error: bool,
 }
@@ -214,19 +214,19 @@ impl<'a> TextResult<'a> {
     /// What the tool says.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
-        Self { text: super::Text::new(text), is_error: false }
+        Self { text: Text::new(text), is_error: false }
     }
 
     /// The tool failed: `text` says how.
     #[must_use]
     pub const fn error(text: &'a str) -> Self {
-        Self { text: super::Text::new(text), is_error: true }
+        Self { text: Text::new(text), is_error: true }
     }
 }
 
 /// For example, a string of the request.
-impl<'a> From<super::Text<'a>> for TextResult<'a> {
-    fn from(text: super::Text<'a>) -> Self {
+impl<'a> From<Text<'a>> for TextResult<'a> {
+    fn from(text: Text<'a>) -> Self {
         Self { text, is_error: false }
     }
 }
@@ -234,7 +234,7 @@ impl<'a> From<super::Text<'a>> for TextResult<'a> {
 impl Serialize for TextResult<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct as _;
-        struct Block<'x, 'a>(&'x super::Text<'a>);
+        struct Block<'x, 'a>(&'x Text<'a>);
         impl Serialize for Block<'_, '_> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut object = serializer.serialize_struct("TextContent", 2)?;

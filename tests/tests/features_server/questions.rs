@@ -86,7 +86,7 @@ fn samp_07_context_is_not_asked_for_by_default() {
         assert!(written.get("includeContext").is_none() && params.include_context.is_none());
     }
     assert!(
-        include_str!("../../../core/src/types/sampling.rs")
+        include_str!("../../../core/src/types/sampling/mod.rs")
             .contains("/// Context that the client should add. Other than `none`: deprecated")
     );
 }

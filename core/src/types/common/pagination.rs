@@ -1,11 +1,11 @@
 //! What all lists have in common: pages and caching.
 
-use super::macros::{names, payload};
-use super::{
+use crate::json::RawJson;
+use crate::types::encode::macros::{names, payload};
+use crate::types::{
     DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, ReadResourceResult, Text,
 };
-use crate::json::RawJson;
 
 payload! {
     /// What the requests for a list say. Schema type `PaginatedRequestParams`.

@@ -4,10 +4,10 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Text;
-use super::macros::wrong;
-use super::tell::{Tell, Teller};
 use crate::json::{Elements, Members, RawJson, ReadError};
+use crate::types::Text;
+use crate::types::encode::macros::wrong;
+use crate::types::encode::tell::{Tell, Teller};
 
 /// A list: a slice of the application's, or an array of a message, whose elements are read when
 /// they are asked for.

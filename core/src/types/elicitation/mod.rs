@@ -1,12 +1,25 @@
 //! Elicitation: a server asks the person, by a form or by a page in the web.
 
+mod defaults;
+mod enums;
+mod form;
+mod validation;
+
+pub use defaults::FormDefaults;
+pub use enums::{Choice, Items, Options, SelectManySchema, SelectSchema};
+pub use form::{
+    BooleanSchema, Field, FieldSchema, Fields, MAX_FORM_FIELDS, NumberKind, NumberSchema,
+    RequestedSchema, StringSchema,
+};
+pub use validation::{FormError, FormFault};
+
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{names, payload};
-use super::tell::{payload_told, tell_one_of};
-use super::{FormError, RequestedSchema, TaskMetadata};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision};
+use crate::types::TaskMetadata;
+use crate::types::encode::macros::{names, payload};
+use crate::types::encode::tell::{payload_told, tell_one_of};
 
 /// What `elicitation/create` asks for. From 2025-06-18 on, schema type `ElicitRequestParams`.
 #[derive(Clone, Copy, Debug)]
@@ -126,7 +139,7 @@ impl ElicitUrl<'_> {
     /// id.
     #[must_use]
     pub fn is_valid(&self, revision: Revision) -> bool {
-        super::form_check::looks_like_uri(self.url)
+        validation::looks_like_uri(self.url)
             && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
     }
 }

@@ -1,11 +1,19 @@
 //! Sampling: a server asks the client's model. Deprecated in 2026-07-28, where it travels in
 //! results.
 
-use super::macros::{names, payload};
-use super::sampling_older::{AsOneBlock, OneBlockEach};
-use super::tell::{Tell, Teller, serialize_told};
-use super::{List, Number, Role, SamplingContents, TaskMetadata, Text, Tool};
+mod content;
+mod downgrade;
+mod hints;
+mod validation;
+
+pub use content::{Blocks, SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use validation::SamplingError;
+
 use crate::lifecycle::ClientFeatures;
+use crate::types::encode::macros::{names, payload};
+use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::{List, Number, Role, TaskMetadata, Text, Tool};
+use downgrade::{AsOneBlock, OneBlockEach};
 
 payload! {
     /// What `sampling/createMessage` asks for. Schema type `CreateMessageRequestParams`.

@@ -1,8 +1,8 @@
 //! What an error says, read from a message or written in the data of one. The errors of this side
 //! are [`RpcError`](crate::RpcError)s.
 
-use super::macros::payload;
-use super::{ClientCapabilities, ElicitParams, Text};
+use crate::types::encode::macros::payload;
+use crate::types::{ClientCapabilities, ElicitParams, Text};
 
 payload! {
     /// The member `error` of a message. Schema type `Error`.

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::payload;
-use super::tell::{Tell, Teller, serialize_told};
-use super::{FieldSchema, List, Text};
 use crate::json::RawJson;
+use crate::types::encode::macros::payload;
+use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::{FieldSchema, List, Text};
 
 /// One of several texts. Schema types `UntitledSingleSelectEnumSchema`,
 /// `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in 2025-06-18 `EnumSchema`.
@@ -103,7 +103,7 @@ impl<'a> SelectSchema<'a> {
         self
     }
 
-    /// As the schema of a [`Field`](super::Field).
+    /// As the schema of a [`Field`](crate::types::Field).
     #[must_use]
     pub const fn schema(self) -> FieldSchema<'a> {
         FieldSchema::Select(self)
@@ -225,7 +225,7 @@ impl<'a> SelectManySchema<'a> {
         Self::new(Items(Options::Titled(List::new(choices))))
     }
 
-    /// As the schema of a [`Field`](super::Field).
+    /// As the schema of a [`Field`](crate::types::Field).
     #[must_use]
     pub const fn schema(self) -> FieldSchema<'a> {
         FieldSchema::SelectMany(self)

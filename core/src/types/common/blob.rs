@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Text;
-use super::tell::{Tell, Teller};
+use crate::types::Text;
+use crate::types::encode::tell::{Tell, Teller};
 
 /// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded
 /// when it is asked for.

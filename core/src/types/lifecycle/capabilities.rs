@@ -4,12 +4,12 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-use super::macros::wrong;
-use super::meta::is_modern_only;
-use super::older::{Absent, OrElse};
-use super::tell::{Tell, Teller, serialize_told};
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
+use crate::types::encode::macros::wrong;
+use crate::types::encode::older::{Absent, OrElse};
+use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::meta::is_modern_only;
 
 macro_rules! capabilities {
     ($(#[$meta:meta])* $name:ident of $bits:ident) => {

@@ -4,9 +4,9 @@ use core::fmt;
 
 use serde::de;
 
-use super::macros::wrong;
-use super::{CreateMessageParams, Role, SamplingContent, SamplingContents, Text};
 use crate::json::{RawJson, ReadError};
+use crate::types::encode::macros::wrong;
+use crate::types::{CreateMessageParams, Role, SamplingContent, SamplingContents, Text};
 
 /// Why a conversation is not one. `message` is the index of the message.
 #[derive(Clone, PartialEq, Eq, Debug)]

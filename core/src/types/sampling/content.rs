@@ -4,13 +4,13 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::payload;
-use super::older::{Notice, OrElse};
-use super::sampling_older as older;
-use super::tell::tell_one_of;
-use super::tool::StructuredContent;
-use super::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
+use super::downgrade as older;
 use crate::json::{RawJson, ReadError};
+use crate::types::encode::macros::payload;
+use crate::types::encode::older::{Notice, OrElse};
+use crate::types::encode::tell::tell_one_of;
+use crate::types::tool::StructuredContent;
+use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Text, TextContent};
 
 /// A block of what is said in a conversation with a model. Schema type
 /// `SamplingMessageContentBlock`.

@@ -1,6 +1,6 @@
 //! Which model a server's hints mean.
 
-use super::{ModelPreferences, Text};
+use crate::types::{ModelPreferences, Text};
 
 impl ModelPreferences<'_> {
     /// Which of your models the hints mean, best first: the first hint that is a part of a name

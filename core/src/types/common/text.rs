@@ -4,8 +4,8 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::tell::{Tell, Teller, payload_told};
 use crate::json::{Chars, JsonStr};
+use crate::types::encode::tell::{Tell, Teller, payload_told};
 
 /// A string: the application's own, or one of a message with its escapes untouched.
 ///

@@ -1,8 +1,8 @@
 //! How long an answer may be kept, and for whom.
 
-use super::CacheScope;
 use crate::json::RawJson;
 use crate::time::Instant;
+use crate::types::CacheScope;
 
 /// What a result says about being kept (2026-07-28, server/utilities/caching). The library keeps no
 /// results; who does reads this.

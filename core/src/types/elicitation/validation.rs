@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::form::{FieldKind, MAX_FORM_FIELDS};
-use super::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
+use crate::types::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
 
 /// Why a form, or what was filled in, is not right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 //! revisions that know them.
 //!
 //! `payload!` makes the struct, a `const fn new` of what is required, a `const fn` setter (named
-//! like the field) for all else, both directions of serde, and how it [tells](super::tell) what it
+//! like the field) for all else, both directions of serde, and how it [tells](crate::types::encode::tell) what it
 //! is where serde's code for each type is too much. A field's kind says what it holds and what the
 //! constructor takes:
 //!
@@ -71,8 +71,8 @@ macro_rules! payload {
             )*)?
         }
 
-        impl $(<$lt>)? super::tell::Tell for $name $(<$lt>)? {
-            fn tell(&self, to: &mut dyn super::tell::Teller) {
+        impl $(<$lt>)? crate::types::encode::tell::Tell for $name $(<$lt>)? {
+            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
                 to.object(
                     concat!(
                         $($tkey, ",",)?
@@ -88,17 +88,17 @@ macro_rules! payload {
             }
         }
 
-        super::tell::payload_told! { $name $(<$lt>)? }
+        crate::types::encode::tell::payload_told! { $name $(<$lt>)? }
 
         impl $(<$lt>)? serde::Serialize for $name $(<$lt>)? {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct as _;
                 if cfg!(small) {
-                    return super::told::Told(self).serialize(serializer);
+                    return crate::types::encode::told::Told(self).serialize(serializer);
                 }
                 // The count is not one of the fields: it only says that there may be some.
                 let mut object = serializer.serialize_struct(stringify!($name), 1)?;
-                $(object.serialize_field($tkey, &super::macros::Tag($tag))?;)?
+                $(object.serialize_field($tkey, &crate::types::encode::macros::Tag($tag))?;)?
                 $(object.serialize_field($rkey, &payload!(@written &self.$rname $(, in $rgate)? $(, via $rvia)?))?;)*
                 $($(if let Some(value) = &self.$oname {
                     object.serialize_field($okey, &payload!(@written value $(, in $ogate)? $(, via $ovia)?))?;
@@ -122,7 +122,7 @@ macro_rules! payload {
                         $($(let mut $oname = None;)*)?
                         while let Some(key) = map.next_key::<crate::json::JsonStr<'de>>()? {
                             $(if key == $tkey {
-                                super::macros::expect(&mut map, $tag)?;
+                                crate::types::encode::macros::expect(&mut map, $tag)?;
                                 continue;
                             })?
                             $(if key == $rkey {
@@ -146,10 +146,10 @@ macro_rules! payload {
         }
     };
 
-    (@type text) => { super::Text<'a> };
-    (@type version) => { super::Text<'a> };
-    (@type versions) => { super::SupportedVersions<'a> };
-    (@type list ($ty:ty)) => { super::List<'a, $ty> };
+    (@type text) => { crate::types::Text<'a> };
+    (@type version) => { crate::types::Text<'a> };
+    (@type versions) => { crate::types::SupportedVersions<'a> };
+    (@type list ($ty:ty)) => { crate::types::List<'a, $ty> };
     (@type object) => { crate::json::RawJson<'a> };
     (@type any) => { crate::json::RawJson<'a> };
     (@type millis) => { u64 };
@@ -161,10 +161,10 @@ macro_rules! payload {
     (@argument list ($ty:ty)) => { &'a [$ty] };
     (@argument $kind:ident $(($ty:ty))?) => { payload!(@type $kind $(($ty))?) };
 
-    (@value text $value:ident) => { super::Text::new($value) };
-    (@value versions $value:ident) => { super::SupportedVersions::new($value) };
-    (@value version $value:ident) => { super::Text::new($value.as_str()) };
-    (@value list $value:ident) => { super::List::new($value) };
+    (@value text $value:ident) => { crate::types::Text::new($value) };
+    (@value versions $value:ident) => { crate::types::SupportedVersions::new($value) };
+    (@value version $value:ident) => { crate::types::Text::new($value.as_str()) };
+    (@value list $value:ident) => { crate::types::List::new($value) };
     (@value $kind:ident $value:ident) => { $value };
 
     (@initial) => { None };
@@ -176,18 +176,18 @@ macro_rules! payload {
     (@told ($this:ident.$name:ident.as_ref()) optional, via $via:path) => { $this.$name.as_ref().map($via) };
 
     (@written $value:expr) => { *$value };
-    (@written $value:expr, in $gate:ident) => { super::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
+    (@written $value:expr, in $gate:ident) => { crate::types::encode::older::Known(concat!("$mcp:", stringify!($gate)), $value) };
     (@written $value:expr, via $via:path) => { $via($value) };
     (@written $value:expr, in $gate:ident, via $via:path) => {
-        super::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
+        crate::types::encode::older::Known(concat!("$mcp:", stringify!($gate)), &$via($value))
     };
 
-    (@read object required $slot:expr, $map:expr, $key:expr) => { super::macros::object($slot, $map, $key)? };
-    (@read object optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional_object($slot, $map, $key)? };
-    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::millis($slot, $map, $key)? };
-    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
-    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { super::macros::required($slot, $map, $key)? };
-    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { super::macros::optional($slot, $map, $key)? };
+    (@read object required $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::object($slot, $map, $key)? };
+    (@read object optional $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::optional_object($slot, $map, $key)? };
+    (@read millis $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::millis($slot, $map, $key)? };
+    (@read any $how:ident $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::required($slot, $map, $key)? };
+    (@read $kind:ident required $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::required($slot, $map, $key)? };
+    (@read $kind:ident optional $slot:expr, $map:expr, $key:expr) => { crate::types::encode::macros::optional($slot, $map, $key)? };
 
     (@required $slot:ident, $key:literal) => {
         match $slot {
@@ -235,13 +235,13 @@ macro_rules! names {
             }
         }
 
-        impl super::tell::Tell for $name {
-            fn tell(&self, to: &mut dyn super::tell::Teller) {
+        impl crate::types::encode::tell::Tell for $name {
+            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
                 to.text(self.as_str());
             }
         }
 
-        super::tell::payload_told! { $name }
+        crate::types::encode::tell::payload_told! { $name }
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -254,9 +254,9 @@ macro_rules! names {
     };
 }
 
-pub(super) use {names, payload};
+pub(in crate::types) use {names, payload};
 
-pub(super) fn required<'de, T, A>(
+pub(in crate::types) fn required<'de, T, A>(
     slot: &mut Option<T>,
     map: &mut A,
     key: &'static str,
@@ -272,7 +272,7 @@ where
     Ok(())
 }
 
-pub(super) fn optional<'de, T, A>(
+pub(in crate::types) fn optional<'de, T, A>(
     slot: &mut Option<T>,
     map: &mut A,
     key: &'static str,
@@ -288,7 +288,7 @@ where
     Ok(())
 }
 
-pub(super) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
+pub(in crate::types) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
     slot: &mut Option<RawJson<'a>>,
     map: &mut A,
     key: &'static str,
@@ -297,7 +297,7 @@ pub(super) fn object<'de: 'a, 'a, A: MapAccess<'de>>(
     if slot.is_some_and(RawJson::is_object) { Ok(()) } else { Err(wrong(&"an object")) }
 }
 
-pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
+pub(in crate::types) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
     slot: &mut Option<RawJson<'a>>,
     map: &mut A,
     key: &'static str,
@@ -307,7 +307,7 @@ pub(super) fn optional_object<'de: 'a, 'a, A: MapAccess<'de>>(
 }
 
 /// Milliseconds. A negative number counts as 0, and so does a fraction.
-pub(super) fn millis<'de, A: MapAccess<'de>>(
+pub(in crate::types) fn millis<'de, A: MapAccess<'de>>(
     slot: &mut Option<u64>,
     map: &mut A,
     key: &'static str,
@@ -328,7 +328,7 @@ pub(super) fn millis<'de, A: MapAccess<'de>>(
 
 /// The value of the member that says which type it is. A variant's name to serde: to ours, one that
 /// the compiler may take for clean.
-pub(super) struct Tag(pub(super) &'static str);
+pub(in crate::types) struct Tag(pub(in crate::types) &'static str);
 
 impl Serialize for Tag {
     #[inline]
@@ -338,13 +338,13 @@ impl Serialize for Tag {
 }
 
 /// The member that says which type it is.
-pub(super) fn expect<'de, A: MapAccess<'de>>(
+pub(in crate::types) fn expect<'de, A: MapAccess<'de>>(
     map: &mut A,
     tag: &'static str,
 ) -> Result<(), A::Error> {
     if map.next_value::<JsonStr<'de>>()? == tag { Ok(()) } else { Err(wrong(&tag)) }
 }
 
-pub(super) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
+pub(in crate::types) fn wrong<E: de::Error>(expected: &dyn de::Expected) -> E {
     E::invalid_type(Unexpected::Other("another value"), expected)
 }

@@ -163,7 +163,7 @@ macro_rules! serialize_told {
     ($($type:ty),* $(,)?) => {$(
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                super::told::Told(self).serialize(serializer)
+                crate::types::encode::told::Told(self).serialize(serializer)
             }
         }
 
@@ -180,15 +180,15 @@ macro_rules! tell_one_of {
                         $($pattern => serde::Serialize::serialize(&$value, serializer),)*
                     }
                 } else {
-                    super::told::Told(self).serialize(serializer)
+                    crate::types::encode::told::Told(self).serialize(serializer)
                 }
             }
         }
 
-        impl super::tell::Tell for $type {
-            fn tell(&self, to: &mut dyn super::tell::Teller) {
+        impl crate::types::encode::tell::Tell for $type {
+            fn tell(&self, to: &mut dyn crate::types::encode::tell::Teller) {
                 match self {
-                    $($pattern => super::tell::Tell::tell(&$value, to),)*
+                    $($pattern => crate::types::encode::tell::Tell::tell(&$value, to),)*
                 }
             }
         }
@@ -206,4 +206,4 @@ macro_rules! payload_told {
     };
 }
 
-pub(super) use {payload_told, serialize_told, tell_one_of};
+pub(in crate::types) use {payload_told, serialize_told, tell_one_of};

@@ -4,9 +4,9 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::macros::wrong;
-use super::tell::{Tell, Teller, payload_told};
 use crate::json::{RawJson, divide_by_ten};
+use crate::types::encode::macros::wrong;
+use crate::types::encode::tell::{Tell, Teller, payload_told};
 
 /// A number: an integer or a decimal fraction of the application's, or the digits of a message.
 ///

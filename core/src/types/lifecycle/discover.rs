@@ -1,63 +1,13 @@
-//! How a conversation opens: `initialize` up to 2025-11-25, `server/discover` in 2026-07-28.
+//! `server/discover` of 2026-07-28.
 
 use core::fmt;
 
 use serde::{Deserialize, Deserializer};
 
-use super::macros::payload;
-use super::tell::{Tell, Teller, payload_told, serialize_told};
-use super::{CacheScope, ClientCapabilities, Implementation, List, ServerCapabilities, Text};
 use crate::lifecycle::{Revision, Revisions};
-
-payload! {
-    /// What `initialize` says. Up to 2025-11-25, schema type `InitializeRequestParams`.
-    pub struct InitializeParams<'a> {
-        new {
-            /// The newest revision that the client speaks.
-            "protocolVersion" protocol_version: version;
-            /// What the client can do.
-            "capabilities" capabilities: of(ClientCapabilities<'a>);
-            /// Who the client is.
-            "clientInfo" client_info: of(Implementation<'a>);
-        }
-        with {
-            /// Anything else.
-            "_meta" meta: object;
-        }
-    }
-}
-
-payload! {
-    /// The answer to `initialize`. Up to 2025-11-25, schema type `InitializeResult`.
-    pub struct InitializeResult<'a> {
-        new {
-            /// The revision that the session will speak.
-            "protocolVersion" protocol_version: version;
-            /// What the server can do.
-            "capabilities" capabilities: of(ServerCapabilities<'a>);
-            /// Who the server is.
-            "serverInfo" server_info: of(Implementation<'a>);
-        }
-        with {
-            /// How a model should use the server.
-            "instructions" instructions: text;
-            /// Anything else.
-            "_meta" meta: object;
-        }
-    }
-}
-
-impl<'a> InitializeResult<'a> {
-    /// The instructions, if there are some.
-    #[must_use]
-    pub const fn with_instructions(mut self, instructions: Option<&'a str>) -> Self {
-        self.instructions = match instructions {
-            Some(text) => Some(Text::new(text)),
-            None => None,
-        };
-        self
-    }
-}
+use crate::types::encode::macros::payload;
+use crate::types::encode::tell::{Tell, Teller, payload_told, serialize_told};
+use crate::types::{CacheScope, List, ServerCapabilities, Text};
 
 payload! {
     /// The answer to `server/discover`. 2026-07-28, schema type `DiscoverResult`. Who the server is, is in `_meta` like in any result.

@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use super::{FieldSchema, RequestedSchema};
+use crate::types::{FieldSchema, RequestedSchema, Text};
 
 /// The defaults of a form's fields, as the object that an answer would have: see
 /// [`RequestedSchema::defaults`].
@@ -38,7 +38,7 @@ impl Serialize for FormDefaults<'_> {
 
 fn put<M: serde::ser::SerializeMap, T: Serialize>(
     object: &mut M,
-    name: super::Text<'_>,
+    name: Text<'_>,
     default: Option<T>,
 ) -> Result<(), M::Error> {
     default.map_or(Ok(()), |default| object.serialize_entry(&name, &default))

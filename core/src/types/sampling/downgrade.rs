@@ -6,11 +6,11 @@
 
 use core::fmt;
 
-use super::older::Notice;
-use super::sampling_content::{UNKNOWN, show_file};
-use super::tell::{Object, Tell, Teller};
-use super::{List, SamplingContent, SamplingContents, SamplingMessage, Text};
+use super::content::{UNKNOWN, show_file};
 use crate::json::RawJson;
+use crate::types::encode::older::Notice;
+use crate::types::encode::tell::{Object, Tell, Teller};
+use crate::types::{List, SamplingContent, SamplingContents, SamplingMessage, Text};
 
 /// The block, if there is one; all as one text, if there are several.
 pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);

@@ -4,11 +4,14 @@ use core::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::Annotations;
 use super::tell::{Shown, Tell, Teller, serialize_told};
+use crate::types::Annotations;
 
 /// A value that only the revisions of a marker (`$mcp:CE`: from the third to the fifth) know.
-pub(super) struct Known<'x, T: ?Sized>(pub(super) &'static str, pub(super) &'x T);
+pub(in crate::types) struct Known<'x, T: ?Sized>(
+    pub(in crate::types) &'static str,
+    pub(in crate::types) &'x T,
+);
 
 impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -17,10 +20,10 @@ impl<T: Serialize + ?Sized> Serialize for Known<'_, T> {
 }
 
 /// A value, and what revisions outside of the marker's range get in its place.
-pub(super) struct OrElse<'x, T: ?Sized, O: ?Sized>(
-    pub(super) &'static str,
-    pub(super) &'x T,
-    pub(super) &'x O,
+pub(in crate::types) struct OrElse<'x, T: ?Sized, O: ?Sized>(
+    pub(in crate::types) &'static str,
+    pub(in crate::types) &'x T,
+    pub(in crate::types) &'x O,
 );
 
 impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for OrElse<'_, T, O> {
@@ -48,7 +51,7 @@ impl<T: Serialize + ?Sized, O: Serialize + ?Sized> Serialize for Either<'_, T, O
 }
 
 /// Nothing, not even a key.
-pub(super) struct Absent;
+pub(in crate::types) struct Absent;
 
 impl Serialize for Absent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -61,9 +64,9 @@ impl Tell for Absent {
 }
 
 /// Text for people, in the place of what a revision does not know: a text content block.
-pub(super) struct Notice<'x, 'a> {
-    pub(super) text: &'x dyn fmt::Display,
-    pub(super) annotations: Option<&'x Annotations<'a>>,
+pub(in crate::types) struct Notice<'x, 'a> {
+    pub(in crate::types) text: &'x dyn fmt::Display,
+    pub(in crate::types) annotations: Option<&'x Annotations<'a>>,
 }
 
 impl Tell for Notice<'_, '_> {

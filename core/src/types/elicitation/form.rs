@@ -4,11 +4,11 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::macros::{names, payload, wrong};
-use super::tell::{Tell, Teller, serialize_told};
-use super::{Number, SelectManySchema, SelectSchema, Text};
 use crate::json::{Members, RawJson, ReadError};
 use crate::message::hash_text;
+use crate::types::encode::macros::{names, payload, wrong};
+use crate::types::encode::tell::{Tell, Teller, serialize_told};
+use crate::types::{Number, SelectManySchema, SelectSchema, Text};
 
 /// The fields of a form: an object without nesting. The member `requestedSchema` of schema type
 /// `ElicitRequestFormParams`.

@@ -1,0 +1,23 @@
+//! Types that several sections of the schema use.
+
+mod blob;
+mod cache;
+mod error;
+mod icon;
+mod list;
+pub mod meta;
+mod number;
+mod pagination;
+mod text;
+
+pub use blob::{Blob, BlobError};
+pub use cache::CacheHint;
+pub use error::{
+    ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData,
+    UrlElicitationRequiredData,
+};
+pub use icon::{Icon, IconTheme};
+pub use list::{List, ListIter, Map, MapIter};
+pub use number::Number;
+pub use pagination::{CacheScope, PaginatedParams};
+pub use text::Text;

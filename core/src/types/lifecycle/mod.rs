@@ -1,0 +1,11 @@
+//! `initialize` and `server/discover`.
+
+mod capabilities;
+mod discover;
+mod implementation;
+mod initialize;
+
+pub use capabilities::{ClientCapabilities, ServerCapabilities};
+pub use discover::{DiscoverResult, SupportedVersions};
+pub use implementation::Implementation;
+pub use initialize::{InitializeParams, InitializeResult};
