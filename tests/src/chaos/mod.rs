@@ -1,7 +1,7 @@
 //! Bytes that mean a conversation: whatever they say, the server must survive it and keep its
 //! promises.
 //!
-//! One function for the seeded test (`tests/tests/chaos.rs`) and for the fuzzer (`tests/fuzz`).
+//! One function for the seeded test (`tests/tests/scripted/chaos.rs`) and for the fuzzer (`tests/fuzz`).
 
 mod application;
 mod corpus;

@@ -1,7 +1,7 @@
 //! What the core's work costs for each collection that a peer can fill: a table of cases, each of
 //! which takes in something of a peer's with `n` parts.
 //!
-//! Twice the work for twice as much is all that a peer may cause. `tests/linear.rs` counts the
+//! Twice the work for twice as much is all that a peer may cause. `tests/cost/work.rs` counts the
 //! instructions that `n` and `4n` parts take.
 
 mod http;

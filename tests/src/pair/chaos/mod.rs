@@ -1,6 +1,6 @@
 //! Client and server, and everything that may come between them.
 //!
-//! One function for the seeded test (`tests/tests/chaos.rs`) and whoever wants to replay one of its
+//! One function for the seeded test (`tests/tests/scripted/chaos.rs`) and whoever wants to replay one of its
 //! scripts.
 
 mod attempt;

@@ -1,0 +1,89 @@
+//! What a client declares, and what a server says of itself that is not to be trusted.
+
+use mcp_sansio::types::{Icon, Implementation};
+use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, Revision, Revisions, TxBuffer};
+use serde_json::{Value, json};
+
+use super::support::{REVISIONS, raw};
+
+#[test]
+fn icon_01_only_icons_that_are_safe_to_load_are_allowed() {
+    for good in [
+        "https://example.org/i.png",
+        "HTTPS://example.org/",
+        "data:image/png;base64,AA==",
+        "data:,",
+    ] {
+        assert!(Icon::new(good).is_allowed(), "{good}");
+    }
+    for bad in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "ftp://example.org/i.png",
+        "ws://example.org",
+        "http://example.org/i.png",
+        "app://icon",
+        "https:example.org",
+        " https://example.org/",
+        "//example.org/i.png",
+        "i.png",
+        "",
+        "httpsx://example.org",
+        "\u{0}data:,",
+    ] {
+        assert!(!Icon::new(bad).is_allowed(), "{bad}");
+    }
+    let escaped: Icon<'_> = raw(r#"{"src":"j\u0061vascript:alert(1)"}"#).to().expect("an icon");
+    assert!(!escaped.is_allowed(), "by meaning");
+}
+
+#[test]
+fn cap_16_cap_19_a_clients_extensions_have_proper_ids_and_are_off_by_default() {
+    const CONFIG: ClientConfig<'static> =
+        ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::NONE);
+    assert!(
+        CONFIG.extensions.is_none()
+            && CONFIG.experimental.is_none()
+            && CONFIG.result_types.is_empty()
+    );
+    assert_eq!(CONFIG.check(), Ok(()));
+    let with = |json| CONFIG.extensions(raw(json)).check().is_ok();
+    assert!(with(r#"{"org.example/x":{},"io.modelcontextprotocol/tasks":{}}"#) && with("{}"));
+    for bad in [
+        "[]",
+        r#"{"x":{}}"#,
+        r#"{"org.example/":{}}"#,
+        r#"{"org..example/x":{}}"#,
+        r#"{"org.example/x":true}"#,
+    ] {
+        assert!(!with(bad), "{bad}");
+    }
+    let experimental = |json| CONFIG.experimental(raw(json)).check().is_ok();
+    assert!(experimental(r#"{"anything":{}}"#) && !experimental(r#"{"anything":1}"#));
+}
+
+#[test]
+fn root_07_samp_18_a_client_offers_neither_roots_nor_samples_unless_told_to() {
+    let declared = |revision: Revision, capabilities: ClientFeatures| {
+        let config = ClientConfig::new(Implementation::new("c", "1"), capabilities)
+            .revisions(Revisions::only(revision));
+        let (mut client, mut tx) = (Client::new(&config), TxBuffer::new([0; 1024]));
+        client.connect(Instant::from_millis(0), &mut tx).expect("it opens");
+        let sent: Value = serde_json::from_slice(tx.pending()).expect("JSON");
+        let key = if revision.is_modern() {
+            "io.modelcontextprotocol/clientCapabilities"
+        } else {
+            "capabilities"
+        };
+        sent["params"].get(key).or(sent["params"]["_meta"].get(key)).expect("capabilities").clone()
+    };
+    for revision in REVISIONS {
+        assert_eq!(declared(revision, ClientFeatures::NONE), json!({}), "{revision}");
+        let forms = declared(revision, ClientFeatures::ELICITATION_FORM);
+        assert!(
+            forms.get("roots").is_none() && forms.get("sampling").is_none(),
+            "{revision}: {forms}"
+        );
+        assert_eq!(declared(revision, ClientFeatures::ROOTS), json!({"roots": {}}), "{revision}");
+    }
+}

@@ -1,0 +1,239 @@
+//! What servers answer: tools, errors, content.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{CallOptions, ClientEvent, ConnectError, Era, Outcome, Revision};
+use serde_json::{Value, json};
+
+use super::support::{NOW, Peer, REVISIONS, raw};
+
+#[test]
+fn comp_07_arguments_that_are_known_go_along_from_2025_06_18_on() {
+    for revision in REVISIONS {
+        let mut peer = Peer::new(revision);
+        let known = raw(r#"{"owner":"me"}"#);
+        let argument = CompletionArgument::new("repository", "mc");
+        let params =
+            CompleteParams::new(CompletionRef::Prompt(PromptReference::new("open")), argument)
+                .context(CompletionContext::new().arguments(known));
+        let sent = peer.does(|client, tx| {
+            client
+                .request(NOW, "completion/complete", &params, CallOptions::new(), tx)
+                .expect("it is sent");
+        });
+        let context =
+            (revision >= Revision::V2025_06_18).then(|| json!({"arguments": {"owner": "me"}}));
+        assert_eq!(sent[0]["params"].get("context").cloned(), context, "in {revision}");
+    }
+}
+
+#[test]
+fn tool_14_structured_content_is_what_the_revision_says() {
+    let read = |revision: Revision, content: &str| {
+        let text = format!(r#"{{"content":[]{content}}}"#);
+        let result: CallToolResult<'_> = raw(&text).to().expect("a result");
+        result.structured(revision).map(|content| content.as_str().to_owned())
+    };
+    for (content, known_in) in
+        [("{\"a\":1}", "CDE"), ("[1]", "E"), ("7", "E"), ("\"x\"", "E"), ("null", "E")]
+    {
+        for (code, revision) in "ABCDE".chars().zip(REVISIONS) {
+            let expected = known_in.contains(code).then(|| content.to_owned());
+            assert_eq!(
+                read(revision, &format!(",\"structuredContent\":{content}")),
+                expected,
+                "{content} in {revision}"
+            );
+            assert_eq!(read(revision, ""), None, "absent is not null");
+        }
+    }
+}
+
+#[test]
+fn tool_12_tool_21_structured_content_is_checked_before_it_is_believed() {
+    let tool = r#"{"name":"t","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}"#;
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let tool: Tool<'_> = raw(tool).to().expect("a tool");
+        for (result, good) in [
+            (json!({"content": [], "structuredContent": {"n": 1}}), true),
+            (json!({"content": [], "structuredContent": {"n": "1"}}), false),
+            (json!({"content": [], "structuredContent": {}}), false),
+            (json!({"content": [], "structuredContent": [1]}), false),
+            (json!({"content": []}), false),
+        ] {
+            let mut verdict = None;
+            Peer::new(revision).asks(
+                "tools/call",
+                json!({"name": "t"}),
+                result.clone(),
+                |_, event, _| {
+                    let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                    else {
+                        panic!("{event:?}")
+                    };
+                    let result: CallToolResult<'_> = result.to().expect("a result");
+                    verdict = Some(
+                        mcp_sansio::Catalog::check_structured(&tool, result.structured(revision))
+                            .is_ok(),
+                    );
+                },
+            );
+            assert_eq!(verdict, Some(good), "{result} in {revision}");
+        }
+    }
+}
+
+#[test]
+fn tool_22_a_tool_that_failed_is_a_result_for_the_model() {
+    for revision in REVISIONS {
+        let mut said = String::new();
+        let result =
+            json!({"content": [{"type": "text", "text": "no such city"}], "isError": true});
+        Peer::new(revision).asks("tools/call", json!({"name": "t"}), result, |_, event, _| {
+            let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event else {
+                panic!("{event:?}")
+            };
+            let result: CallToolResult<'_> = result.to().expect("a result");
+            assert_eq!(result.is_error, Some(true));
+            if let Some(Ok(ContentBlock::Text(text))) = result.content.get(0) {
+                said = text.text.to_string();
+            }
+        });
+        assert_eq!(said, "no such city", "in {revision}");
+    }
+}
+
+#[test]
+fn tool_06_tools_are_called_by_the_name_that_was_listed() {
+    let mut peer = Peer::new(Revision::LATEST);
+    for name in ["read", "Read", "READ"] {
+        let sent = peer.does(|client, tx| {
+            client
+                .request(NOW, "tools/call", &CallToolParams::new(name), CallOptions::new(), tx)
+                .expect("it is sent");
+        });
+        assert_eq!(sent[0]["params"]["name"], name);
+    }
+}
+
+#[test]
+fn tool_24_a_schema_reaches_a_client_with_all_its_keywords() {
+    let schema = r#"{"type":"object","x-mcp-header":"X","properties":{"a":{"$comment":"é","contentEncoding":"base64"}},"unheard":[1.50]}"#;
+    let tool = format!(r#"{{"name":"t","inputSchema":{schema},"outputSchema":{schema}}}"#);
+    let tool: Tool<'_> = raw(&tool).to().expect("a tool");
+    assert_eq!(
+        (tool.input_schema.as_str(), tool.output_schema.map(|s| s.as_str())),
+        (schema, Some(schema))
+    );
+}
+
+#[test]
+fn prm_12_content_of_any_type_is_read() {
+    let content = json!([
+        {"type": "text", "text": "t"}, {"type": "image", "data": "iQ==", "mimeType": "image/png"}, {"type": "hologram", "x": 1},
+        {"type": "audio", "data": "Ug==", "mimeType": "audio/wav"}, {"type": "resource_link", "uri": "file:///a", "name": "a"},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "t"}}, {"type": "text"}, 7,
+    ]);
+    for revision in REVISIONS {
+        let mut kinds = String::new();
+        Peer::new(revision).asks(
+            "tools/call",
+            json!({"name": "t"}),
+            json!({"content": content}),
+            |_, event, _| {
+                let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                else {
+                    panic!("{event:?}")
+                };
+                let result: CallToolResult<'_> = result.to().expect("a result");
+                kinds = result
+                    .content
+                    .iter()
+                    .map(|block| match block {
+                        Ok(ContentBlock::Text(_)) => 't',
+                        Ok(ContentBlock::Image(_)) => 'i',
+                        Ok(ContentBlock::Audio(_)) => 'a',
+                        Ok(ContentBlock::ResourceLink(_)) => 'l',
+                        Ok(ContentBlock::Resource(_)) => 'r',
+                        Ok(_) => 'o',
+                        Err(_) => '-',
+                    })
+                    .collect();
+            },
+        );
+        assert_eq!(kinds, "tioalr--", "in {revision}");
+    }
+}
+
+#[test]
+fn res_05_no_such_resource_is_understood_in_both_codes() {
+    let verdict = |revision: Revision, error: Value| {
+        let mut peer = Peer::new(revision);
+        let sent = peer.does(|client, tx| {
+            client
+                .request(
+                    NOW,
+                    "resources/read",
+                    &ResourceParams::new("file:///a"),
+                    CallOptions::new(),
+                    tx,
+                )
+                .expect("it is sent");
+        });
+        let mut verdict = None;
+        peer.hears(
+            &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
+            |_, event, _| {
+                let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event else {
+                    panic!("{event:?}")
+                };
+                verdict = Some(error.is_resource_not_found());
+            },
+        );
+        verdict.expect("an answer")
+    };
+    for revision in REVISIONS {
+        assert!(verdict(revision, json!({"code": -32002, "message": "Resource not found"})));
+        assert!(verdict(
+            revision,
+            json!({"code": -32602, "message": "Resource not found", "data": {"uri": "file:///a"}})
+        ));
+        assert!(!verdict(revision, json!({"code": -32602, "message": "Invalid params"})));
+        assert!(!verdict(
+            revision,
+            json!({"code": -32603, "message": "no", "data": {"uri": "file:///a"}})
+        ));
+    }
+}
+
+#[test]
+fn err_01_err_09_an_error_of_the_servers_is_a_type_of_its_own() {
+    for revision in REVISIONS {
+        for code in [-32700, -32600, -32601, -32602, -32603] {
+            let mut peer = Peer::new(revision);
+            let sent = peer.does(|client, tx| {
+                client
+                    .request(NOW, "tools/list", &PaginatedParams::new(), CallOptions::new(), tx)
+                    .expect("it is sent");
+            });
+            let mut seen = None;
+            let error = json!({"code": code, "message": "m", "data": [1]});
+            peer.hears(
+                &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
+                |_, event, _| {
+                    if let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event
+                    {
+                        seen =
+                            Some((error.code(), error.data().map(|data| data.as_str().to_owned())));
+                    }
+                },
+            );
+            assert_eq!(
+                seen,
+                Some((code, Some("[1]".to_owned()))),
+                "the code means what the server said, in {revision}"
+            );
+        }
+    }
+    assert_ne!(ConnectError::TimedOut.to_string(), "", "what fails at the beginning can be shown");
+    assert_eq!(Peer::new(Revision::LATEST).client.era(), Some(Era::Modern));
+}

@@ -1,0 +1,156 @@
+//! Input that a modern server needs before it can answer.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{CallOptions, ClientEvent, Inputs, Outcome, Revision};
+use serde_json::json;
+
+use super::support::{NOW, Peer, raw};
+
+fn questions() -> serde_json::Value {
+    json!({
+        "resultType": "input_required",
+        "requestState": "opaque",
+        "inputRequests": {
+            "form": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}},
+            "model": {"method": "sampling/createMessage", "params": {"messages": [{"role": "user", "content": {"type": "text", "text": "?"}}], "maxTokens": 9}},
+            "wh\u{e9}re": {"method": "roots/list"},
+        },
+    })
+}
+
+#[test]
+fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
+    let mut peer = Peer::new(Revision::LATEST);
+    let params = json!({"name": "t", "arguments": {"a": 1}});
+    let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
+        let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event else {
+            panic!("{event:?}")
+        };
+        let mut answers = Vec::new();
+        for (key, question) in input.requests().iter() {
+            let answer = match question.expect("a question") {
+                InputRequest::Elicit(ElicitParams::Form(form)) => {
+                    InputResponse::Elicit(form.accept(raw(r#"{"name":"Ada"}"#)).expect("it fits"))
+                }
+                InputRequest::CreateMessage(request) => {
+                    assert_eq!(request.max_tokens, 9);
+                    let text = SamplingContents::text("!");
+                    InputResponse::CreateMessage(CreateMessageResult::new(
+                        Role::Assistant,
+                        text,
+                        "m",
+                    ))
+                }
+                InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&[])),
+                other => panic!("{other:?}"),
+            };
+            answers.push((key.to_string(), answer));
+        }
+        let answers: Vec<(&str, InputResponse<'_>)> =
+            answers.iter().map(|(key, answer)| (key.as_str(), *answer)).collect();
+        let answers = InputResponses::new(&answers);
+        let mut out = [0; 512];
+        let json = mcp_sansio::to_slice(&answers, Revision::LATEST, &mut out)
+            .expect("they can be written");
+        assert!(input.unanswered(json).is_none());
+        let text = params.to_string();
+        client
+            .retry(
+                NOW,
+                "tools/call",
+                &raw(&text),
+                &input.answered(&answers),
+                CallOptions::new(),
+                tx,
+            )
+            .expect("it is sent");
+    });
+    let expected = json!({
+        "form": {"action": "accept", "content": {"name": "Ada"}},
+        "model": {"role": "assistant", "content": {"type": "text", "text": "!"}, "model": "m"},
+        "wh\u{e9}re": {"roots": []},
+    });
+    assert_eq!(sent[0]["params"]["inputResponses"], expected);
+    assert_eq!(
+        (&sent[0]["params"]["requestState"], &sent[0]["params"]["arguments"]),
+        (&json!("opaque"), &json!({"a": 1}))
+    );
+}
+
+#[test]
+fn mrtr_17_what_is_not_answered_is_named() {
+    Peer::new(Revision::LATEST).asks(
+        "tools/call",
+        json!({"name": "t"}),
+        questions(),
+        |_, event, _| {
+            let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event
+            else {
+                panic!("{event:?}")
+            };
+            let missing = |answers: &str| input.unanswered(raw(answers)).map(|key| key.to_string());
+            assert_eq!(missing("{}").as_deref(), Some("form"));
+            assert_eq!(missing(r#"{"model":{},"form":{}}"#).as_deref(), Some("wh\u{e9}re"));
+            assert_eq!(
+                missing(r#"{"model":{},"f\u006frm":{},"wh\u00e9re":{}}"#),
+                None,
+                "keys are compared by meaning"
+            );
+        },
+    );
+}
+
+#[test]
+fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
+    for state in [r#""""#, r#""{\"a\":1}""#, r#""\u00e9\/\ud83e\udd80\\""#, r#""é🦀 'x'""#] {
+        for size in [1, 7, 64, 4096] {
+            let mut peer = Peer::new(Revision::LATEST);
+            let sent = peer.does(|client, tx| {
+                client
+                    .request(NOW, "tools/call", &CallToolParams::new("t"), CallOptions::new(), tx)
+                    .expect("it is sent");
+            });
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"result":{{"resultType":"input_required","requestState":{state}}}}}"#,
+                sent[0]["id"]
+            );
+            let mut out = Vec::new();
+            peer.hears_text(&line, |client, event, _| {
+                let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } =
+                    event
+                else {
+                    panic!("{event:?}")
+                };
+                assert_eq!(
+                    (
+                        input.state().map(|s| s.as_json()),
+                        input.round(),
+                        input.raw_requests().is_none()
+                    ),
+                    (Some(state), 0, true)
+                );
+                let inputs: Inputs<'_, ()> =
+                    Inputs::new(input.round()).state(input.state().map(Text::from_json));
+                let mut tx = mcp_sansio::TxBuffer::new(vec![0; size]);
+                loop {
+                    let sent = client.retry(
+                        NOW,
+                        "tools/call",
+                        &CallToolParams::new("t"),
+                        &inputs,
+                        CallOptions::new(),
+                        &mut tx,
+                    );
+                    out.extend_from_slice(tx.pending());
+                    tx.advance(usize::MAX);
+                    if sent.is_ok() {
+                        return;
+                    }
+                    assert!(sent.is_err_and(|error| error.is_full()));
+                }
+            });
+            let out = String::from_utf8(out).expect("UTF-8");
+            assert!(out.contains(&format!(r#""requestState":{state}"#)), "{out}");
+        }
+    }
+}

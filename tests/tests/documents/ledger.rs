@@ -1,0 +1,564 @@
+//! The requirement ledger, `tests/ledger.tsv`: a row for each requirement of the specification, and
+//! what became of it.
+//!
+//! The last column, `state`, is one of
+//!
+//! | state | meaning |
+//! | --- | --- |
+//! | `todo`, `todo: HINT` | still to be proven; may end in ` + later: LIST` |
+//! | `tests: a, b` | proven by these tests; may end in `; later: LIST` |
+//! | `application: WHY` | a duty that no library can fulfil |
+//! | `later: LIST` | belongs to a part that does not exist yet |
+//!
+//! where `LIST` is one or more of `client`, `http`, `tasks`, `auth`, separated by `, `. A test's
+//! name carries, in lower case, the id of each row that it proves:
+//! `rpc_07_rpc_25_ids_are_echoed_by_spelling`. A transcript is a test too; its name is its file's
+//! stem, with `_` for `-`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+const LEDGER: &str = include_str!("../../ledger.tsv");
+const DEFECTS: &str = include_str!("../../defects.tsv");
+const HEADER: &str = "id\tlevel\tversions\trole\trequirement\tsource\tstate";
+const PARTS: [&str; 4] = ["client", "http", "tasks", "auth"];
+const COMPARED: [&str; 5] = ["id", "level", "versions", "role", "requirement"];
+
+#[test]
+fn ledger_is_well_formed() {
+    report("tests/ledger.tsv is malformed", &read(LEDGER).faults);
+}
+
+#[test]
+fn ledger_names_tests_that_exist_and_carry_the_id() {
+    report(
+        "tests/ledger.tsv names wrong tests",
+        &wrong_proofs(&read(LEDGER).rows, &Tests::find(&root())),
+    );
+}
+
+#[test]
+fn ledger_equals_the_requirements() {
+    let path = root().join("../shared/spec/requirements.tsv");
+    match fs::read_to_string(&path) {
+        Ok(text) => report(
+            "tests/ledger.tsv differs from the requirements",
+            &differences(&read(LEDGER).rows, &text),
+        ),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            say(&format!(
+                "SKIPPED: the ledger was NOT compared with the requirements: no {}",
+                path.display()
+            ));
+        }
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
+}
+
+#[test]
+fn ledger_has_no_row_left_to_do() {
+    let ledger = read(LEDGER);
+    say(&summary(&ledger.rows));
+    report(
+        "tests/ledger.tsv has rows that no test proves yet",
+        &left_to_do(&ledger.rows, &Tests::find(&root())),
+    );
+}
+
+/// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by
+/// somebody who did not write the code. The names of a row's tests begin with its id, in lower
+/// case.
+#[test]
+fn every_defect_has_tests_that_carry_its_id() {
+    report(
+        "tests/defects.tsv has defects that no test proves mended",
+        &unproven_defects(DEFECTS, &Tests::find(&root())),
+    );
+}
+
+struct Ledger<'l> {
+    rows: Vec<Row<'l>>,
+    faults: Vec<String>,
+}
+
+struct Row<'l> {
+    /// Those of [`COMPARED`].
+    fields: [&'l str; 5],
+    state: State<'l>,
+}
+
+#[derive(Debug, PartialEq)]
+enum State<'l> {
+    Todo { hint: &'l str, later: Vec<&'l str> },
+    Tests { names: Vec<&'l str>, later: Vec<&'l str> },
+    Application,
+    Later(Vec<&'l str>),
+}
+
+impl Row<'_> {
+    fn id(&self) -> &str {
+        self.fields[0]
+    }
+}
+
+/// The rows that can be read, and what is wrong with the others.
+fn read(text: &str) -> Ledger<'_> {
+    let (mut rows, mut faults, mut seen) = (Vec::new(), Vec::new(), BTreeMap::new());
+    if text.lines().next() != Some(HEADER) {
+        faults.push(format!("line 1: the header must be {HEADER:?}"));
+    }
+    for (number, line) in (2..).zip(text.lines().skip(1)) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [id, level, versions, role, requirement, source, state] = columns[..] else {
+            faults.push(format!("line {number}: {} columns instead of 7: {line:?}", columns.len()));
+            continue;
+        };
+        if let Some(first) = seen.insert(id, number) {
+            faults.push(format!("line {number}: {id} repeats line {first}"));
+        }
+        if !is_id(id) {
+            faults.push(format!("line {number}: {id:?} is no id such as RPC-07"));
+        }
+        let fields = [id, level, versions, role, requirement];
+        if fields.iter().chain([&source]).any(|field| field.is_empty() || field.trim() != *field) {
+            faults.push(format!("line {number}: {id} has an empty or padded column"));
+        }
+        match parse_state(state) {
+            Ok(state) => rows.push(Row { fields, state }),
+            Err(fault) => faults
+                .push(format!("line {number}: {id} has a malformed state: {fault}: {state:?}")),
+        }
+    }
+    Ledger { rows, faults }
+}
+
+fn is_id(id: &str) -> bool {
+    id.split_once('-').is_some_and(|(area, number)| {
+        !area.is_empty()
+            && area.bytes().all(|byte| byte.is_ascii_uppercase())
+            && number.len() >= 2
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn parse_state(text: &str) -> Result<State<'_>, String> {
+    if text.trim() != text || text.chars().any(char::is_control) {
+        return Err("white space around it, or a control character".into());
+    }
+    if let Some(rest) = text.strip_prefix("tests: ") {
+        let (list, later) = split_later(rest, "; later: ")?;
+        let names: Vec<&str> = list.split(", ").collect();
+        if let Some(bad) = names.iter().find(|name| !is_identifier(name)) {
+            return Err(format!("{bad:?} is no name of a test"));
+        }
+        if names.iter().collect::<BTreeSet<_>>().len() != names.len() {
+            return Err("a test is named twice".into());
+        }
+        Ok(State::Tests { names, later })
+    } else if let Some(why) = text.strip_prefix("application: ") {
+        if why.trim().is_empty() { Err("no reason".into()) } else { Ok(State::Application) }
+    } else if let Some(list) = text.strip_prefix("later: ") {
+        parts(list).map(State::Later)
+    } else {
+        let (body, later) = split_later(text, " + later: ")?;
+        let hint = if body == "todo" {
+            Some("")
+        } else {
+            body.strip_prefix("todo: ").filter(|hint| !hint.is_empty())
+        };
+        let hint = hint.ok_or("none of todo, tests: NAMES, application: WHY, later: PARTS")?;
+        Ok(State::Todo { hint, later })
+    }
+}
+
+fn split_later<'t>(text: &'t str, separator: &str) -> Result<(&'t str, Vec<&'t str>), String> {
+    match text.split_once(separator) {
+        Some((body, list)) => Ok((body, parts(list)?)),
+        None => Ok((text, Vec::new())),
+    }
+}
+
+fn parts(list: &str) -> Result<Vec<&str>, String> {
+    let parts: Vec<&str> = list.split(", ").collect();
+    match parts.iter().find(|part| !PARTS.contains(part)) {
+        Some(bad) => Err(format!("later: {bad:?} is none of {}", PARTS.join(", "))),
+        None => Ok(parts),
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// `rpc_07_ids_are_echoed` carries `RPC-07`; `rpc_070` and `RPC_07` do not.
+fn carries(name: &str, id: &str) -> bool {
+    format!("_{name}_").contains(&format!("_{}_", id.to_ascii_lowercase().replace('-', "_")))
+}
+
+/// The names of all tests, and whether each runs: one that is `#[ignore]`d proves nothing.
+#[derive(Default)]
+struct Tests(BTreeMap<String, bool>);
+
+impl Tests {
+    fn find(root: &Path) -> Tests {
+        let mut tests = Tests::default();
+        for directory in ["core/src", "std-adapters", "examples", "tests"] {
+            for path in files(&root.join(directory), "rs") {
+                match fs::read_to_string(&path) {
+                    Ok(source) => tests.add_functions(&source),
+                    Err(error) => panic!("{}: {error}", path.display()),
+                }
+            }
+        }
+        for path in files(&root.join("tests/transcripts"), "txt") {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            tests.0.insert(stem.replace('-', "_"), true);
+        }
+        tests
+    }
+
+    /// Line by line, as rustfmt lays them out: `#[test]`, perhaps other attributes and comments,
+    /// then `fn name`.
+    fn add_functions(&mut self, source: &str) {
+        let (mut test, mut runs, mut comment) = (false, true, false);
+        for line in source.lines() {
+            let mut line = line.trim_start();
+            if comment || line.starts_with("/*") {
+                comment = !line.contains("*/");
+                continue;
+            }
+            if line.starts_with("//") {
+                continue;
+            }
+            while line.starts_with("#[") {
+                let (attribute, rest) =
+                    line.split_at(line.find(']').map_or(line.len(), |end| end + 1));
+                test |= attribute == "#[test]" || attribute == "#[tokio::test]";
+                runs &= !attribute.starts_with("#[ignore");
+                line = rest.trim_start();
+            }
+            let mut words = line
+                .split_whitespace()
+                .skip_while(|word| word.starts_with("pub") || *word == "async");
+            if words.next() == Some("fn") {
+                if let (true, Some(word)) = (test, words.next()) {
+                    let name = word.split(['(', '<']).next().unwrap_or_default();
+                    *self.0.entry(name.into()).or_default() |= runs;
+                }
+                (test, runs) = (false, true);
+            } else if line.starts_with("mod ") || line.ends_with('}') {
+                (test, runs) = (false, true);
+            }
+        }
+    }
+}
+
+/// All files below `directory` with this extension, build directories and hidden ones left out.
+fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
+    while let Some(directory) = open.pop() {
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => panic!("{}: {error}", directory.display()),
+        };
+        for entry in entries.flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let skipped = name == "target"
+                || name == "node_modules"
+                || name.to_string_lossy().starts_with('.');
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && !skipped => open.push(path),
+                Ok(kind)
+                    if kind.is_file() && path.extension().is_some_and(|it| it == extension) =>
+                {
+                    found.push(path)
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+fn wrong_proofs(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
+    let mut faults = Vec::new();
+    for row in rows {
+        let State::Tests { names, .. } = &row.state else { continue };
+        for &name in names {
+            match tests.0.get(name) {
+                None => {
+                    let near = tests.0.keys().find(|other| other.eq_ignore_ascii_case(name));
+                    let near = near
+                        .map_or(String::new(), |other| format!(" (case counts: there is {other})"));
+                    faults.push(format!("{}: there is no test {name}{near}", row.id()));
+                }
+                Some(false) => {
+                    faults.push(format!("{}: {name} is ignored, so it proves nothing", row.id()))
+                }
+                Some(true) => {}
+            }
+            if !carries(name, row.id()) {
+                faults.push(format!(
+                    "{}: the name of {name} does not carry the id, in lower case",
+                    row.id()
+                ));
+            }
+        }
+    }
+    faults
+}
+
+fn unproven_defects(text: &str, tests: &Tests) -> Vec<String> {
+    let (mut faults, mut seen) = (Vec::new(), BTreeSet::new());
+    for (number, line) in (1..).zip(text.lines()).skip(1) {
+        let Some((id, _)) = line.split_once('\t') else {
+            faults.push(format!("line {number}: there is no tab in {line:?}"));
+            continue;
+        };
+        if !seen.insert(id) {
+            faults.push(format!("line {number}: {id} stands twice"));
+        }
+        let prefix = format!("{}_", id.to_ascii_lowercase());
+        if !tests.0.iter().any(|(name, runs)| *runs && name.starts_with(&prefix)) {
+            faults.push(format!("{id}: no test that runs has a name that begins with {prefix}"));
+        }
+    }
+    faults
+}
+
+fn left_to_do(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
+    let mut left = Vec::new();
+    for row in rows {
+        let State::Todo { hint, .. } = &row.state else { continue };
+        let already: Vec<&str> =
+            tests.0.keys().filter(|name| carries(name, row.id())).map(String::as_str).collect();
+        let already = if already.is_empty() {
+            String::new()
+        } else {
+            format!(" [exists: {}]", already.join(", "))
+        };
+        left.push(format!("{}: {hint}{already}", row.id()));
+    }
+    left
+}
+
+/// What differs between the ledger and the requirements, in both directions.
+fn differences(rows: &[Row<'_>], requirements: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut unseen: BTreeMap<&str, &Row<'_>> = rows.iter().map(|row| (row.id(), row)).collect();
+    for line in requirements.lines().skip(1).filter(|line| !line.is_empty()) {
+        let wanted: Vec<&str> = line.split('\t').take(COMPARED.len()).collect();
+        let Some(row) = unseen.remove(wanted[0]) else {
+            faults.push(format!(
+                "{}: is missing in the ledger, or stands twice in the requirements",
+                wanted[0]
+            ));
+            continue;
+        };
+        for (index, column) in COMPARED.iter().enumerate() {
+            let (here, there) = (row.fields[index], wanted.get(index).copied().unwrap_or_default());
+            if here != there {
+                faults.push(format!(
+                    "{}: {column} is {here:?}, in the requirements {there:?}",
+                    row.id()
+                ));
+            }
+        }
+    }
+    faults.extend(unseen.keys().map(|id| format!("{id}: is no requirement")));
+    faults
+}
+
+fn summary(rows: &[Row<'_>]) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for row in rows {
+        let (state, later) = match &row.state {
+            State::Todo { later, .. } => ("todo".into(), later.as_slice()),
+            State::Tests { later, .. } => ("tests".into(), later.as_slice()),
+            State::Application => ("application".into(), &[][..]),
+            State::Later(parts) => (format!("later: {}", parts.join(", ")), &[][..]),
+        };
+        *counts.entry(state).or_default() += 1;
+        for part in later {
+            *counts.entry(format!("(partly later: {part})")).or_default() += 1;
+        }
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|(state, count)| format!("  {count:4} {state}")).collect();
+    format!("requirement ledger: {} rows\n{}", rows.len(), counts.join("\n"))
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn report(title: &str, faults: &[String]) {
+    assert!(faults.is_empty(), "{title} ({}):\n  {}", faults.len(), faults.join("\n  "));
+}
+
+/// Straight to stderr: the test harness hides what `eprintln!` writes in a test that passes.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "\n{text}");
+}
+
+mod the_checks_themselves {
+    use super::*;
+
+    fn ledger(rows: &[&str]) -> String {
+        let rows: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        format!("{HEADER}\n{rows}")
+    }
+
+    fn row(id: &str, state: &str) -> String {
+        format!("{id}\tMUST\tA-E\tCS\ttext\tsource\t{state}")
+    }
+
+    fn faults(rows: &[&str]) -> String {
+        read(&ledger(rows)).faults.join("; ")
+    }
+
+    fn proofs(id: &str, state: &str, source: &str) -> String {
+        let mut tests = Tests::default();
+        tests.add_functions(source);
+        wrong_proofs(&read(&ledger(&[&row(id, state)])).rows, &tests).join("; ")
+    }
+
+    #[test]
+    fn states_are_read() {
+        for good in [
+            "todo",
+            "todo: a: hint, with; marks",
+            "todo + later: client",
+            "todo: hint + later: client, http",
+            "tests: rpc_01_a",
+            "tests: rpc_01_a, rpc_01_b; later: client",
+            "application: why",
+            "later: auth",
+        ] {
+            assert!(parse_state(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "todo:",
+            "todo: ",
+            "Todo",
+            "todo: hint + later: never",
+            "tests:",
+            "tests: ",
+            "tests: a,b",
+            "tests: a, ",
+            "tests: a, a",
+            "tests: a b",
+            "tests: a + later: client",
+            "tests: a; later: ",
+            "application",
+            "application: ",
+            "later: somewhere",
+            "later:client",
+            " todo",
+            "todo\r",
+        ] {
+            assert!(parse_state(bad).is_err(), "{bad}");
+        }
+        let both = parse_state("tests: a, b; later: client, http");
+        assert_eq!(both, Ok(State::Tests { names: vec!["a", "b"], later: vec!["client", "http"] }));
+    }
+
+    #[test]
+    fn malformed_ledgers_are_refused() {
+        let (first, second) = (row("RPC-01", "todo"), row("RPC-02", "todo"));
+        assert_eq!(faults(&[&first, &second]), "");
+        assert!(faults(&[&first, &second, &first]).contains("line 4: RPC-01 repeats line 2"));
+        assert!(faults(&[&row("RPC-01", "done")]).contains("malformed state"));
+        assert!(faults(&["RPC-01\tMUST"]).contains("2 columns instead of 7"));
+        assert!(faults(&[&first, "", &second]).contains("line 3: 1 columns"));
+        assert!(faults(&[&row("rpc-1", "todo")]).contains("is no id"));
+        assert!(read("id\tlevel\n").faults[0].contains("header"));
+    }
+
+    #[test]
+    fn tests_are_found() {
+        let mut tests = Tests::default();
+        tests.add_functions("#[test]\nfn one() {}\nfn helper() {}\n    #[test] // why\n    #[should_panic]\n    fn two() {\n");
+        tests.add_functions("#[test] fn three() {}\n#[ignore = \"slow\"]\n#[test]\nfn four() {}\n// #[test]\nfn five() {}\n");
+        tests.add_functions(
+            "/* #[test]\nfn six() {}\n*/\n#[test]\n// fn {other}\npub fn seven<T>() {}\n#[test]\n",
+        );
+        let found: Vec<(&str, bool)> =
+            tests.0.iter().map(|(name, runs)| (name.as_str(), *runs)).collect();
+        assert_eq!(
+            found,
+            [("four", false), ("one", true), ("seven", true), ("three", true), ("two", true)]
+        );
+    }
+
+    #[test]
+    fn names_are_checked() {
+        let source =
+            "#[test]\nfn rpc_07_rpc_25_ids() {}\n#[test]\n#[ignore]\nfn rpc_08_slow() {}\n";
+        assert_eq!(proofs("RPC-07", "tests: rpc_07_rpc_25_ids", source), "");
+        assert_eq!(proofs("RPC-25", "tests: rpc_07_rpc_25_ids; later: client", source), "");
+        assert!(proofs("RPC-02", "tests: rpc_07_rpc_25_ids", source).contains("does not carry"));
+        assert!(proofs("RPC-07", "tests: rpc_07_other", source).contains("no test rpc_07_other"));
+        assert!(
+            proofs("RPC-07", "tests: RPC_07_rpc_25_ids", source)
+                .contains("there is rpc_07_rpc_25_ids")
+        );
+        assert!(proofs("RPC-08", "tests: rpc_08_slow", source).contains("ignored"));
+        assert!(carries("rpc_07", "RPC-07") && carries("a_rpc_07_b", "RPC-07"));
+        assert!(
+            !carries("rpc_070_x", "RPC-07")
+                && !carries("xrpc_07_x", "RPC-07")
+                && !carries("RPC_07_x", "RPC-07")
+        );
+    }
+
+    #[test]
+    fn defects_without_a_test_are_found() {
+        let mut tests = Tests::default();
+        tests.add_functions(
+            "#[test]\nfn s1_x() {}\n#[test]\n#[ignore]\nfn s2_x() {}\n#[test]\nfn s33_x() {}\n",
+        );
+        let of = |rows: &str| unproven_defects(&format!("id\tdefect\n{rows}"), &tests).join("; ");
+        assert_eq!(of("S1\twhat\n"), "");
+        assert!(of("S2\twhat\n").contains("S2: no test that runs has a name that begins with s2_"));
+        assert!(of("S3\twhat\n").contains("S3: no test"));
+        assert!(of("S1\twhat\nS1\twhat\n").contains("line 3: S1 stands twice"));
+        assert!(of("S1\n").contains("line 2: there is no tab"));
+    }
+
+    #[test]
+    fn differences_are_found() {
+        let text = ledger(&[&row("RPC-01", "todo"), &row("RPC-02", "todo")]);
+        let rows = read(&text).rows;
+        let same = "id\nRPC-01\tMUST\tA-E\tCS\ttext\tother\nRPC-02\tMUST\tA-E\tCS\ttext\tother\n";
+        assert!(differences(&rows, same).is_empty());
+        let found = differences(
+            &rows,
+            "id\nRPC-01\tMAY\tA-E\tCS\ttext\ts\nRPC-03\tMUST\tA-E\tCS\ttext\ts\n",
+        )
+        .join("; ");
+        for part in ["RPC-01: level is \"MUST\"", "RPC-03: is missing", "RPC-02: is no requirement"]
+        {
+            assert!(found.contains(part), "{part} in {found}");
+        }
+    }
+
+    #[test]
+    fn rows_left_are_listed_and_counted() {
+        let text =
+            ledger(&[&row("RPC-01", "todo: hint + later: client"), &row("RPC-02", "later: http")]);
+        let rows = read(&text).rows;
+        let mut tests = Tests::default();
+        tests.add_functions("#[test]\nfn rpc_01_x() {}\n");
+        assert_eq!(left_to_do(&rows, &tests), ["RPC-01: hint [exists: rpc_01_x]"]);
+        let summary = summary(&rows);
+        for part in ["2 rows", "1 todo", "1 later: http", "1 (partly later: client)"] {
+            assert!(summary.contains(part), "{part} in {summary}");
+        }
+    }
+}

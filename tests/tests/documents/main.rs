@@ -1,0 +1,4 @@
+//! The documents: the requirement ledger, and code in the documentation.
+
+mod ledger;
+mod snippets;

@@ -1,0 +1,161 @@
+//! What the head alone decides.
+
+use mcp_sansio::http::server::Access;
+
+use super::host::{CONFIG, Host, bare, initialize, modern, post};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+#[test]
+fn http_01_http_02_one_path_serves_all_revisions_in_any_chunking() {
+    for chunk in [1, 3, 7, usize::MAX] {
+        let mut host = Host::new();
+        host.chunk = chunk;
+        let answer =
+            host.send(&modern("tools/call", r#"{"name":"echo"}"#, &[("Mcp-Name", "echo")]));
+        assert_eq!(
+            answer.trace(),
+            "200\ncontent-type: application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\
+             \"resultType\":\"complete\"}}"
+        );
+        for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+            let session = host.open(version);
+            assert_eq!(host.tool(&session, 2, "echo").status, 200);
+            assert_eq!(host.send(&bare("GET", &[("Mcp-Session-Id", &session)])).status, 200);
+            assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &session)])).status, 204);
+        }
+    }
+}
+
+#[test]
+fn http_42_other_methods_are_not_allowed_and_what_is_no_json_is_a_parse_error() {
+    let mut host = Host::new();
+    for method in ["PUT", "HEAD", "PATCH", "post", "TRACE"] {
+        let answer = host.send(&bare(method, &[]));
+        assert_eq!(
+            (answer.status, answer.field("allow")),
+            (405, Some("POST, GET, DELETE, OPTIONS")),
+            "{method}"
+        );
+    }
+    for body in
+        ["", "{", "nonsense", "\u{7f}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x"]
+    {
+        let answer = host.send(&post(&[], body));
+        assert_eq!(answer.error(), (400, -32700), "{body:?}");
+        assert!(!answer.body.contains("\"id\""), "{answer:?}");
+    }
+    let options = host.send(&bare("OPTIONS", &[]));
+    assert_eq!((options.status, options.field("allow")), (204, Some("POST, GET, DELETE, OPTIONS")));
+}
+
+#[test]
+fn content_is_negotiated_before_anything_else_is_looked_at() {
+    let mut host = Host::new();
+    for accept in [
+        "application/json",
+        "text/event-stream",
+        "text/html",
+        "application/json;q=0, text/event-stream",
+    ] {
+        assert_eq!(host.send(&post(&[("Accept", accept)], PING)).status, 406, "{accept}");
+    }
+    for accept in ["*/*", "application/*, text/*", "text/event-stream;q=0.1,application/json"] {
+        assert_eq!(
+            host.send(&post(&[("Accept", accept)], &initialize_body())).status,
+            200,
+            "{accept}"
+        );
+    }
+    for kind in ["text/plain", "application/jsonl", "multipart/form-data"] {
+        assert_eq!(host.send(&post(&[("Content-Type", kind)], PING)).status, 415, "{kind}");
+    }
+    let kind = "Application/JSON; charset=utf-8";
+    assert_eq!(host.send(&post(&[("Content-Type", kind)], &initialize_body())).status, 200);
+    let session = host.open("2025-11-25");
+    assert_eq!(
+        host.send(&bare("GET", &[("Mcp-Session-Id", &session), ("Accept", "application/json")]))
+            .status,
+        406
+    );
+}
+
+#[test]
+fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_whatever_they_ask() {
+    let mut host = Host::new();
+    let session = host.open("2025-11-25");
+    let with = |field: (&'static str, &'static str)| {
+        let own = ("Mcp-Session-Id", session.as_str());
+        [
+            post(&[field, own], PING),
+            bare("GET", &[field, own]),
+            bare("DELETE", &[field, own]),
+            bare("OPTIONS", &[field]),
+            bare("PUT", &[field]),
+        ]
+    };
+    for field in [
+        ("Host", "evil.example.com"),
+        ("Origin", "http://evil.example.com"),
+        ("Origin", "null"),
+        ("Host", "localhost.evil.com"),
+    ] {
+        for request in with(field) {
+            let answer = host.send(&request);
+            assert_eq!(answer.error(), (403, -32600), "{request}");
+            assert!(!answer.body.contains("\"id\""));
+        }
+    }
+    assert_eq!(host.sessions.len(), 1, "nothing was done");
+    assert_eq!(
+        host.send(&post(
+            &[("Origin", "http://localhost:3000"), ("Mcp-Session-Id", &session)],
+            PING
+        ))
+        .status,
+        200
+    );
+
+    let mut public = Host::of(&CONFIG, |endpoint| {
+        endpoint.access(Access::hosts(&["mcp.example.com"]).origins(&["https://a.example"]))
+    });
+    assert_eq!(public.send(&initialize("2025-11-25")).status, 403);
+    for (origin, status) in
+        [("https://a.example", 200), ("https://b.example", 403), ("https://mcp.example.com", 200)]
+    {
+        let request = post(&[("Host", "mcp.example.com"), ("Origin", origin)], &initialize_body());
+        assert_eq!(public.send(&request).status, status, "{origin}");
+    }
+}
+
+#[test]
+fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_streams() {
+    let mut host = Host::modern_only();
+    for method in ["GET", "DELETE"] {
+        let answer = host.send(&bare(method, &[("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")]));
+        assert_eq!(
+            (answer.status, answer.field("allow")),
+            (405, Some("POST, OPTIONS")),
+            "{method}"
+        );
+    }
+    let more = [("Mcp-Name", "echo"), ("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")];
+    let answer = host.send(&modern("tools/call", r#"{"name":"echo"}"#, &more));
+    assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
+    // Without a head that repeats anything, it is no modern request.
+    let answer = host.send(&initialize("2025-11-25"));
+    assert_eq!(answer.error(), (400, -32020));
+    assert!(answer.body.contains("2026-07-28") && answer.json()["id"] == 1, "{answer:?}");
+    assert_eq!(
+        host.send(&post(&[], r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#)).error(),
+        (400, -32600)
+    );
+    assert_eq!(
+        host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)).error(),
+        (400, -32600)
+    );
+}
+
+fn initialize_body() -> String {
+    initialize("2025-11-25").split_once("\r\n\r\n").unwrap().1.to_owned()
+}

@@ -1,0 +1,153 @@
+//! What the head of a modern request repeats of its body.
+
+use super::host::{Answer, Host, modern, modern_of};
+
+/// A call of the tool whose arguments are repeated.
+fn region(host: &mut Host, arguments: &str, fields: &[(&str, &str)]) -> Answer {
+    let fields: Vec<_> =
+        [("Mcp-Name", "region")].into_iter().chain(fields.iter().copied()).collect();
+    host.send(&modern(
+        "tools/call",
+        &format!(r#"{{"name":"region","arguments":{arguments}}}"#),
+        &fields,
+    ))
+}
+
+fn is_refused(answer: &Answer) -> bool {
+    answer.error() == (400, -32020) && answer.json()["id"] == 7
+}
+
+#[test]
+fn http_32_http_33_hdr_25_hdr_26_hdr_28_the_version_is_repeated_exactly() {
+    let mut host = Host::new();
+    for version in ["2025-11-25", "2026-07-29", "(none)", "2026-07-28, 2026-07-28", ""] {
+        let answer = host.send(&modern("tools/list", "{}", &[("MCP-Protocol-Version", version)]));
+        assert!(is_refused(&answer), "{version}: {answer:?}");
+    }
+    let twice = modern("tools/list", "{}", &[])
+        .replace("Host:", "mcp-protocol-version: 2026-07-28\r\nHost:");
+    assert!(is_refused(&host.send(&twice)));
+    // Two that agree on something that is not spoken.
+    assert_eq!(host.send(&modern_of("2027-01-01", "tools/list", "{}", &[])).error(), (400, -32022));
+}
+
+#[test]
+fn hdr_25_hdr_26_hdr_28_hdr_30_hdr_31_hdr_33_method_and_name_are_repeated() {
+    let mut host = Host::new();
+    let call = |fields: &[(&str, &str)]| modern("tools/call", r#"{"name":"echo"}"#, fields);
+    for fields in [
+        &[("Mcp-Method", "(none)"), ("Mcp-Name", "echo")][..],
+        &[("Mcp-Method", "tools/list"), ("Mcp-Name", "echo")],
+        &[("Mcp-Method", "TOOLS/CALL"), ("Mcp-Name", "echo")],
+        &[("Mcp-Name", "ECHO")],
+        &[("Mcp-Name", "slow")],
+        &[("Mcp-Name", "")],
+        &[("Mcp-Name", "echo"), ("mcp-name", "echo")],
+        &[],
+    ] {
+        let answer = host.send(&call(fields));
+        assert!(is_refused(&answer), "{fields:?}: {answer:?}");
+    }
+    for fields in [
+        &[("Mcp-Name", "echo")][..],
+        &[("mcp-NAME", " \t echo \t")],
+        &[("MCP-NAME", "=?base64?ZWNobw==?=")],
+    ] {
+        assert_eq!(host.send(&call(fields)).status, 200, "{fields:?}");
+    }
+    // An unknown method is unknown, whatever else is wrong.
+    assert_eq!(
+        host.send(&modern("no/such", "{}", &[("Mcp-Method", "(none)")])).error(),
+        (404, -32601)
+    );
+}
+
+#[test]
+fn hdr_11_hdr_23_hdr_24_hdr_25_hdr_27_hdr_28_arguments_are_repeated_where_the_tool_wants_it() {
+    let mut host = Host::new();
+    for (arguments, fields) in [
+        ("{}", &[][..]),
+        (r#"{"region":null}"#, &[]),
+        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "us-west1")]),
+        (r#"{"region":""}"#, &[("Mcp-Param-Region", "")]),
+        (r#"{"region":"Hello, 世界"}"#, &[("mcp-param-region", "=?base64?SGVsbG8sIOS4lueVjA==?=")]),
+        (
+            r#"{"region":"Hello, \u4e16\u754c"}"#,
+            &[("mcp-param-region", "=?base64?SGVsbG8sIOS4lueVjA==?=")],
+        ),
+        (r#"{"region":" padded "}"#, &[("Mcp-Param-Region", "=?base64?IHBhZGRlZCA=?=")]),
+        (r#"{"region":"x","other":"y"}"#, &[("Mcp-Param-Region", "x"), ("Mcp-Param-Unknown", "z")]),
+        (r#"{"dry":false}"#, &[("Mcp-Param-Dry-Run", "false")]),
+        (r#"{"inner":{"zone":"a"}}"#, &[("Mcp-Param-Zone", "a")]),
+        (r#"{"inner":{}}"#, &[]),
+    ] {
+        let answer = region(&mut host, arguments, fields);
+        assert_eq!(answer.status, 200, "{arguments} {fields:?}: {answer:?}");
+        assert!(answer.json().get("result").is_some());
+    }
+    for (arguments, fields) in [
+        (r#"{"region":"us-west1"}"#, &[][..]),
+        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "us-west2")]),
+        (r#"{"region":"us-west1"}"#, &[("Mcp-Param-Region", "US-WEST1")]),
+        (
+            r#"{"region":"us-west1"}"#,
+            &[("Mcp-Param-Region", "us-west1"), ("mcp-param-region", "us-west1")],
+        ),
+        (r#"{"region":"世"}"#, &[("Mcp-Param-Region", "世")]),
+        (r#"{"region":"Hello"}"#, &[("Mcp-Param-Region", "=?base64?SGVsbG8?=")]),
+        ("{}", &[("Mcp-Param-Region", "us-west1")]),
+        (r#"{"region":null}"#, &[("Mcp-Param-Region", "null")]),
+        (r#"{"dry":true}"#, &[("Mcp-Param-Dry-Run", "TRUE")]),
+        (r#"{"inner":{"zone":"a"}}"#, &[]),
+    ] {
+        let answer = region(&mut host, arguments, fields);
+        assert!(is_refused(&answer), "{arguments} {fields:?}: {answer:?}");
+    }
+}
+
+#[test]
+fn hdr_17_hdr_29_integers_are_compared_as_numbers_and_have_a_range() {
+    let mut host = Host::new();
+    for (number, field) in [
+        ("42", "42"),
+        ("42", "42.0"),
+        ("42.0", "42"),
+        ("-7", "-7"),
+        ("9007199254740991", "9007199254740991"),
+    ] {
+        let answer =
+            region(&mut host, &format!(r#"{{"count":{number}}}"#), &[("Mcp-Param-Count", field)]);
+        assert_eq!(answer.status, 200, "{number} {field}: {answer:?}");
+    }
+    for (number, field) in [
+        ("42", "43"),
+        ("42", "x"),
+        ("9007199254740992", "9007199254740992"),
+        ("1.5", "1.5"),
+        ("[42]", "42"),
+    ] {
+        let answer =
+            region(&mut host, &format!(r#"{{"count":{number}}}"#), &[("Mcp-Param-Count", field)]);
+        assert!(is_refused(&answer), "{number} {field}: {answer:?}");
+    }
+}
+
+#[test]
+fn hdr_09_hdr_34_markers_are_exact_and_what_lacks_one_is_meant_as_it_stands() {
+    let mut host = Host::new();
+    for text in ["=?BASE64?SGVsbG8=?=", "=?base64?SGVsbG8=", "SGVsbG8=?=", "SGVsbG8="] {
+        let arguments = format!(r#"{{"region":"{text}"}}"#);
+        assert_eq!(
+            region(&mut host, &arguments, &[("Mcp-Param-Region", text)]).status,
+            200,
+            "{text}"
+        );
+    }
+    let literal = r#"{"region":"=?base64?literal?="}"#;
+    assert_eq!(
+        region(&mut host, literal, &[("Mcp-Param-Region", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=")])
+            .status,
+        200
+    );
+    assert!(is_refused(&region(&mut host, literal, &[("Mcp-Param-Region", "=?base64?literal?=")])));
+}

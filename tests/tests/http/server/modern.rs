@@ -1,0 +1,176 @@
+//! Requests of 2026-07-28: each stands alone.
+
+use super::host::{Host, NOW, bare, modern, modern_of, post};
+use mcp_sansio::types::TextResult;
+use mcp_sansio::{Delivery, Progress};
+
+#[test]
+fn http_14_http_35_http_18_http_20_prog_11_log_04_the_first_frame_decides_what_the_answer_is() {
+    let mut host = Host::new();
+    let answer =
+        host.send(&modern("tools/call", r#"{"name":"progress"}"#, &[("Mcp-Name", "progress")]));
+    assert_eq!(
+        answer.trace(),
+        "200\ncontent-type: text/event-stream\ncache-control: no-cache, no-transform\nx-accel-buffering: no\n\n\
+         data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"p\",\"progress\":1}}\n\n\
+         data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"half\"}}\n\n\
+         data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done\"}],\"resultType\":\"complete\"}}\n\n"
+    );
+    let answer = host.send(&modern("tools/list", "{}", &[]));
+    assert_eq!((answer.status, answer.field("content-type")), (200, Some("application/json")));
+    assert_eq!(answer.json()["result"]["tools"][0]["name"], "echo");
+}
+
+#[test]
+fn http_12_http_13_notifications_are_accepted_or_refused_without_a_body() {
+    let mut host = Host::new();
+    let version = ("MCP-Protocol-Version", "2026-07-28");
+    let answer = host.send(&post(
+        &[version],
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#,
+    ));
+    assert_eq!(answer.trace(), "202\n\n");
+    for body in
+        [r#"{"jsonrpc":"1.0","method":"notifications/x"}"#, r#"{"jsonrpc":"2.0","method":1}"#]
+    {
+        assert_eq!(host.send(&post(&[version], body)).status, 400, "{body}");
+    }
+    assert_eq!(host.send(&post(&[version], r#"{"jsonrpc":"2.0","id":3,"result":{}}"#)).status, 400);
+}
+
+#[test]
+fn meta_12_cap_15_ver_04_http_34_http_44_http_43_errors_have_the_status_that_is_tied_to_them() {
+    let mut host = Host::new();
+    let mut check = |request: &str, status: u16, code: i64| {
+        let answer = host.send(request);
+        assert_eq!(answer.error(), (status, code), "{request}\n{answer:?}");
+        assert_eq!(answer.json()["id"], 7);
+        assert_eq!(answer.field("content-type"), Some("application/json"));
+    };
+    check(&modern("tools/call", r#"{"name":"needs"}"#, &[("Mcp-Name", "needs")]), 400, -32021);
+    check(&modern_of("1999-01-01", "tools/list", "{}", &[]), 400, -32022);
+    check(&modern("unknown/method", "{}", &[]), 404, -32601);
+    check(&modern("completion/complete", "{}", &[]), 404, -32601);
+    check(&modern("tools/call", r#"{"name":"fails"}"#, &[("Mcp-Name", "fails")]), 200, -32603);
+    check(&modern("tools/call", r#"{"name":"nobody"}"#, &[("Mcp-Name", "nobody")]), 200, -32602);
+    check(&modern("tools/list", r#"{"cursor":"nonsense"}"#, &[]), 200, -32602);
+    let version = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "server/discover")];
+    for meta in [
+        "",
+        r#","params":{}"#,
+        r#","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#,
+        r#","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}"#,
+    ] {
+        check(
+            &post(
+                &version,
+                &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover"{meta}}}"#),
+            ),
+            400,
+            -32602,
+        );
+    }
+}
+
+#[test]
+fn ver_18_ping_08_cap_20_what_was_removed_is_not_found() {
+    let mut host = Host::new();
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "completion/complete",
+    ] {
+        let answer = host.send(&modern(method, r#"{"uri":"u:x","level":"info"}"#, &[]));
+        assert_eq!(answer.error(), (404, -32601), "{method}");
+    }
+    assert!(host.sessions.is_empty());
+}
+
+#[test]
+fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
+    let mut host = Host::new();
+    let session = host.open("2025-11-25");
+    let answer = host.send(&modern(
+        "tools/call",
+        r#"{"name":"echo"}"#,
+        &[("Mcp-Name", "echo"), ("Mcp-Session-Id", &session)],
+    ));
+    assert_eq!(answer.json()["result"]["resultType"], "complete");
+    let answer = host.tool(&session, 2, "echo");
+    assert!(answer.json()["result"].get("resultType").is_none());
+    // And the session does not know the id of the other.
+    assert_eq!(host.tool(&session, 7, "echo").status, 200);
+}
+
+#[test]
+fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
+    let mut host = Host::new();
+    host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
+    let (mut server, mut tx, request) = host.waiting.take().unwrap();
+    assert!(server.cancel(request));
+    assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Delivery::Gone)));
+    assert!(matches!(
+        server.respond(request, &TextResult::new("late"), &mut tx),
+        Ok(Delivery::Gone)
+    ));
+    assert!(tx.is_idle() && tx.reply().is_none());
+}
+
+#[test]
+fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
+    let mut host = Host::new();
+    let answer = host.send(&modern(
+        "subscriptions/listen",
+        r#"{"notifications":{"toolsListChanged":true}}"#,
+        &[],
+    ));
+    let id = "\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":7}";
+    assert_eq!(
+        answer.body,
+        format!(
+            "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{{\"notifications\":{{\"toolsListChanged\":true}},{id}}}}}\n\n\
+             data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{{{id}}}}}\n\n\
+             data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"resultType\":\"complete\",{id}}}}}\n\n"
+        )
+    );
+    // A filter that is none is an error, and no stream.
+    let answer = host.send(&modern("subscriptions/listen", r#"{"notifications":1}"#, &[]));
+    assert_eq!(answer.error(), (200, -32602));
+}
+
+#[test]
+fn two_clients_may_use_one_id_at_once() {
+    let mut host = Host::new();
+    let request = modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]);
+    host.send(&request);
+    let first = host.waiting.take().unwrap();
+    host.send(&request);
+    let second = host.waiting.take().unwrap();
+    for (mut server, mut tx, handle) in [second, first] {
+        assert!(matches!(
+            server.respond(handle, &TextResult::new("done"), &mut tx),
+            Ok(Delivery::Sent)
+        ));
+        assert!(tx.pending().starts_with(b"{\"jsonrpc\":\"2.0\",\"id\":7,"));
+    }
+}
+
+#[test]
+fn what_has_neither_a_version_nor_a_session_is_told_how_to_begin() {
+    let mut host = Host::new();
+    let answer = host.send(&post(&[], r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#));
+    assert_eq!(answer.error(), (400, -32600));
+    assert!(
+        answer.json()["id"] == 7
+            && answer.body.contains("initialize")
+            && answer.body.contains("2026-07-28"),
+        "{answer:?}"
+    );
+    for method in ["GET", "DELETE"] {
+        assert_eq!(host.send(&bare(method, &[])).status, 405);
+        assert_eq!(host.send(&bare(method, &[("MCP-Protocol-Version", "2025-11-25")])).status, 400);
+    }
+}

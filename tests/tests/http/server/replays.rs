@@ -1,0 +1,83 @@
+//! Lost connections, and what is sent again.
+
+use mcp_sansio::{Change, Progress};
+
+use super::host::{Host, NOW, bare};
+
+#[test]
+fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_ids_of_their_stream()
+{
+    let mut host = Host::new();
+    let new = host.open("2025-11-25");
+    let answer = host.tool(&new, 2, "progress");
+    let lines: Vec<_> = answer.body.lines().filter(|line| !line.starts_with("data: {")).collect();
+    assert_eq!(
+        lines,
+        ["id: 3-0", "retry: 500", "data:", "", "id: 3-1", "", "id: 3-2", "", "id: 3-3", ""]
+    );
+    let ids = |host: &mut Host, session: &str, id: u32| -> Vec<String> {
+        let answer = host.tool(session, id, "progress");
+        answer
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("id: "))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(ids(&mut host, &new, 3), ["4-0", "4-1", "4-2", "4-3"]);
+    // Older clients take an empty event for a message.
+    for version in ["2025-03-26", "2025-06-18"] {
+        let old = host.open(version);
+        assert_eq!(ids(&mut host, &old, 2), ["3-0", "3-1", "3-2"]);
+    }
+}
+
+#[test]
+fn sse_04_what_was_not_seen_of_a_stream_is_sent_again_and_nothing_of_another() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let whole = host.tool(&id, 2, "progress").body;
+    host.tool(&id, 3, "progress");
+    let session = host.sessions.get_mut(&id).unwrap();
+    let mut change = Change::tools();
+    while session.server.publish(&mut change, &mut session.own).unwrap() {}
+    let events: Vec<_> = whole.split_inclusive("\n\n").collect();
+    for (number, _) in events.iter().enumerate() {
+        let after = format!("3-{number}");
+        let again = host.send(&bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", &after)]));
+        assert_eq!(again.body, events[number + 1..].concat(), "{after}");
+    }
+    for unknown in ["", "x", "3", "3-", "+3-1", "03-1", "99999999999-1"] {
+        // As if there were none: what is new of the session's own stream.
+        let fresh = host.send(&bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", unknown)]));
+        assert!(fresh.status == 200 && !fresh.body.contains("\"id\""), "{unknown}: {fresh:?}");
+    }
+}
+
+#[test]
+fn a_connection_that_is_lost_after_any_byte_can_be_taken_up_again() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let answer = host.tool(&id, 2, "slow");
+    assert_eq!(answer.body, "(open)");
+    // It goes on without anybody.
+    let session = host.sessions.get_mut(&id).unwrap();
+    let open = session.open.remove(0);
+    let exchange = session.server.exchange(open);
+    let mut whole = String::new();
+    for step in 1..5 {
+        let (server, tx) = session.tx(exchange);
+        let _ = server.progress(NOW, open, &Progress::of(step), tx).unwrap();
+        whole += &session.rest(exchange).body;
+    }
+    whole += &session.finish(open).body;
+    for cut in 0..=whole.len() {
+        let seen = &whole[..cut];
+        // A client knows the events that have come to their end.
+        let complete = &seen[..seen.rfind("\n\n").map_or(0, |at| at + 2)];
+        let last = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back();
+        let Some(last) = last else { continue };
+        let again = host.send(&bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", last)]));
+        assert_eq!(format!("{complete}{}", again.body), whole, "{cut}");
+    }
+}

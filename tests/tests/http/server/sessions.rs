@@ -1,0 +1,212 @@
+//! Sessions of legacy clients.
+
+use mcp_sansio::{Change, Revision};
+
+use super::host::{CONFIG, Host, bare, initialize, post};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+const PING: &str = r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#;
+
+#[test]
+fn sess_01_sess_02_sess_12_an_id_is_issued_with_the_answer_to_initialize_and_only_there() {
+    let mut host = Host::new();
+    let answer = host.send(&initialize("2025-11-25"));
+    let id = answer.field("mcp-session-id").unwrap().to_owned();
+    assert!(id.len() == 32 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+    assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(host.call(&id, INITIALIZED).field("mcp-session-id"), None);
+    assert_eq!(host.tool(&id, 2, "echo").field("mcp-session-id"), None);
+    // One that fails opens none.
+    let answer =
+        host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#));
+    assert_eq!((answer.field("mcp-session-id"), host.sessions.len()), (None, 1));
+    // One with the id of another session opens a new one.
+    let stale =
+        initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
+    assert_ne!(host.send(&stale).field("mcp-session-id").unwrap(), id);
+}
+
+#[test]
+fn sess_04_sess_05_sess_11_who_has_no_session_or_a_foreign_one_is_refused() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let version = ("MCP-Protocol-Version", "2025-11-25");
+    assert_eq!(host.send(&post(&[version], PING)).status, 400);
+    assert_eq!(host.send(&post(&[version], PING)).json()["id"], 9);
+    for foreign in [
+        "x",
+        "",
+        "00000000000000000000000000000001",
+        &id[..31],
+        &id.to_uppercase().replace('0', "1"),
+    ] {
+        let own = ("Mcp-Session-Id", foreign);
+        for request in [post(&[own], PING), bare("GET", &[own]), bare("DELETE", &[own])] {
+            assert_eq!(host.send(&request).error(), (404, -32001), "{request}");
+        }
+    }
+    assert_eq!(
+        host.send(&post(&[("mcp-session-id", &id), ("MCP-SESSION-ID", &id)], PING)).status,
+        400
+    );
+    for name in ["mcp-session-id", "MCP-Session-Id", "Mcp-Session-Id"] {
+        assert_eq!(host.send(&post(&[(name, &id)], PING)).status, 200);
+    }
+    assert_eq!(host.send(&bare("DELETE", &[("Mcp-Session-Id", &id)])).status, 204);
+    for request in [
+        post(&[("Mcp-Session-Id", &id)], PING),
+        bare("GET", &[("Mcp-Session-Id", &id)]),
+        bare("DELETE", &[("Mcp-Session-Id", &id)]),
+    ] {
+        assert_eq!(host.send(&request).status, 404);
+    }
+}
+
+#[test]
+fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
+    let mut host = Host::new();
+    let id = host.open("2025-06-18");
+    for version in ["1999-01-01", "latest", ""] {
+        let fields = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", version)];
+        assert_eq!(host.send(&post(&fields, PING)).status, 400, "{version}");
+        assert_eq!(host.send(&bare("GET", &fields)).status, 400, "{version}");
+        assert_eq!(host.send(&bare("DELETE", &fields)).status, 400, "{version}");
+    }
+    // The session knows it.
+    assert_eq!(host.call(&id, PING).status, 200);
+    let mut without = Host::of(&CONFIG, |endpoint| endpoint.without_sessions());
+    let answer = without.send(&initialize("2025-06-18"));
+    assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
+    // Batches were there in 2025-03-26 and never again: what is assumed without a version.
+    let batch = format!("[{PING}]");
+    assert_eq!(without.send(&post(&[], &batch)).status, 200);
+    assert_eq!(
+        without.send(&post(&[("MCP-Protocol-Version", "2025-06-18")], &batch)).error(),
+        (400, -32600)
+    );
+    assert_eq!(without.send(&bare("GET", &[])).status, 405);
+}
+
+#[test]
+fn http_11_http_13_notifications_and_responses_are_accepted_without_a_body() {
+    let mut host = Host::new();
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let id = host.open(version);
+        for body in
+            [INITIALIZED, r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#]
+        {
+            assert_eq!(host.call(&id, body).trace(), "202\n\n");
+        }
+        for body in [
+            r#"{"jsonrpc":"2.0","id":99,"result":{}}"#,
+            r#"{"jsonrpc":"1.0","method":"notifications/x"}"#,
+        ] {
+            assert_eq!(host.call(&id, body).status, 400, "{body}");
+        }
+    }
+}
+
+#[test]
+fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their_request() {
+    let mut host = Host::new();
+    let id = host.open("2025-06-18");
+    let asked = host.tool(&id, 2, "ask");
+    assert_eq!(asked.field("content-type"), Some("text/event-stream"));
+    assert!(
+        asked.body.starts_with(
+            "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\""
+        ),
+        "{asked:?}"
+    );
+    assert!(asked.body.ends_with("(open)"));
+    // Another request meanwhile, of the same session.
+    assert_eq!(host.tool(&id, 3, "echo").field("content-type"), Some("application/json"));
+    let answered = host.call(&id, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
+    assert_eq!(answered.trace(), "202\n\n");
+    let session = host.sessions.get_mut(&id).unwrap();
+    let rest = session.rest(3);
+    assert!(
+        rest.body.starts_with("id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":"),
+        "{rest:?}"
+    );
+    assert_eq!(session.server.open_requests_of(3), 0);
+    assert!(session.own.is_idle());
+}
+
+#[test]
+fn http_22_http_23_http_24_what_no_request_has_to_do_with_goes_to_the_stream_of_a_get() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    let get = bare("GET", &[("Mcp-Session-Id", &id)]);
+    assert_eq!(host.send(&get).trace().split("\n\n").nth(1), Some(""));
+    host.tool(&id, 2, "slow");
+    let session = host.sessions.get_mut(&id).unwrap();
+    let mut change = Change::tools();
+    while session.server.publish(&mut change, &mut session.own).unwrap() {}
+    // Nobody was there to hear it: it waits.
+    let told = host.send(&get);
+    assert_eq!(
+        told.trace(),
+        "200\ncontent-type: text/event-stream\ncache-control: no-cache, no-transform\nx-accel-buffering: no\n\n\
+         id: 0-0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{}}\n\n"
+    );
+    assert_eq!(host.send(&get).body, "", "it is told once");
+    let session = host.sessions.get_mut(&id).unwrap();
+    let open = session.open.remove(0);
+    assert_eq!(session.finish(open).json()["result"]["content"][0]["text"], "done");
+    assert_eq!(host.send(&get).body, "", "answers are for the request");
+}
+
+#[test]
+fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
+    let mut host = Host::new();
+    let id = host.open("2025-11-25");
+    host.tool(&id, 2, "slow");
+    host.tool(&id, 3, "slow");
+    // The connections are gone; nobody tells the session.
+    let session = host.sessions.get_mut(&id).unwrap();
+    assert_eq!(session.server.open_requests(), 2);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;
+    assert_eq!(host.call(&id, cancel).trace(), "202\n\n");
+    let session = host.sessions.get_mut(&id).unwrap();
+    assert_eq!(session.server.open_requests(), 1);
+    let (first, second) = (session.open[0], session.open[1]);
+    assert!(session.server.is_request_open(first) && !session.server.is_request_open(second));
+    assert_eq!(session.finish(first).json()["id"], 2);
+}
+
+#[test]
+fn bat_01_bat_04_bat_05_bat_06_rpc_13_a_batch_is_answered_with_events_and_one_of_notifications_is_accepted()
+ {
+    let mut host = Host::new();
+    let id = host.open("2025-03-26");
+    let call = |id: u32| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo"}}}}"#)
+    };
+    let answer = host.call(&id, &format!("[{},{PING},{INITIALIZED},{}]", call(2), call(3)));
+    assert_eq!(answer.field("content-type"), Some("text/event-stream"));
+    let ids: Vec<_> =
+        answer.body.split("\"id\":").skip(1).map(|rest| rest.split(',').next().unwrap()).collect();
+    assert_eq!(ids, ["2", "9", "3"]);
+    assert_eq!(host.call(&id, &format!("[{INITIALIZED},{INITIALIZED}]")).trace(), "202\n\n");
+    let empty = host.call(&id, "[]");
+    assert_eq!(empty.error(), (400, -32600));
+    let newer = host.open("2025-06-18");
+    assert_eq!(host.call(&newer, &format!("[{PING}]")).error(), (400, -32600));
+}
+
+#[test]
+fn errors_of_legacy_requests_are_told_with_200() {
+    let mut host = Host::new();
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let id = host.open(version);
+        assert_eq!(host.tool(&id, 2, "fails").error(), (200, -32603));
+        assert_eq!(host.tool(&id, 3, "nobody").error(), (200, -32602));
+        assert_eq!(
+            host.call(&id, r#"{"jsonrpc":"2.0","id":4,"method":"no/such"}"#).error(),
+            (200, -32601)
+        );
+        let revision = Revision::parse(version).unwrap();
+        assert_eq!(host.sessions[&id].server.legacy_revision(), Some(revision));
+    }
+}

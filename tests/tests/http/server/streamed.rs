@@ -1,0 +1,46 @@
+//! Answers that are longer than the buffer that they go through.
+
+use super::host::{Host, modern};
+
+#[test]
+fn an_answer_of_any_length_goes_through_a_buffer_of_any_size() {
+    let whole =
+        Host::new().send(&modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]));
+    assert!(
+        whole.body.len() > 11_000
+            && whole.json()["result"]["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .ends_with("0123456789\n")
+    );
+    let list = Host::new().send(&modern("tools/list", "{}", &[]));
+    for room in [64, 65, 100, 255, 256, 1000, 4096] {
+        let mut host = Host::new();
+        host.room = room;
+        let answer =
+            host.send(&modern("tools/call", r#"{"name":"long"}"#, &[("Mcp-Name", "long")]));
+        assert_eq!(answer.trace(), whole.trace(), "{room}");
+        assert_eq!(host.send(&modern("tools/list", "{}", &[])).trace(), list.trace());
+        let error =
+            host.send(&modern("tools/call", r#"{"name":"fails"}"#, &[("Mcp-Name", "fails")]));
+        assert_eq!(error.error(), (200, -32603), "{room}");
+        let refused = host.send(&modern("no/such", "{}", &[]));
+        assert_eq!(refused.error(), (404, -32601), "{room}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_finished_cuts_a_body_and_is_passed_by_in_a_stream() {
+    let mut host = Host::new();
+    let answer =
+        host.send(&modern("tools/call", r#"{"name":"broken"}"#, &[("Mcp-Name", "broken")]));
+    assert_eq!(answer.body, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[(cut)");
+    // In a batch it is an event: one of a type that no client knows ends it, and an error follows.
+    let session = host.open("2025-03-26");
+    let batch = r#"[{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"broken"}}]"#;
+    assert_eq!(
+        host.call(&session, batch).body,
+        "id: 3-0\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[\nevent: abandoned\n\n\
+         id: 3-1\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":-32603,\"message\":\"the source failed\"}}\n\n"
+    );
+}

@@ -1,0 +1,7 @@
+//! JSON and payload types.
+
+mod foreign_values;
+mod oracle;
+mod tables;
+mod types;
+mod values;

@@ -1,0 +1,460 @@
+//! The rules for what a server asks the client's side: sampling, elicitation, roots, and the
+//! results that ask for input.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{ClientFeatures, RawJson, Revision};
+use serde_json::{Value, json};
+
+use super::support::{REVISIONS, raw, value_of, written};
+
+/// What is wrong with a conversation, given as (role, content) pairs.
+fn conversation(messages: Value) -> Result<(), SamplingError> {
+    let messages: Vec<Value> = messages
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|pair| json!({"role": pair[0], "content": pair[1]}))
+        .collect();
+    let text = json!({"messages": messages, "maxTokens": 5}).to_string();
+    raw(&text).to::<CreateMessageParams>().expect("params").check()
+}
+
+fn used(id: &str) -> Value {
+    json!({"type": "tool_use", "id": id, "name": "n", "input": {}})
+}
+
+fn result(id: &str) -> Value {
+    json!({"type": "tool_result", "toolUseId": id, "content": []})
+}
+
+fn text(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+#[test]
+fn samp_03_results_of_tools_stand_alone() {
+    let mixed =
+        conversation(json!([["assistant", used("1")], ["user", [result("1"), text("and")]]]));
+    assert_eq!(mixed, Err(SamplingError::MixedToolResults { message: 1 }));
+    let of_the_model = conversation(json!([["assistant", used("1")], ["assistant", result("1")]]));
+    assert_eq!(of_the_model, Err(SamplingError::MixedToolResults { message: 1 }));
+    assert_eq!(
+        conversation(json!([["assistant", [text("I look"), used("1")]], ["user", [result("1")]]])),
+        Ok(())
+    );
+}
+
+#[test]
+fn samp_04_each_use_of_a_tool_is_answered_at_once() {
+    let unanswered = |message| Err(SamplingError::Unanswered { message });
+    assert_eq!(
+        conversation(json!([["user", text("hi")], ["assistant", used("1")]])),
+        unanswered(1)
+    );
+    assert_eq!(
+        conversation(json!([["assistant", used("1")], ["user", text("hi")], ["user", text("ho")]])),
+        unanswered(0)
+    );
+    let one_of_two = json!([["assistant", [used("1"), used("2")]], ["user", [result("2")]]]);
+    assert_eq!(conversation(one_of_two), unanswered(0));
+    let both = json!([
+        ["assistant", [used("1"), used("2")]],
+        ["user", [result("2"), result("1")]],
+        ["assistant", text("so")]
+    ]);
+    assert_eq!(conversation(both), Ok(()));
+    assert_eq!(conversation(json!([["user", text("hi")]])), Ok(()));
+    assert_eq!(conversation(json!([])), Ok(()));
+}
+
+#[test]
+fn samp_05_results_belong_to_a_use_of_a_tool() {
+    let unknown = |message| Err(SamplingError::UnknownToolUse { message });
+    assert_eq!(conversation(json!([["user", result("1")]])), unknown(0));
+    assert_eq!(conversation(json!([["assistant", used("1")], ["user", result("2")]])), unknown(1));
+    assert_eq!(conversation(json!([["user", used("1")], ["user", result("1")]])), unknown(0));
+    let escaped = r#"{"messages":[{"role":"assistant","content":{"type":"tool_use","id":"\u0031","name":"n","input":{}}},
+        {"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}],"maxTokens":1}"#;
+    assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").check(), Ok(()));
+    assert!(matches!(conversation(json!([["user", [7]]])), Err(SamplingError::Read(_))));
+}
+
+#[test]
+fn samp_06_what_the_client_must_have_declared() {
+    use ClientFeatures as C;
+    let tools = [Tool::new("n", RawJson::EMPTY)];
+    let params = CreateMessageParams::new(&[], 5);
+    assert_eq!(params.needs(), C::SAMPLING);
+    assert_eq!(params.include_context(IncludeContext::None).needs(), C::SAMPLING);
+    assert_eq!(params.include_context(IncludeContext::AllServers).needs(), C::SAMPLING_CONTEXT);
+    assert_eq!(params.tools(&tools).needs(), C::SAMPLING_TOOLS);
+    assert_eq!(params.tool_choice(ToolChoice::new()).needs(), C::SAMPLING_TOOLS);
+    let questions = [
+        ("a", InputRequest::CreateMessage(params.include_context(IncludeContext::ThisServer))),
+        ("b", InputRequest::ListRoots),
+        ("c", InputRequest::Elicit(ElicitParams::url("m", "https://example.com"))),
+    ];
+    assert_eq!(
+        InputRequiredResult::ask(&questions).needs(),
+        C::SAMPLING_CONTEXT.and(C::ROOTS).and(C::ELICITATION_URL)
+    );
+}
+
+#[test]
+fn samp_16_hints_on_blocks_are_preserved() {
+    let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"a": 1}})
+        .to_string();
+    let block: SamplingContent = raw(&block).to().expect("a block");
+    assert_eq!(written(&block, Revision::LATEST)["_meta"], json!({"a": 1}));
+}
+
+#[test]
+fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
+    let blocks = [
+        SamplingContent::Text(TextContent::new("a")),
+        SamplingContent::Image(ImageContent::new(Blob::new(b"x"), "image/png")),
+        SamplingContent::ToolUse(ToolUseContent::new("1", "n", RawJson::EMPTY)),
+    ];
+    let messages = [
+        SamplingMessage::user("q"),
+        SamplingMessage::new(Role::Assistant, SamplingContents::many(&blocks)),
+    ];
+    let params = CreateMessageParams::new(&messages, 5);
+    let new = written(&params, Revision::LATEST);
+    assert_eq!(new["messages"][0]["content"], json!({"type": "text", "text": "q"}));
+    assert_eq!(new["messages"][1]["content"].as_array().map(Vec::len), Some(3));
+    // Before 2025-11-25: a message each.
+    let old = written(&params, Revision::V2025_06_18);
+    assert_eq!(old["messages"].as_array().map(Vec::len), Some(4));
+    assert_eq!(
+        old["messages"][2],
+        json!({"role": "assistant", "content": {"type": "image", "data": "eA==", "mimeType": "image/png"}})
+    );
+    assert_eq!(
+        old["messages"][3]["content"],
+        json!({"type": "text", "text": "[use of tool n: {}]"})
+    );
+    let answer = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
+        .stop_reason("bored");
+    let old = written(&answer, Revision::V2025_03_26);
+    assert_eq!(
+        old["content"],
+        json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"})
+    );
+    assert_eq!(old["stopReason"], "bored");
+    let one = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks[..1]), "m");
+    assert_eq!(
+        written(&one, Revision::V2024_11_05)["content"],
+        json!({"type": "text", "text": "a"})
+    );
+    let read: SamplingMessage =
+        raw(r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#)
+            .to()
+            .expect("a message");
+    assert_eq!(read.content.iter().count(), 2);
+    assert!(read.content.iter().flatten().all(|block| block.as_text().is_some()));
+}
+
+#[test]
+fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
+    let content = [ContentBlock::text("21"), ContentBlock::link("file:///a", "a")];
+    let blocks = [
+        SamplingContent::Audio(AudioContent::new(Blob::new(b"x"), "audio/wav")),
+        SamplingContent::ToolResult(
+            ToolResultContent::new("1", &content).structured_content(raw("[1]")),
+        ),
+    ];
+    for revision in REVISIONS {
+        let kinds = blocks.map(|block| written(&block, revision)["type"].clone());
+        let audio = if revision == Revision::V2024_11_05 { "text" } else { "audio" };
+        let result = if revision < Revision::V2025_11_25 { "text" } else { "tool_result" };
+        assert_eq!(kinds, [audio, result], "{revision}");
+    }
+    assert_eq!(
+        written(&blocks[1], Revision::V2025_06_18)["text"],
+        "[tool result: 21 [resource a: file:///a]]"
+    );
+    assert_eq!(
+        written(&blocks[1], Revision::V2025_11_25).get("structuredContent"),
+        None,
+        "only an object in 2025-11-25"
+    );
+    assert_eq!(written(&blocks[1], Revision::V2026_07_28)["structuredContent"], json!([1]));
+}
+
+const COLORS: [Choice; 2] = [Choice::new("#f00", "Red"), Choice::new("#0f0", "Green")];
+const SIZES: [Text; 3] = [Text::new("S"), Text::new("M"), Text::new("L")];
+const FIELDS: [Field; 6] = [
+    Field::required(
+        "email",
+        StringSchema::new().title("Address").format("email").max_length(20).default("a@b").schema(),
+    ),
+    Field::optional(
+        "age",
+        NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema(),
+    ),
+    Field::optional("news", BooleanSchema::new().default(false).schema()),
+    Field::optional("size", SelectSchema::plain(&SIZES).default("M").schema()),
+    Field::optional("color", SelectSchema::titled(&COLORS).schema()),
+    Field::optional("colors", SelectManySchema::titled(&COLORS).min_items(1).max_items(1).schema()),
+];
+const FORM: RequestedSchema = RequestedSchema::new(&FIELDS);
+
+#[test]
+fn elic_02_elic_04_elic_08_forms_are_flat_and_fit_the_revision() {
+    let form = ElicitParams::form("Who?", FORM);
+    let new = written(&form, Revision::LATEST);
+    assert_eq!((new.get("mode"), &new["message"]), (None, &json!("Who?")));
+    assert_eq!(
+        new["requestedSchema"],
+        json!({"type": "object", "required": ["email"], "properties": {
+            "email": {"type": "string", "title": "Address", "format": "email", "maxLength": 20, "default": "a@b"},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150},
+            "news": {"type": "boolean", "default": false},
+            "size": {"type": "string", "enum": ["S", "M", "L"], "default": "M"},
+            "color": {"type": "string", "oneOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}]},
+            "colors": {"type": "array", "minItems": 1, "maxItems": 1,
+                "items": {"anyOf": [{"const": "#f00", "title": "Red"}, {"const": "#0f0", "title": "Green"}]}},
+        }})
+    );
+    // 2025-06-18 has no defaults but of booleans, no titles but these, and no lists.
+    let old = written(&form, Revision::V2025_06_18);
+    let choice = json!({"type": "string", "enum": ["#f00", "#0f0"], "enumNames": ["Red", "Green"]});
+    assert_eq!(
+        old["requestedSchema"]["properties"],
+        json!({
+            "email": {"type": "string", "title": "Address", "format": "email", "maxLength": 20},
+            "age": {"type": "integer", "minimum": 0, "maximum": 150},
+            "news": {"type": "boolean", "default": false},
+            "size": {"type": "string", "enum": ["S", "M", "L"]},
+            "color": choice,
+            "colors": choice,
+        })
+    );
+    for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
+        let text = written(&FORM, revision).to_string();
+        let read: RequestedSchema = raw(&text).to().expect("a schema");
+        assert_eq!((read.check(), read.fields().count()), (Ok(()), 6));
+        assert!(read.fields().flatten().all(|field| field.required == (field.name == "email")));
+    }
+    for wrong in [
+        r#"{"type":"object","properties":{"a":{"type":"object","properties":{}}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}}}"#,
+        r#"{"type":"object","properties":{"a":{"$ref":"x"}}}"#,
+        r#"{"type":"object","properties":{"a":{"type":"string","minLength":"x"}}}"#,
+        r#"{"type":"object"}"#,
+        r#"{"type":"array","properties":{}}"#,
+    ] {
+        let schema: RequestedSchema = raw(wrong).to().expect("an object");
+        assert_eq!(schema.check().map_err(|error| error.fault), Err(FormFault::Schema), "{wrong}");
+    }
+    assert!(raw(r#"{"requestedSchema":{}}"#).to::<ElicitParams>().is_err(), "no message");
+    assert!(raw(r#"{"message":"m"}"#).to::<ElicitParams>().is_err(), "no schema");
+}
+
+#[test]
+fn elic_03_a_missing_mode_is_form() {
+    let schema = r#""message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}}"#;
+    let text = format!("{{{schema}}}");
+    let form: ElicitParams = raw(&text).to().expect("a form");
+    assert_eq!(form.needs(), ClientFeatures::ELICITATION_FORM);
+    assert_eq!(written(&form, Revision::LATEST), value_of(raw(&text)), "unknown keywords survive");
+    let text = format!(r#"{{"mode":"form",{schema}}}"#);
+    let form: ElicitParams = raw(&text).to().expect("a form");
+    assert_eq!(written(&form, Revision::LATEST)["mode"], "form");
+    assert!(raw(&format!(r#"{{"mode":"fax",{schema}}}"#)).to::<ElicitParams>().is_err());
+}
+
+#[test]
+fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
+    let page = ElicitUrl::new("m", "https://example.com/a").elicitation_id("1");
+    let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a", "elicitationId": "1"});
+    assert_eq!(written(&ElicitParams::Url(page), Revision::V2025_11_25), expected);
+    let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a"});
+    assert_eq!(written(&ElicitParams::Url(page), Revision::LATEST), expected);
+    assert_eq!(ElicitParams::Url(page).needs(), ClientFeatures::ELICITATION_URL);
+    let without = ElicitUrl::new("m", "https://example.com/a");
+    assert!(
+        page.is_valid(Revision::V2025_11_25)
+            && !without.is_valid(Revision::V2025_11_25)
+            && without.is_valid(Revision::LATEST)
+    );
+    for wrong in ["", "example.com", "://x", "https:", "https://a b", "1a:b"] {
+        assert!(!ElicitUrl::new("m", wrong).is_valid(Revision::LATEST), "{wrong}");
+    }
+}
+
+#[test]
+fn elic_18_elic_20_content_is_checked_against_the_form() {
+    let verdict = |content: Value| {
+        let text = content.to_string();
+        let own = FORM.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault));
+        let schema = written(&FORM, Revision::LATEST).to_string();
+        let read: RequestedSchema = raw(&schema).to().expect("a schema");
+        assert_eq!(
+            own,
+            read.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault)),
+            "{content}"
+        );
+        own.err()
+    };
+    let good = json!({"email": "a@example.com", "age": 30, "news": true, "size": "S", "color": "#f00", "colors": ["#0f0"], "more": 1.5});
+    assert_eq!(verdict(good), None);
+    assert_eq!(verdict(json!({"email": "a@b", "age": 4.0, "colors": "#f00"})), None);
+    for (content, field, fault) in [
+        (json!({}), "email", FormFault::Missing),
+        (json!([]), "", FormFault::Type),
+        (json!({"email": 1}), "email", FormFault::Type),
+        (json!({"email": null}), "email", FormFault::Type),
+        (json!({"email": "nobody"}), "email", FormFault::Format),
+        (json!({"email": "é".repeat(19) + "@b"}), "email", FormFault::Length),
+        (json!({"email": "a@b", "age": 1.5}), "age", FormFault::Type),
+        (json!({"email": "a@b", "age": "1"}), "age", FormFault::Type),
+        (json!({"email": "a@b", "age": -1}), "age", FormFault::Range),
+        (json!({"email": "a@b", "age": 151}), "age", FormFault::Range),
+        (json!({"email": "a@b", "news": "yes"}), "news", FormFault::Type),
+        (json!({"email": "a@b", "size": "XL"}), "size", FormFault::Choice),
+        (json!({"email": "a@b", "color": "Red"}), "color", FormFault::Choice),
+        (json!({"email": "a@b", "colors": ["#f00", "#0f0"]}), "colors", FormFault::Count),
+        (json!({"email": "a@b", "colors": []}), "colors", FormFault::Count),
+        (json!({"email": "a@b", "colors": ["Red"]}), "colors", FormFault::Choice),
+        (json!({"email": "a@b", "colors": {}}), "colors", FormFault::Type),
+        (json!({"email": "a@b", "more": {"nested": 1}}), "more", FormFault::Type),
+        (json!({"email": "a@b", "more": [1]}), "more", FormFault::Type),
+    ] {
+        assert_eq!(verdict(content.clone()), Some((field.to_owned(), fault)), "{content}");
+    }
+    let error = FORM.validate(RawJson::EMPTY).expect_err("it is empty");
+    assert_eq!(error.to_string(), "the field email: it must be filled in");
+}
+
+#[test]
+fn elic_20_formats_and_ranges() {
+    let verdict = |schema: Value, value: Value| {
+        let (schema, content) = (
+            json!({"type": "object", "properties": {"a": schema}}).to_string(),
+            json!({"a": value}).to_string(),
+        );
+        let read: RequestedSchema = raw(&schema).to().expect("a schema");
+        read.validate(raw(&content)).map_err(|error| error.fault)
+    };
+    for (format, right, wrong) in [
+        (
+            "date",
+            &["2026-07-28"][..],
+            &["2026-13-01", "2026-07-28T00:00", "26-07-28", "2026-07-32", "x"][..],
+        ),
+        (
+            "date-time",
+            &["2026-07-28T12:30:00Z", "2026-07-28t12:30:00+02:00"],
+            &["2026-07-28", "12:30:00", "2026-07-28T1"],
+        ),
+        ("uri", &["https://example.com", "urn:a:b", "file:///a"], &["example.com", "a b:c", ""]),
+        ("email", &["a@b", "a.b+c@example.com"], &["a", "@b", "a@", "a b@c"]),
+        ("color", &["anything"], &[]),
+    ] {
+        let schema = json!({"type": "string", "format": format});
+        right.iter().for_each(|text| {
+            assert_eq!(verdict(schema.clone(), json!(text)), Ok(()), "{format} {text}")
+        });
+        wrong.iter().for_each(|text| {
+            assert_eq!(
+                verdict(schema.clone(), json!(text)),
+                Err(FormFault::Format),
+                "{format} {text}"
+            )
+        });
+    }
+    let number = json!({"type": "number", "minimum": 0.5, "maximum": 1e3});
+    for (value, fine) in
+        [(json!(0.5), true), (json!(0.49), false), (json!(1000), true), (json!(1000.01), false)]
+    {
+        assert_eq!(verdict(number.clone(), value.clone()).is_ok(), fine, "{value}");
+    }
+    assert_eq!(verdict(json!({"type": "integer"}), json!(u64::MAX)), Ok(()));
+    assert_eq!(
+        verdict(json!({"type": "string", "minLength": 2}), json!("é")),
+        Err(FormFault::Length)
+    );
+    let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["A"]});
+    assert_eq!(
+        (verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))),
+        (Ok(()), Err(FormFault::Choice))
+    );
+}
+
+#[test]
+fn elic_22_content_is_any_number_and_goes_with_accept() {
+    let answer: ElicitResult =
+        raw(r#"{"action":"accept","content":{"a":1.5,"b":[]}}"#).to().expect("an answer");
+    assert_eq!(
+        (answer.action, answer.content.and_then(|content| content.get("a")?.as_f64())),
+        (ElicitAction::Accept, Some(1.5))
+    );
+    let answer: ElicitResult =
+        raw(r#"{"action":"decline","content":null}"#).to().expect("an answer");
+    assert!(answer.content.is_none());
+    assert_eq!(
+        written(&ElicitResult::new(ElicitAction::Cancel), Revision::LATEST),
+        json!({"action": "cancel"})
+    );
+    assert!(raw(r#"{"action":"maybe"}"#).to::<ElicitResult>().is_err());
+}
+
+#[test]
+fn root_02_roots_are_files() {
+    for (uri, valid) in [
+        ("file:///a", true),
+        ("FILE:///a", true),
+        ("https://a", false),
+        ("file:a", false),
+        ("/a", false),
+        ("", false),
+    ] {
+        assert_eq!(Root::new(uri).is_valid(), valid, "{uri}");
+    }
+    let root: Root = raw(r#"{"uri":"file:\/\/\/a"}"#).to().expect("a root");
+    assert!(root.is_valid());
+}
+
+#[test]
+fn questions_and_answers_travel_in_results() {
+    let questions = [
+        ("who", InputRequest::Elicit(ElicitParams::form("Who?", RequestedSchema::new(&[])))),
+        ("roots", InputRequest::ListRoots),
+    ];
+    let result = InputRequiredResult::ask(&questions).request_state("s");
+    let value = json!({"resultType": "input_required", "requestState": "s", "inputRequests": {
+        "who": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}},
+        "roots": {"method": "roots/list"},
+    }});
+    assert_eq!(written(&result, Revision::LATEST), value);
+    let text = value.to_string();
+    let read: InputRequiredResult = raw(&text).to().expect("a result");
+    assert_eq!(
+        (read.needs(), read.is_empty()),
+        (ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS), false)
+    );
+    let empty = InputRequiredResult::ask(&[]);
+    assert!(
+        empty.is_empty()
+            && InputRequiredResult::new().is_empty()
+            && !empty.request_state("").is_empty()
+    );
+    let roots = [Root::new("file:///a")];
+    let answers = [
+        ("who", InputResponse::Elicit(ElicitResult::accept(RawJson::EMPTY))),
+        ("roots", InputResponse::ListRoots(ListRootsResult::new(&roots))),
+    ];
+    let params = CallToolParams::new("n").input_responses(InputResponses::new(&answers));
+    let text = written(&params, Revision::LATEST).to_string();
+    let params: CallToolParams = raw(&text).to().expect("params");
+    let answers = params.input_responses.expect("they are there");
+    assert!(
+        matches!(answers.get("who"), Some(Ok(InputResponse::Elicit(answer))) if answer.action == ElicitAction::Accept)
+    );
+    assert!(
+        matches!(answers.get("roots"), Some(Ok(InputResponse::ListRoots(answer))) if answer.roots.len() == 1)
+    );
+    assert!(answers.get("model").is_none());
+}

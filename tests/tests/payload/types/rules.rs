@@ -1,0 +1,412 @@
+//! Building blocks, and the rules for what servers offer.
+
+use mcp_sansio::types::*;
+use mcp_sansio::{JsonStr, RawJson, Revision};
+use serde_json::{Value, json};
+
+use super::support::{REVISIONS, raw, value_of, written};
+
+/// Everything can be written down in a `const`.
+const TOOLS: [Tool; 1] = [Tool::new("read", RawJson::from_static(r#"{"type":"object"}"#))
+    .description("Reads the thermometer")
+    .annotations(ToolAnnotations::new().read_only_hint(true))];
+const LIST: ListToolsResult = ListToolsResult::new(&TOOLS).next_cursor("2");
+
+#[test]
+fn constants_are_written_with_what_the_newest_revision_requires() {
+    let expected = json!({
+        "tools": [{"name": "read", "inputSchema": {"type": "object"}, "description": "Reads the thermometer",
+            "annotations": {"readOnlyHint": true}}],
+        "nextCursor": "2", "ttlMs": 0, "cacheScope": "private",
+    });
+    assert_eq!(written(&LIST, Revision::LATEST), expected);
+    // A foreign serializer is told everything.
+    assert_eq!(serde_json::to_value(LIST).expect("a value"), expected);
+}
+
+#[test]
+fn texts_compare_and_show_themselves_by_meaning() {
+    let json = Text::from_json(JsonStr::from_static(r#""caf\u00e9 \"A\"\/""#));
+    assert_eq!((json == "café \"A\"/", json.to_string().as_str()), (true, "café \"A\"/"));
+    assert_eq!((json, json.as_plain()), (Text::new("café \"A\"/"), None));
+    assert_eq!(json.chars().collect::<String>(), json.to_string());
+    assert_eq!((Text::new("a").as_plain(), Text::new("").is_empty()), (Some("a"), true));
+    assert_eq!(
+        (json.copy_to(&mut [0; 4]), json.copy_to(&mut [0; 16])),
+        (None, Some("café \"A\"/"))
+    );
+    let mut buffer = [0; 64];
+    let kept =
+        mcp_sansio::to_slice(&json, Revision::LATEST, &mut buffer).expect("it can be written");
+    assert_eq!(kept.as_str(), r#""caf\u00e9 \"A\"\/""#, "escapes are copied as they are");
+    assert_eq!(serde_json::to_value(json).expect("a value"), json!("café \"A\"/"));
+}
+
+#[test]
+fn lists_are_read_element_by_element() {
+    let list: List<Tool> = raw(
+        r#"[{"name":"a","inputSchema":{}}, {"name":7}, {"name":"c","inputSchema":{},"x":[1.50]}]"#,
+    )
+    .to()
+    .expect("an array");
+    assert_eq!((list.len(), list.is_empty()), (3, false));
+    let names: Vec<_> =
+        list.iter().map(|tool| tool.map(|tool| tool.name.to_string()).ok()).collect();
+    assert_eq!(names, [Some("a".to_owned()), None, Some("c".to_owned())]);
+    assert_eq!(
+        written(&list, Revision::V2024_11_05)[2]["x"],
+        json!([1.5]),
+        "what was read is written as it was"
+    );
+    assert!(
+        raw(r#"{"a":1}"#).to::<List<Tool>>().is_err() && raw("null").to::<List<Tool>>().is_err()
+    );
+    assert_eq!(
+        List::new(&[1, 2]).iter().map(|n: Result<u64, _>| n.expect("an element")).sum::<u64>(),
+        3
+    );
+    let map: Map<bool> = raw(r#"{"a":true,"b":1}"#).to().expect("an object");
+    assert!(
+        matches!(map.get("a"), Some(Ok(true)))
+            && matches!(map.get("b"), Some(Err(_)))
+            && map.get("c").is_none()
+    );
+}
+
+#[test]
+fn numbers_have_no_floating_point_in_them() {
+    for (number, text) in [
+        (Number::new(-7), "-7"),
+        (Number::decimal(5, 1), "0.5"),
+        (Number::decimal(-5, 3), "-0.005"),
+        (Number::decimal(12345, 2), "123.45"),
+        (Number::decimal(i64::MIN, 18), "-9.223372036854775808"),
+        (Number::decimal(1, 18), "0.000000000000000001"),
+    ] {
+        assert_eq!(number.to_string(), text);
+        assert_eq!(
+            written(&number, Revision::LATEST),
+            serde_json::from_str::<Value>(text).expect("a number")
+        );
+    }
+    assert_eq!(
+        (Number::decimal(300, 2).as_i64(), Number::decimal(5, 1).as_i64(), Number::new(4).as_f64()),
+        (Some(3), None, 4.0)
+    );
+    let read: Number = raw("1e2").to().expect("a number");
+    assert_eq!((read.as_i64(), read.to_string().as_str()), (Some(100), "1e2"));
+    assert!(raw(r#""1""#).to::<Number>().is_err());
+}
+
+#[test]
+fn objects_are_objects_and_nothing_is_twice() {
+    for wrong in [
+        r#"{"name":"a","inputSchema":null}"#,
+        r#"{"name":"a","inputSchema":[]}"#,
+        r#"{"name":"a"}"#,
+        r#"{"name":1,"inputSchema":{}}"#,
+        r#"{"name":"a","name":"a","inputSchema":{}}"#,
+        r#"["a",{}]"#,
+        r#"{"name":"a","inputSchema":{},"_meta":7}"#,
+    ] {
+        assert!(raw(wrong).to::<Tool>().is_err(), "{wrong}");
+    }
+    // Escapes in keys, unknown members of any length, and null for what may be missing.
+    let long = "\\u0041".repeat(300);
+    let text = format!(r#"{{"\u006eame":"a","inputSchema":{{}},"title":null,"{long}":[{{}}]}}"#);
+    let tool: Tool = raw(&text).to().expect("a tool");
+    assert!(tool.name == "a" && tool.title.is_none());
+}
+
+#[test]
+fn tool_10_input_schemas_are_never_null() {
+    assert!(raw(r#"{"name":"a","inputSchema":null}"#).to::<Tool>().is_err());
+    assert_eq!(written(&TOOLS[0], Revision::LATEST)["inputSchema"], json!({"type": "object"}));
+}
+
+#[test]
+fn tool_14_structured_content_is_any_value_in_the_newest_revision_only() {
+    let result: CallToolResult =
+        raw(r#"{"content":[],"structuredContent":null}"#).to().expect("a result");
+    assert!(result.structured_content.is_some_and(RawJson::is_null), "null is a value");
+    let absent: CallToolResult = raw(r#"{"content":[]}"#).to().expect("a result");
+    assert!(absent.structured_content.is_none());
+    for (text, revisions) in [("null", "E"), ("[1]", "E"), (r#"{"a":1}"#, "CDE")] {
+        for (letter, revision) in "ABCDE".chars().zip(REVISIONS) {
+            let value = written(&CallToolResult::new(&[]).structured_content(raw(text)), revision);
+            assert_eq!(
+                value.get("structuredContent").is_some(),
+                revisions.contains(letter),
+                "{text} in {revision}"
+            );
+        }
+    }
+    let list = Tool::new("a", RawJson::EMPTY).output_schema(raw(r#"{"type":"array"}"#));
+    assert_eq!(written(&list, Revision::V2025_11_25).get("outputSchema"), None);
+    assert_eq!(written(&list, Revision::LATEST)["outputSchema"], json!({"type": "array"}));
+}
+
+#[test]
+fn tool_16_failures_are_results() {
+    let content = [ContentBlock::text("no such sensor")];
+    let expected =
+        json!({"content": [{"type": "text", "text": "no such sensor"}], "isError": true});
+    assert_eq!(written(&CallToolResult::error(&content), Revision::LATEST), expected);
+    assert_eq!(written(&TextResult::error("no such sensor"), Revision::LATEST), expected);
+    assert_eq!(
+        written(&TextResult::new("21"), Revision::LATEST),
+        json!({"content": [{"type": "text", "text": "21"}]})
+    );
+}
+
+#[test]
+fn tool_24_unknown_schema_keywords_survive() {
+    let schema = r##"{"type":"object","$schema":"x","unevaluatedProperties":false,"properties":{"a":{"x-mcp-header":"A","$ref":"#/$defs/a"}},"allOf":[{}]}"##;
+    let text = format!(r#"{{"name":"a","inputSchema":{schema},"outputSchema":{schema}}}"#);
+    let tool: Tool = raw(&text).to().expect("a tool");
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        let value = written(&tool, revision);
+        assert_eq!(
+            (&value["inputSchema"], &value["outputSchema"]),
+            (&value_of(raw(schema)), &value_of(raw(schema)))
+        );
+    }
+}
+
+#[test]
+fn cache_02_cache_03_cache_09_cache_10_hints_are_read_leniently_and_written_right() {
+    for (text, ttl) in [("-5", Some(0)), ("0.5", Some(0)), ("60000", Some(60000)), ("null", None)] {
+        let text = format!(r#"{{"tools":[],"ttlMs":{text},"cacheScope":"public"}}"#);
+        let list: ListToolsResult = raw(&text).to().expect("a list");
+        assert_eq!((list.ttl_ms, list.cache_scope), (ttl, Some(CacheScope::Public)));
+    }
+    let absent: ListToolsResult = raw(r#"{"tools":[]}"#).to().expect("a list");
+    assert_eq!((absent.ttl_ms.unwrap_or_default(), absent.cache_scope), (0, None));
+    let value =
+        written(&ListToolsResult::new(&[]).with_cache(5, CacheScope::Public), Revision::LATEST);
+    assert_eq!((&value["ttlMs"], &value["cacheScope"]), (&json!(5), &json!("public")));
+}
+
+#[test]
+fn res_09_prm_08_prm_09_binary_data_is_base64() {
+    const BYTES: &[u8] = &[0, 255, 254, 62, 63];
+    for value in [
+        written(&ResourceContents::blob("u:", BYTES), Revision::LATEST)["blob"].clone(),
+        written(&ContentBlock::image(BYTES, "image/png"), Revision::V2024_11_05)["data"].clone(),
+        written(&ContentBlock::audio(BYTES, "audio/wav"), Revision::V2025_03_26)["data"].clone(),
+    ] {
+        assert_eq!(value, "AP/+Pj8=");
+    }
+    let decoded = |text: &str| {
+        let blob: Blob = raw(text).to().expect("a string");
+        let mut out = [0; 256];
+        blob.decode_to(&mut out).map(|bytes| bytes.to_vec())
+    };
+    assert_eq!(decoded(r#""AP\/+Pj8=""#), Ok(BYTES.to_vec()), "escapes are resolved");
+    assert_eq!(decoded(r#""""#), Ok(Vec::new()));
+    let long: Vec<u8> = (0..200).collect();
+    let text = written(&Blob::new(&long), Revision::LATEST).to_string();
+    assert_eq!(decoded(&text), Ok(long));
+    for wrong in [
+        "A",
+        "AP/+Pj8",
+        "AP/+Pj8=AAAA",
+        "AP-_Pj8=",
+        "é",
+        &"A".repeat(65),
+        &format!("{}====", "A".repeat(60)),
+    ] {
+        assert_eq!(decoded(&json!(wrong).to_string()), Err(BlobError::NotBase64), "{wrong}");
+    }
+    assert_eq!(Blob::new(BYTES).decode_to(&mut [0; 4]), Err(BlobError::TooLong));
+    assert_eq!(raw(r#""AP/+Pj8=""#).to::<Blob>().expect("a string").decoded_len(), Ok(5));
+    // Written as it was read, even where it is not base64.
+    let image: ContentBlock =
+        raw(r#"{"type":"image","data":"base64-data","mimeType":"image/png"}"#)
+            .to()
+            .expect("an image");
+    assert_eq!(written(&image, Revision::LATEST)["data"], "base64-data");
+}
+
+#[test]
+fn prm_10_embedded_resources_have_text_or_data() {
+    let block =
+        ContentBlock::resource(ResourceContents::text("file:///a", "t").mime_type("text/plain"));
+    assert_eq!(
+        written(&block, Revision::V2024_11_05),
+        json!({"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "t"}})
+    );
+    assert!(
+        raw(r#"{"type":"resource","resource":{"uri":"file:///a"}}"#).to::<ContentBlock>().is_err()
+    );
+    assert!(raw(r#"{"type":"resource","resource":{"text":"a"}}"#).to::<ContentBlock>().is_err());
+    // No type is required when it is read; hints are kept where the documentation once put them.
+    let text = r#"{"type":"resource","resource":{"uri":"file:///a","blob":"AA==","annotations":{"priority":1}}}"#;
+    let block: ContentBlock = raw(text).to().expect("a block");
+    assert_eq!(written(&block, Revision::LATEST), value_of(raw(text)));
+}
+
+#[test]
+fn prm_12_unknown_content_types_are_kept() {
+    let text = r#"{"type":"hologram","data":[1,{"a":null}],"x":"\u0041"}"#;
+    let block: ContentBlock = raw(text).to().expect("a block");
+    assert!(matches!(block, ContentBlock::Other(_)));
+    let spoken: SamplingContent = raw(text).to().expect("a block");
+    for revision in REVISIONS {
+        assert_eq!(written(&block, revision), value_of(raw(text)));
+        assert_eq!(written(&spoken, revision), value_of(raw(text)));
+    }
+    assert!(
+        raw(r#"{"text":"a"}"#).to::<ContentBlock>().is_err()
+            && raw("7").to::<ContentBlock>().is_err()
+    );
+}
+
+#[test]
+fn prm_12_content_that_a_revision_does_not_know_leaves_a_notice() {
+    let audio = AudioContent::new(Blob::new(b"x"), "audio/wav")
+        .annotations(Annotations::new().priority(Number::new(1)));
+    let link = ContentBlock::ResourceLink(ResourceLink::new("file:///a\"b", "a"));
+    let blocks = [ContentBlock::Audio(audio), link, ContentBlock::text("t")];
+    let kinds = |revision| -> Vec<String> {
+        let value = written(&CallToolResult::new(&blocks), revision);
+        value["content"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|block| block["type"].as_str().unwrap_or("?").to_owned())
+            .collect()
+    };
+    assert_eq!(kinds(Revision::V2024_11_05), ["text", "text", "text"]);
+    assert_eq!(kinds(Revision::V2025_03_26), ["audio", "text", "text"]);
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+        assert_eq!(kinds(revision), ["audio", "resource_link", "text"]);
+    }
+    let old = written(&CallToolResult::new(&blocks), Revision::V2024_11_05);
+    let audio = "[audio/wav audio: this protocol revision has no audio content]";
+    assert_eq!(
+        old["content"][0],
+        json!({"type": "text", "text": audio, "annotations": {"priority": 1}})
+    );
+    assert_eq!(old["content"][1], json!({"type": "text", "text": "[resource a: file:///a\"b]"}));
+    let message = PromptMessage::new(Role::User, blocks[0]);
+    assert_eq!(written(&message, Revision::V2024_11_05)["content"]["text"], audio);
+    assert_eq!(
+        serde_json::to_value(blocks[0]).expect("a value")["type"],
+        "audio",
+        "a foreign serializer is told everything"
+    );
+}
+
+#[test]
+fn comp_01_at_most_100_values_are_written() {
+    let names: Vec<String> = (0..150).map(|n| n.to_string()).collect();
+    let values: Vec<Text> = names.iter().map(|name| Text::new(name)).collect();
+    let value = written(&CompleteResult::new(Completion::new(&values)), Revision::LATEST);
+    assert_eq!(value["completion"]["values"].as_array().map(Vec::len), Some(100));
+    assert_eq!(
+        (&value["completion"]["total"], &value["completion"]["hasMore"]),
+        (&json!(150), &json!(true))
+    );
+    let value = written(&Completion::new(&values).total(4000).has_more(false), Revision::LATEST);
+    assert_eq!((&value["total"], &value["hasMore"]), (&json!(4000), &json!(true)));
+    assert_eq!(
+        written(&Completion::new(&values[..100]), Revision::LATEST)
+            .as_object()
+            .map(|object| object.len()),
+        Some(1)
+    );
+    // The same for what was read.
+    let text = json!({"completion": {"values": names}}).to_string();
+    let read: CompleteResult = raw(&text).to().expect("a result");
+    let value = written(&read, Revision::V2024_11_05);
+    assert_eq!(
+        (value["completion"]["values"][99].as_str(), &value["completion"]["total"]),
+        (Some("99"), &json!(150))
+    );
+}
+
+#[test]
+fn comp_07_resolved_arguments_are_in_the_context() {
+    let text = r#"{"ref":{"type":"ref/resource","uri":"file:///{a}"},"argument":{"name":"b","value":""},"context":{"arguments":{"a":"1"}}}"#;
+    let params: CompleteParams = raw(text).to().expect("params");
+    assert!(params.resolved("a").is_some_and(|a| a == "1") && params.resolved("b").is_none());
+    assert!(
+        matches!(params.reference, CompletionRef::Resource(reference) if reference.uri == "file:///{a}")
+    );
+}
+
+#[test]
+fn levels_of_log_messages_are_ordered() {
+    let names = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    let levels: Vec<_> =
+        names.iter().map(|name| LoggingLevel::parse(name).expect("a level")).collect();
+    assert!(levels.is_sorted() && levels.windows(2).all(|pair| pair[0] < pair[1]));
+    assert!(levels.iter().zip(names).all(|(level, name)| level.as_str() == name));
+    assert_eq!(LoggingLevel::parse("fatal"), None);
+    assert_eq!(
+        LoggingLevel::from_json(JsonStr::from_static(r#""\u0069nfo""#)),
+        Some(LoggingLevel::Info)
+    );
+    assert!(raw(r#"{"level":"fatal"}"#).to::<SetLevelParams>().is_err());
+}
+
+#[test]
+fn meta_01_unknown_keys_pass_untouched() {
+    let meta = r#"{"io.modelcontextprotocol/unknown":{"a":[1.0,"\u00e9"]},"com.example/b":null}"#;
+    let text = format!(r#"{{"name":"a","inputSchema":{{}},"_meta":{meta}}}"#);
+    let tool: Tool = raw(&text).to().expect("a tool");
+    assert_eq!(tool.meta.expect("it is there").as_str(), meta);
+    assert_eq!(written(&tool, Revision::V2025_06_18)["_meta"], value_of(raw(meta)));
+}
+
+#[test]
+fn meta_02_meta_03_meta_04_cap_16_keys_follow_the_grammar() {
+    for key in [
+        "a",
+        "a/b",
+        "com.example/x",
+        "a-b.c1/",
+        "progressToken",
+        "x/a.b_c-d",
+        "1",
+        "",
+        "traceparent",
+        meta::RELATED_TASK,
+    ] {
+        assert!(meta::is_valid_key(key), "{key}");
+    }
+    for key in [
+        "/a", "a./b", ".a/b", "1a/b", "a-/b", "a_b/c", "a/b/c", "-a", "a-", "a b", "é", "a/_b",
+        "a..b/c", "a/b.",
+    ] {
+        assert!(!meta::is_valid_key(key), "{key}");
+    }
+    assert!(meta::is_valid_extension_id("io.modelcontextprotocol/tasks"));
+    assert!(!meta::is_valid_extension_id("tasks") && !meta::is_valid_extension_id("com.example/"));
+}
+
+#[test]
+fn meta_06_meta_07_reserved_prefixes_by_revision() {
+    let (c, d, e) = (Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28);
+    for (key, in_c, in_d) in [
+        ("io.modelcontextprotocol/a", false, true),
+        ("modelcontextprotocol.io/a", true, false),
+        ("mcp.dev/", true, false),
+        ("dev.mcp/", false, true),
+        ("tools.mcp.com/a", true, true),
+        ("com.mcp.tools/a", true, true),
+        ("com.example.mcp/a", false, false),
+        ("a.b.mcp.com/x", true, false),
+        ("mcp/a", false, false),
+        ("mcp", false, false),
+        ("com.example/a", false, false),
+    ] {
+        assert_eq!(
+            (meta::is_reserved(key, c), meta::is_reserved(key, d), meta::is_reserved(key, e)),
+            (in_c, in_d, in_d),
+            "{key}"
+        );
+        assert!(!meta::is_reserved(key, Revision::V2025_03_26));
+    }
+}

@@ -1,0 +1,391 @@
+//! Names, URIs, lists and their pages.
+
+use mcp_sansio::types::{
+    CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    TextResult, Tool,
+};
+use mcp_sansio::{Catalog, Delivery, RawJson, Revision, Target};
+use serde_json::{Value, json};
+
+use super::support::{Peer, REVISIONS, leaked, raw};
+
+const OBJECT: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
+
+fn fault_of_tool(tool: Tool<'_>) -> Option<&'static str> {
+    Catalog::new().tools(&[tool]).check().err().map(|fault| fault.fault)
+}
+
+#[test]
+fn tool_05_tool_07_tool_08_names_of_tools_have_a_length_and_a_charset() {
+    for length in [1, 2, 64, 127, 128] {
+        assert_eq!(fault_of_tool(Tool::new(&"n".repeat(length), OBJECT)), None, "{length}");
+    }
+    for length in [0, 129, 1000] {
+        assert!(fault_of_tool(Tool::new(&"n".repeat(length), OBJECT)).is_some(), "{length}");
+    }
+    let allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    for c in (0..=0x250).filter_map(char::from_u32).chain(['中', '\u{1f600}']) {
+        let found = fault_of_tool(Tool::new(&format!("a{c}b"), OBJECT));
+        assert_eq!(found.is_none(), allowed.contains(c), "{c:?}");
+        assert!(found.is_none_or(|fault| fault.contains("A-Z a-z 0-9 _ - .")), "{found:?}");
+    }
+}
+
+#[test]
+fn tool_09_no_two_tools_have_one_name() {
+    let tools = [
+        Tool::new("a", OBJECT),
+        Tool::new("b", OBJECT),
+        Tool::new("A", OBJECT),
+        Tool::new("b", OBJECT),
+    ];
+    let fault = Catalog::new().tools(&tools).check().unwrap_err();
+    assert_eq!((fault.entry, fault.to_string().as_str()), ("b", "b: two tools have this name"));
+    assert!(Catalog::new().tools(&tools[..3]).check().is_ok());
+    let prompts = [Prompt::new("p"), Prompt::new("p")];
+    assert!(Catalog::new().prompts(&prompts).check().is_err());
+    let resources = [Resource::new("u:a", "a"), Resource::new("u:a", "b")];
+    assert!(Catalog::new().resources(&resources).check().is_err());
+    let templates = [ResourceTemplate::new("u:{a}", "a"), ResourceTemplate::new("u:{a}", "b")];
+    assert!(Catalog::new().templates(&templates).check().is_err());
+}
+
+#[test]
+fn tool_06_names_that_differ_in_case_are_two_tools() {
+    let tools = [Tool::new("Echo", OBJECT), Tool::new("echo", OBJECT)];
+    let catalog = Catalog::new().tools(&tools);
+    assert!(catalog.check().is_ok());
+    for revision in REVISIONS {
+        let mut peer = Peer::new(revision);
+        for name in ["Echo", "echo", "\u{45}cho"] {
+            let answer = peer.ask("tools/call", json!({"name": name}), |server, request, tx| {
+                let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else {
+                    panic!("{name} is a tool")
+                };
+                let text = tool.name.to_string();
+                assert_eq!(
+                    server.respond(request.handle, &TextResult::new(&text), tx),
+                    Ok(Delivery::Sent)
+                );
+            });
+            assert_eq!(answer["result"]["content"][0]["text"], name);
+        }
+        let answer = peer.ask("tools/call", json!({"name": "ECHO"}), |server, request, tx| {
+            assert!(matches!(catalog.answer(server, request, tx), Ok(None)));
+        });
+        assert_eq!(answer["error"]["code"], -32602);
+    }
+}
+
+#[test]
+fn tool_10_input_schemas_of_a_catalog_are_of_objects() {
+    for (schema, good) in [
+        (r#"{"type":"object"}"#, true),
+        (r#"{"properties":{},"type":"\u006fbject"}"#, true),
+        ("null", false),
+        ("{}", false),
+        ("[]", false),
+        ("true", false),
+        (r#"{"type":null}"#, false),
+        (r#"{"type":"array"}"#, false),
+        (r#"{"type":["object"]}"#, false),
+        (r#""object""#, false),
+    ] {
+        assert_eq!(fault_of_tool(Tool::new("t", raw(schema))).is_none(), good, "{schema}");
+    }
+    // What the example lists, in each revision.
+    let catalog = super::everything_catalog::CATALOG;
+    for revision in REVISIONS {
+        let list = list(&mut Peer::new(revision), &catalog, "tools/list", None);
+        let tools = list["result"]["tools"].as_array().expect("a list");
+        assert!(
+            tools.len() > 20 && tools.iter().all(|tool| tool["inputSchema"]["type"] == "object")
+        );
+    }
+}
+
+#[test]
+fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
+    let schema = r##"{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","unevaluatedProperties":false,"$defs":{"a":{"$anchor":"x"}},"properties":{"a":{"x-mcp-header":"A","$ref":"#/$defs/a"},"b":1.50},"x-own":[{"\u00e9":null}]}"##;
+    let tools = [Tool::new("t", raw(schema)).output_schema(raw(schema))];
+    let catalog = Catalog::new().tools(&tools);
+    let mut tx = mcp_sansio::TxBuffer::with_limit(Vec::new(), 1 << 20);
+    for revision in REVISIONS {
+        let mut peer = Peer::new(revision);
+        let line = peer.request("tools/list", json!({})).to_string();
+        let mut messages = mcp_sansio::Messages::new(mcp_sansio::Frame::Complete(line.as_bytes()));
+        let event = peer.server.next_event(super::support::NOW, &mut messages, &mut tx);
+        let Ok(Some(mcp_sansio::ServerEvent::Request(request))) = event else {
+            panic!("{event:?}")
+        };
+        assert!(matches!(catalog.answer(&mut peer.server, &request, &mut tx), Ok(None)));
+        let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
+        tx.advance(usize::MAX);
+        let expected = if revision < Revision::V2025_06_18 { 1 } else { 2 };
+        assert_eq!(sent.matches(schema).count(), expected, "{revision}: {sent}");
+    }
+}
+
+fn list(peer: &mut Peer, catalog: &Catalog<'_>, method: &str, cursor: Option<&Value>) -> Value {
+    let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
+    peer.ask(method, params, |server, request, tx| {
+        assert!(matches!(catalog.answer(server, request, tx), Ok(None)))
+    })
+}
+
+const METHODS: [(&str, &str, &str); 4] = [
+    ("tools/list", "tools", "name"),
+    ("resources/list", "resources", "uri"),
+    ("resources/templates/list", "resourceTemplates", "uriTemplate"),
+    ("prompts/list", "prompts", "name"),
+];
+
+#[test]
+fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
+    let names: Vec<String> = (0..7).rev().map(|n| format!("u:n{n}")).collect();
+    let tools: Vec<Tool> = names.iter().map(|name| Tool::new(&name[2..], OBJECT)).collect();
+    let resources: Vec<Resource> = names.iter().map(|name| Resource::new(name, name)).collect();
+    let templates: Vec<ResourceTemplate> =
+        names.iter().map(|name| ResourceTemplate::new(name, name)).collect();
+    let prompts: Vec<Prompt> = names.iter().map(|name| Prompt::new(&name[2..])).collect();
+    let whole = Catalog::new()
+        .tools(&tools)
+        .resources(&resources)
+        .templates(&templates)
+        .prompts(&prompts)
+        .cache(7, CacheScope::Private);
+    assert!(whole.check().is_ok());
+    for revision in REVISIONS {
+        let mut cursors = Vec::new();
+        for size in [1, 2, 3, 6, 7, 8, usize::MAX] {
+            let catalog = whole.page_size(size);
+            for (method, member, key) in METHODS {
+                // Two runs on two connections.
+                let [one, other] = [(); 2].map(|()| {
+                    let mut peer = Peer::new(revision);
+                    let (mut entries, mut pages, mut next) = (Vec::new(), Vec::new(), None);
+                    loop {
+                        let answer = list(&mut peer, &catalog, method, next.as_ref());
+                        let result = &answer["result"];
+                        entries.extend(
+                            result[member]
+                                .as_array()
+                                .expect("a list")
+                                .iter()
+                                .map(|entry| entry[key].as_str().expect("a name").to_owned()),
+                        );
+                        if revision.is_modern() {
+                            assert_eq!(
+                                (&result["ttlMs"], &result["cacheScope"]),
+                                (&json!(7), &json!("private"))
+                            );
+                        } else {
+                            assert!(
+                                result.get("ttlMs").is_none() && result.get("cacheScope").is_none()
+                            );
+                        }
+                        next = result.get("nextCursor").cloned();
+                        pages.push(result.clone());
+                        let Some(cursor) = &next else { break };
+                        // The same cursor, the same page.
+                        let again = list(&mut peer, &catalog, method, Some(cursor));
+                        assert_eq!(
+                            again["result"],
+                            list(&mut Peer::new(revision), &catalog, method, Some(cursor))["result"]
+                        );
+                        if size == 1 {
+                            cursors.push((method, cursor.clone()));
+                        }
+                    }
+                    assert_eq!(pages.len(), 7usize.div_ceil(size.min(7)), "{method} {size}");
+                    (entries, pages)
+                });
+                assert_eq!(one, other);
+                let expected: Vec<&str> = names
+                    .iter()
+                    .map(|name| {
+                        name.strip_prefix(if key == "name" { "u:" } else { "" }).expect("a name")
+                    })
+                    .collect();
+                assert_eq!(one.0, expected, "the order is the catalog's");
+            }
+        }
+        // A cursor of one list is none of another.
+        let catalog = whole.page_size(1);
+        let mut peer = Peer::new(revision);
+        for (of, cursor) in &cursors {
+            for (method, ..) in METHODS {
+                let answer = list(&mut peer, &catalog, method, Some(cursor));
+                assert_eq!(
+                    answer["error"]["code"] == -32602,
+                    *of != method,
+                    "{of} {cursor} {method}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
+    static CONFIG: mcp_sansio::ServerConfig<'static> =
+        super::support::CONFIG.discover_cache(86_400_000, CacheScope::Private);
+    let tools = [Tool::new("t", OBJECT)];
+    let catalog = Catalog::new().tools(&tools).cache(u64::MAX, CacheScope::Private);
+    for revision in REVISIONS {
+        let mut plain: Peer = Peer::new(revision);
+        let mut kept: Peer = Peer::sized(revision, &CONFIG, json!({}));
+        let mut results = Vec::new();
+        for (method, ..) in METHODS {
+            results.push((list(&mut plain, &Catalog::new(), method, None), 0, "public"));
+            results.push((list(&mut kept, &catalog, method, None), u64::MAX, "private"));
+        }
+        let contents = [ResourceContents::text("u:a", "t")];
+        let silent = ReadResourceResult::new(&contents);
+        for (result, ttl, scope) in
+            [(silent, 0, "private"), (silent.with_cache(5, CacheScope::Public), 5, "public")]
+        {
+            let answer =
+                plain.ask("resources/read", json!({"uri": "u:a"}), |server, request, tx| {
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Delivery::Sent));
+                });
+            results.push((answer, ttl, scope));
+        }
+        if revision.is_modern() {
+            for (peer, ttl, scope) in
+                [(&mut plain, 0, "public"), (&mut kept, 86_400_000, "private")]
+            {
+                let message = peer.request("server/discover", json!({}));
+                results.push((peer.say(&message, |_, _, _| {}).remove(0), ttl, scope));
+            }
+        }
+        for (answer, ttl, scope) in results {
+            let result = &answer["result"];
+            let hints = (result["ttlMs"].as_u64(), result["cacheScope"].as_str());
+            assert_eq!(
+                hints,
+                if revision.is_modern() { (Some(ttl), Some(scope)) } else { (None, None) },
+                "{answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn res_11_uris_and_templates_follow_rfc_3986() {
+    let is_uri = |uri: &str| Catalog::new().resources(&[Resource::new(uri, "n")]).check().is_ok();
+    let is_template = |template: &str| {
+        Catalog::new().templates(&[ResourceTemplate::new(template, "n")]).check().is_ok()
+    };
+    for good in [
+        "file:///a",
+        "https://example.com/a?b=c#d",
+        "custom+x-1.y:z",
+        "A:b",
+        "urn:isbn:0451450523",
+        "db://[::1]:80/a%20b%C3%A9",
+        "a:~!$&'()*,;=@",
+    ] {
+        assert!(is_uri(good) && is_template(good), "{good}");
+    }
+    for bad in [
+        "",
+        ":",
+        "a",
+        "/a",
+        "file",
+        "1a:b",
+        "+a:b",
+        "a_b:c",
+        "é:b",
+        "file:///a b",
+        "file:///é",
+        "a:b\"",
+        "a:<b>",
+        "a:b\\c",
+        "a:b^",
+        "a:b`c",
+        "a:b|c",
+        "a:%",
+        "a:%2",
+        "a:%2g",
+        "a:b%+1",
+        "a:b\n",
+    ] {
+        assert!(!is_uri(bad) && !is_template(bad), "{bad}");
+    }
+    for good in [
+        "file:///{+path}",
+        "u:{a}/{b}",
+        "row://{table}/{id}.json",
+        "{+uri}",
+        "{scheme}:x",
+        "u:%20{a}",
+    ] {
+        assert!(is_template(good) && !is_uri(good), "{good}");
+    }
+    for bad in [
+        "u:{a", "u:a}", "u:{}", "u:{a,b}", "u:{?a}", "u:{a*}", "u:{a:3}", "u:{a}{b}", "u:a b{c}",
+        "u:{a}%2", "u:{a b}", "a b:{c}", "1:{c}", "u:}{a}",
+    ] {
+        assert!(!is_template(bad), "{bad}");
+    }
+}
+
+/// The template that a URI fits, and two of its variables; the URI is JSON text.
+fn variables(template: &str, uri: &str) -> Option<(Option<String>, Option<String>)> {
+    let templates = [ResourceTemplate::new(template, "n")];
+    let catalog = Catalog::new().templates(&templates);
+    assert!(catalog.check().is_ok());
+    let mut peer = Peer::new(Revision::V2025_11_25);
+    let mut found = None;
+    peer.say_text(
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":{uri}}}}}"#
+        ),
+        |_, event, _| {
+            let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
+            let uri = request.uri().expect("a URI");
+            if let Ok(target @ Target::Template(_)) = catalog.target(&request) {
+                let value = |name| target.variable(name, uri).map(Iterator::collect);
+                found = Some((value("a"), value("b")));
+            }
+        },
+    );
+    found
+}
+
+#[test]
+fn templates_match_and_give_their_variables() {
+    let some = |a: &str, b: &str| Some((Some(a.to_owned()), Some(b.to_owned())));
+    let only = |a: &str| Some((Some(a.to_owned()), None));
+    assert_eq!(variables("row://{a}/{b}", r#""row://users/7""#), some("users", "7"));
+    // As PHP and others write it, and with any escape.
+    assert_eq!(variables("row://{a}/{b}", r#""row:\/\/users\/7""#), some("users", "7"));
+    assert_eq!(
+        variables("row://{a}/{b}", r#""\u0072ow://us\u0065rs\u002f\ud83d\ude00""#),
+        some("users", "😀")
+    );
+    assert_eq!(variables("u:{a}.json", r#""u:x.json""#), only("x"));
+    assert_eq!(variables("file:///{+a}", r#""file:///x/y?z""#), only("x/y?z"));
+    assert_eq!(
+        variables("u:{a}", r#""u:%2e%2e""#),
+        only("%2e%2e"),
+        "as it was written: nothing is decoded"
+    );
+    for (template, uri) in [
+        ("row://{a}/{b}", r#""row://users/""#),
+        ("row://{a}/{b}", r#""row:///7""#),
+        ("row://{a}/{b}", r#""row://users/7/8""#),
+        ("row://{a}/{b}", r#""row://users/7?x""#),
+        ("row://{a}/{b}", r#""row://users""#),
+        ("row://{a}/{b}", r#""ROW://users/7""#),
+        ("u:{a}.json", r#""u:x.jso""#),
+        ("u:{a}", r#""u:""#),
+        ("u:x", r#""u:xy""#),
+    ] {
+        assert_eq!(variables(template, uri), None, "{template} {uri}");
+    }
+    let long = format!("\"u:{}\"", "x".repeat(3000));
+    assert_eq!(variables("u:{a}", leaked(long)), only(&"x".repeat(3000)));
+}

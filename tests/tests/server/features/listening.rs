@@ -1,0 +1,194 @@
+//! Subscriptions where the output is slow: what is told when, and to whom.
+
+use mcp_sansio::{Change, Frame, Messages, Revision, Server, ServerEvent, TxBuffer};
+use serde_json::{Value, json};
+
+use super::support::{CONFIG, NOW, Peer, lines, through};
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn listen(id: Value, uris: &[&str]) -> String {
+    let filter = json!({"toolsListChanged": true, "promptsListChanged": true, "resourceSubscriptions": uris});
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen", "params": {"notifications": filter, "_meta": meta}})
+        .to_string()
+}
+
+fn cancelled(id: &Value) -> String {
+    json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        .to_string()
+}
+
+#[test]
+fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
+    let line = listen(json!("new"), &["u:a", "u:b"]);
+    let mut held_back = 0;
+    for size in 1..400 {
+        let mut server: Server<'static> = Server::new(&CONFIG);
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let mut tx = TxBuffer::new(vec![0; size]);
+        let mut sent = Vec::new();
+        loop {
+            let event = server.next_event(NOW, &mut messages, &mut tx);
+            let acknowledged = matches!(event, Ok(Some(ServerEvent::Listening { .. })));
+            // At any moment something changes; the drain comes before or after.
+            for drain_first in [false, true] {
+                if drain_first {
+                    sent.extend_from_slice(tx.pending());
+                    tx.advance(usize::MAX);
+                }
+                for mut change in [Change::tools(), Change::resource("u:a")] {
+                    if !acknowledged {
+                        // Not even `Full`: whoever drains and repeats that would wait for ever.
+                        assert_eq!(server.publish(&mut change, &mut tx), Ok(false));
+                        held_back += 1;
+                    }
+                }
+            }
+            if acknowledged {
+                break;
+            }
+            assert!(event.is_err_and(|error| error.is_full()));
+        }
+        let mut change = Change::tools();
+        loop {
+            let (told, more) = through(size, |tx| server.publish(&mut change, tx));
+            sent.extend_from_slice(&more);
+            if !told {
+                break;
+            }
+        }
+        let sent = lines(&sent);
+        let methods: Vec<&Value> = sent.iter().map(|message| &message["method"]).collect();
+        assert_eq!(
+            methods,
+            ["notifications/subscriptions/acknowledged", "notifications/tools/list_changed"],
+            "{size}"
+        );
+    }
+    assert!(held_back > 1000);
+}
+
+#[test]
+fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
+    let ids = [json!(1), json!("1"), json!("a rather long id of a subscription"), json!(-7)];
+    for size in [1, 13, 64, 100, 4096] {
+        let mut peer = Peer::<8, 8>::new(Revision::V2025_11_25);
+        for id in &ids {
+            peer.say_text(&listen(id.clone(), &["u:a"]), |_, event, _| {
+                assert!(matches!(event, ServerEvent::Listening { .. }))
+            });
+        }
+        let subscribe = json!({"jsonrpc": "2.0", "id": 1000, "method": "resources/subscribe", "params": {"uri": "u:a"}});
+        peer.say(&subscribe, |_, event, _| {
+            assert!(matches!(event, ServerEvent::Subscribed { .. }))
+        });
+        for (mut change, method) in [
+            (Change::prompts(), "notifications/prompts/list_changed"),
+            (Change::resource("u:a"), "notifications/resources/updated"),
+        ] {
+            let mut output = Vec::new();
+            loop {
+                let (told, sent) = through(size, |tx| peer.server.publish(&mut change, tx));
+                output.extend_from_slice(&sent);
+                if !told {
+                    break;
+                }
+            }
+            let sent = lines(&output);
+            assert!(sent.iter().all(|message| message["method"] == method));
+            let told: Vec<Value> = sent
+                .iter()
+                .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
+                .collect();
+            assert_eq!(
+                told,
+                [vec![Value::Null], ids.to_vec()].concat(),
+                "the session, then each listen: through {size}"
+            );
+        }
+    }
+}
+
+#[test]
+fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
+    // The change to the first of two is half out when its cancellation arrives: the line is
+    // finished, and the second gets its own.
+    for size in 8..200 {
+        let mut server: Server<'static> = Server::new(&CONFIG);
+        for id in [1, 2] {
+            let line = listen(json!(id), &["u:a"]);
+            let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+            let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));
+            assert!(matches!(event, Some(ServerEvent::Listening { .. })));
+        }
+        let line = cancelled(&json!(1));
+        let mut tx = TxBuffer::new(vec![0; size]);
+        let mut sent = Vec::new();
+        let (mut change, mut told, mut gone) = (Change::resource("u:a"), false, false);
+        for turn in 0..1000 {
+            sent.extend_from_slice(tx.pending());
+            tx.advance(usize::MAX);
+            if turn % 2 == 0 {
+                match server.publish(&mut change, &mut tx) {
+                    Ok(true) => {}
+                    Ok(false) => told = true,
+                    Err(error) => assert!(error.is_full()),
+                }
+            } else if !gone {
+                match server.next_event(
+                    NOW,
+                    &mut Messages::new(Frame::Complete(line.as_bytes())),
+                    &mut tx,
+                ) {
+                    Ok(event) => gone = matches!(event, Some(ServerEvent::RequestCancelled { .. })),
+                    Err(error) => assert!(error.is_full()),
+                }
+            }
+            if told && gone {
+                break;
+            }
+        }
+        assert!(told && gone, "neither waits for ever: {size}");
+        sent.extend_from_slice(tx.pending());
+        let ids: Vec<Value> = lines(&sent)
+            .iter()
+            .map(|message| message["params"]["_meta"][SUBSCRIPTION].clone())
+            .collect();
+        assert!(ids == [1, 2] || ids == [2], "{size}: {ids:?}");
+        assert_eq!(server.open_requests(), 1);
+    }
+}
+
+#[test]
+fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
+    for size in [1, 20, 64, 4096] {
+        let mut server: Server<'static> = Server::new(&CONFIG);
+        let line = listen(json!("id"), &["u:a"]);
+        let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
+        let (event, _) = through(4096, |tx| server.next_event(NOW, &mut messages, tx));
+        let Some(ServerEvent::Listening { request }) = event else { panic!("{event:?}") };
+        let mut output = Vec::new();
+        loop {
+            let (more, sent) = through(size, |tx| server.end_listen(request, tx));
+            output.extend_from_slice(&sent);
+            // Between the two frames, too, nothing is told any more.
+            let (told, sent) = through(4096, |tx| server.publish(&mut Change::tools(), tx));
+            assert!(!told && sent.is_empty());
+            if !more {
+                break;
+            }
+        }
+        let sent = lines(&output);
+        assert_eq!(
+            sent[0],
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "id"}})
+        );
+        let result = json!({"resultType": "complete", "_meta": {SUBSCRIPTION: "id"}});
+        assert_eq!(
+            (sent.len(), &sent[1]),
+            (2, &json!({"jsonrpc": "2.0", "id": "id", "result": result}))
+        );
+        assert_eq!(server.open_requests(), 0);
+    }
+}

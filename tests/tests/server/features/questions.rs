@@ -1,0 +1,223 @@
+//! What is deprecated: said so, and never done unasked.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_sansio::types::*;
+use mcp_sansio::{
+    Delivery, Instant, Question, RawJson, Revision, RpcError, SendError, ServerConfig,
+    ServerFeatures, to_slice,
+};
+use serde_json::json;
+
+use super::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
+
+#[test]
+fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
+    static RESTLESS: ServerConfig<'static> =
+        CONFIG.ping_interval(Duration::from_secs(1)).request_timeout(Duration::from_secs(3));
+    for revision in REVISIONS {
+        let mut peer: Peer = Peer::sized(revision, &RESTLESS, can_do_everything());
+        let mut methods = Vec::new();
+        for second in 0..10 {
+            let message = peer.request("tools/call", json!({"name": "t"}));
+            assert!(peer.say(&message, |_, _, _| {}).is_empty());
+            loop {
+                let (event, sent) = through(64, |tx| {
+                    peer.server.handle_timeout(Instant::from_millis(second * 1000), tx)
+                });
+                let sent = lines(&sent);
+                methods.extend(
+                    sent.iter()
+                        .filter_map(|message| message["method"].as_str())
+                        .map(ToOwned::to_owned),
+                );
+                if event.is_none() {
+                    break;
+                }
+            }
+            if !revision.is_modern() {
+                peer.say(
+                    &json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}),
+                    |_, _, _| {},
+                );
+            }
+        }
+        assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
+        assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client is not even pinged");
+    }
+    // The adapters pass on what they are given, and have no question of their own. Their clients
+    // are asked, and do not ask.
+    let mut read = 0;
+    each_source(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters/src"),
+        &mut |path, source| {
+            if path.components().any(|part| part.as_os_str() == "client") {
+                return;
+            }
+            read += 1;
+            for question in [
+                "ClientRequest::roots",
+                "ClientRequest::sampling",
+                "roots/list",
+                "sampling/createMessage",
+                "ListRoots",
+            ] {
+                assert!(!source.contains(question), "{}: {question}", path.display());
+            }
+        },
+    );
+    assert!(read > 0);
+    let documented = include_str!("../../../../core/src/server/ask.rs");
+    for what in [
+        "/// `sampling/createMessage`. Deprecated since 2026-07-28.",
+        "/// `roots/list`. Deprecated since 2026-07-28.",
+    ] {
+        assert!(documented.contains(what), "{what}");
+    }
+}
+
+#[test]
+fn samp_07_context_is_not_asked_for_by_default() {
+    let params = CreateMessageParams::new(&[], 1);
+    let mut buffer = [0; 256];
+    for revision in REVISIONS {
+        let written = to_slice(&params, revision, &mut buffer).expect("it can be written");
+        assert!(written.get("includeContext").is_none() && params.include_context.is_none());
+    }
+    assert!(
+        include_str!("../../../../core/src/types/sampling/mod.rs")
+            .contains("/// Context that the client should add. Other than `none`: deprecated")
+    );
+}
+
+#[test]
+fn log_09_logging_is_not_declared_by_default_and_deprecated() {
+    static PLAIN: ServerConfig<'static> =
+        ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS);
+    assert!(
+        !PLAIN.capabilities().contains(ServerFeatures::LOGGING)
+            && ServerFeatures::default().is_empty()
+    );
+    let mut peer: Peer = Peer::sized(Revision::LATEST, &PLAIN, json!({}));
+    let message = peer.request("server/discover", json!({}));
+    assert_eq!(peer.say(&message, |_, _, _| {})[0]["result"]["capabilities"], json!({"tools": {}}));
+    assert!(
+        include_str!("../../../../core/src/server/notify.rs")
+            .contains("/// A log message. Deprecated since 2026-07-28")
+    );
+}
+
+fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
+    for entry in std::fs::read_dir(directory).expect("the directory can be read").flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            each_source(&path, look);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            look(&path, &std::fs::read_to_string(&path).expect("a source"));
+        }
+    }
+}
+
+/// Answers `tools/call` with questions; what is sent then.
+fn first_asked(
+    peer: &mut Peer,
+    questions: &[(&str, &dyn Question)],
+    state: Option<&str>,
+) -> Result<serde_json::Value, SendError> {
+    let mut result = None;
+    let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+        result = Some(server.ask_first(request.handle, questions, state, tx));
+        if result != Some(Ok(Delivery::Sent)) {
+            assert!(tx.pending().is_empty());
+            assert_eq!(
+                server.respond_error(request.handle, &RpcError::internal("?"), tx),
+                Ok(Delivery::Sent)
+            );
+        }
+    });
+    result.expect("the handler ran").map(|_| answer["result"].clone())
+}
+
+#[test]
+fn questions_are_asked_by_their_types_as_by_their_enumeration() {
+    const FIELDS: [Field<'static>; 1] = [Field::required("name", StringSchema::new().schema())];
+    const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
+    const BROKEN: [Field<'static>; 1] = [Field::required("x", FieldSchema::Other(RawJson::EMPTY))];
+    let messages = [SamplingMessage::user("What?")];
+    let (form, page) =
+        (ElicitForm::new("Who?", FORM), ElicitUrl::new("Pay.", "https://example.com/pay"));
+    let sample = CreateMessageParams::new(&messages, 9);
+    let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
+    let roots = InputRequest::ListRoots;
+    // The same by their types and by their enumeration.
+    let pairs: [(&dyn Question, InputRequest<'_>); 6] = [
+        (&form, InputRequest::Elicit(any_form)),
+        (&any_form, InputRequest::Elicit(any_form)),
+        (&page, InputRequest::Elicit(any_page)),
+        (&any_page, InputRequest::Elicit(any_page)),
+        (&sample, InputRequest::CreateMessage(sample)),
+        (&roots, InputRequest::ListRoots),
+    ];
+    for (typed, listed) in pairs {
+        for state in [None, Some("s")] {
+            let mut peer = Peer::new(Revision::LATEST);
+            let ours = first_asked(&mut peer, &[("q", typed), ("again", &listed)], state);
+            let listed = [("q", listed), ("again", listed)];
+            let theirs = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
+                let result = InputRequiredResult::ask(&listed);
+                let result =
+                    if let Some(state) = state { result.request_state(state) } else { result };
+                assert_eq!(server.input_required(request.handle, &result, tx), Ok(Delivery::Sent));
+            });
+            assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
+        }
+    }
+    // A state alone; nothing at all; a key twice; what cannot be sent; what the client cannot
+    // answer; a legacy client.
+    let mut peer = Peer::new(Revision::LATEST);
+    assert_eq!(
+        first_asked(&mut peer, &[], Some("s")),
+        Ok(json!({"resultType": "input_required", "requestState": "s"}))
+    );
+    let broken = ElicitForm::new("?", RequestedSchema::new(&BROKEN));
+    let other = InputRequest::Other(RawJson::EMPTY);
+    let no_page = ElicitUrl::new("?", "not a URL");
+    let faults: [&[(&str, &dyn Question)]; 6] = [
+        &[],
+        &[("q", &form), ("q", &page)],
+        &[("q", &broken)],
+        &[("q", &broken), ("other", &form)],
+        &[("q", &other)],
+        &[("q", &no_page)],
+    ];
+    for questions in faults {
+        assert_eq!(
+            first_asked(&mut peer, questions, None),
+            Err(SendError::Value),
+            "{}",
+            questions.len()
+        );
+    }
+    let mut peer = Peer::that_can(Revision::LATEST, json!({"elicitation": {}}));
+    assert_eq!(
+        first_asked(&mut peer, &[("q", &form), ("r", &roots)], None),
+        Err(SendError::NotAllowed)
+    );
+    assert!(first_asked(&mut peer, &[("q", &form)], None).is_ok());
+    let mut peer = Peer::new(Revision::V2025_11_25);
+    assert_eq!(first_asked(&mut peer, &[("q", &form)], None), Err(SendError::NotAllowed));
+    // Only some requests may be answered with questions.
+    let mut peer = Peer::new(Revision::LATEST);
+    peer.ask("tools/list", json!({}), |server, request, tx| {
+        assert_eq!(
+            server.ask_first(request.handle, &[("q", &form)], None, tx),
+            Err(SendError::NotAllowed)
+        );
+        assert_eq!(
+            server.respond_error(request.handle, &RpcError::internal("?"), tx),
+            Ok(Delivery::Sent)
+        );
+        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Ok(Delivery::Gone));
+    });
+}

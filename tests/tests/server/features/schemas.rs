@@ -1,0 +1,498 @@
+//! JSON Schema: what a catalog takes, what arguments are measured by, and whether what the examples
+//! publish is valid.
+
+use std::time::{Duration, Instant};
+
+use mcp_sansio::types::{RequestedSchema, Tool};
+use mcp_sansio::{Catalog, MAX_DEPTH, RawJson, Revision, to_slice};
+use serde_json::{Value, json};
+
+use super::support::{Peer, leaked, raw};
+use super::{everything_catalog, everything_forms};
+
+fn check(schema: &str) -> Result<(), String> {
+    Catalog::new().tools(&[Tool::new("t", raw(schema))]).check().map_err(|fault| fault.to_string())
+}
+
+/// What is wrong with arguments, by the schema.
+fn fault(schema: &str, arguments: &str) -> Option<String> {
+    let (mut peer, mut found) = (Peer::new(Revision::LATEST), None);
+    let tool = Tool::new("t", raw(schema));
+    let mut message = peer.request("tools/call", json!({"name": "t"})).to_string();
+    message.insert_str(
+        message.find(r#""name":"#).expect("a name"),
+        &format!(r#""arguments":{arguments},"#),
+    );
+    peer.say_text(&message, |_, event, _| {
+        let mcp_sansio::ServerEvent::Request(request) = event else { panic!("{event:?}") };
+        found = Catalog::check_arguments(&tool, &request.arguments())
+            .err()
+            .map(|fault| fault.to_string());
+    });
+    found
+}
+
+const DEFAULT: &str = r#"{"type":"object"}"#;
+const NEW: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}"#;
+
+#[test]
+fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
+    for schema in [
+        DEFAULT,
+        NEW,
+        &NEW.replace("schema\"", "schema#\""),
+        &NEW.replace("2020-12/", "2020-12\\/"),
+    ] {
+        assert_eq!(check(schema), Ok(()), "{schema}");
+    }
+    // A keyword beside a reference counts in 2020-12, and a schema without a dialect is of that.
+    let beside = r##""$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a","type":"string"}}}"##;
+    for dialect in ["", r#""$schema":"https://json-schema.org/draft/2020-12/schema","#] {
+        let schema = format!(r#"{{{dialect}"type":"object",{beside}"#);
+        assert_eq!(check(&schema), Ok(()));
+        assert_eq!(
+            fault(&schema, r#"{"a":1}"#).as_deref(),
+            Some("a: is of a type that the schema does not allow")
+        );
+        // Elements before the others, which draft-07 writes in another way.
+        let schema = format!(
+            r#"{{{dialect}"type":"object","properties":{{"a":{{"prefixItems":[{{"type":"string"}}],"items":{{"type":"integer"}}}}}}}}"#
+        );
+        assert_eq!(fault(&schema, r#"{"a":["x",1]}"#), None);
+    }
+}
+
+#[test]
+fn sch_02_each_dialect_is_read_as_what_it_is() {
+    let beside = r##""definitions":{"a":{}},"properties":{"a":{"$ref":"#/definitions/a","type":"string"}}}"##;
+    for name in
+        ["http://json-schema.org/draft-07/schema#", "http://json-schema.org/draft-07/schema"]
+    {
+        let schema = format!(r#"{{"$schema":"{name}","type":"object",{beside}"#);
+        assert_eq!(
+            (check(&schema), fault(&schema, r#"{"a":1}"#)),
+            (Ok(()), None),
+            "beside a reference nothing counts in draft-07"
+        );
+        let schema = format!(
+            r##"{{"$schema":"{name}","$ref":"#/definitions/a","type":"object","required":["a"],"definitions":{{"a":{{}}}}}}"##
+        );
+        assert_eq!((check(&schema), fault(&schema, "{}")), (Ok(()), None));
+        let schema = format!(r#"{{"$schema":"{name}","type":"object","required":["a"]}}"#);
+        assert_eq!(fault(&schema, "{}").as_deref(), Some("a: is missing"));
+    }
+    // Another one is never read as if it were one of these two.
+    let schema = r#"{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"exclusiveMinimum":true}}}"#;
+    assert!(fault(schema, r#"{"a":1}"#).is_some_and(|fault| fault.contains("dialect")));
+}
+
+#[test]
+fn sch_03_an_unknown_dialect_is_refused_with_the_reason() {
+    for dialect in [
+        r#""http://json-schema.org/draft-04/schema#""#,
+        r#""http://json-schema.org/draft-06/schema#""#,
+        r#""https://json-schema.org/draft/2019-09/schema""#,
+        r#""https://json-schema.org/draft/2020-12""#,
+        r#""https://example.com/mine""#,
+        r#""""#,
+        "7",
+        "null",
+    ] {
+        let schema = format!(r#"{{"$schema":{dialect},"type":"object"}}"#);
+        assert_eq!(
+            check(&schema),
+            Err("t: the dialect of a schema must be JSON Schema 2020-12 or draft-07".into()),
+            "{schema}"
+        );
+        assert_eq!(
+            fault(&schema, "{}").as_deref(),
+            Some("$schema: the dialect must be JSON Schema 2020-12 or draft-07")
+        );
+        // An output schema as well.
+        let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(&schema));
+        assert!(Catalog::new().tools(&[tool]).check().is_err());
+        assert!(Catalog::check_structured(&tool, Some(RawJson::EMPTY)).is_err());
+    }
+}
+
+#[test]
+fn sch_05_the_dialects_are_documented() {
+    let source = include_str!("../../../../core/src/catalog.rs");
+    let documentation = source.split("pub struct Catalog<'c>").next().expect("the beginning");
+    assert!(
+        ["/// Schemas are JSON Schema 2020-12", "draft-07"]
+            .iter()
+            .all(|part| documentation.contains(part))
+    );
+}
+
+#[test]
+fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
+    for reference in [
+        "https://example.com/a.json",
+        "http://localhost/a",
+        "a.json",
+        "/a",
+        "//example.com/a",
+        "urn:x:y",
+        "file:///a",
+        "",
+        "?a#b",
+    ] {
+        for key in ["$ref", "$dynamicRef"] {
+            for schema in [
+                format!(r#"{{"type":"object","{key}":"{reference}"}}"#),
+                format!(
+                    r#"{{"type":"object","properties":{{"a":{{"items":[{{"{key}" : "{reference}"}}]}}}}}}"#
+                ),
+                format!("{{\"type\":\"object\",\"allOf\":[{{\"{key}\"\t:\r\n\"{reference}\"}}]}}"),
+            ] {
+                let reason =
+                    "t: a schema may not refer to anything outside of itself: nobody will fetch it";
+                assert_eq!(check(&schema), Err(reason.into()), "{schema}");
+                // Where it was not checked, it is not followed either: nothing is sent, and nothing
+                // happens.
+                assert_eq!(fault(&schema, "{}"), None);
+            }
+        }
+    }
+    for inside in ["#", "#/$defs/a", "#anchor"] {
+        assert_eq!(
+            check(&format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{inside}"}}}}}}"#)),
+            Ok(())
+        );
+    }
+    // An argument with that name, and a text with those words.
+    assert_eq!(
+        check(
+            r#"{"type":"object","properties":{"$ref":{"type":"string"}},"description":"\"$ref\":\"https://example.com\""}"#
+        ),
+        Ok(())
+    );
+}
+
+#[test]
+fn sch_10_deep_and_long_schemas_cost_bounded_time_and_no_stack() {
+    let nested = |depth: usize| {
+        let levels = depth - 1;
+        format!(
+            r#"{{"type":"object","properties":{}1{}}}"#,
+            r#"{"a":"#.repeat(levels),
+            "}".repeat(levels)
+        )
+    };
+    let deepest = nested(usize::try_from(MAX_DEPTH).expect("a small number"));
+    assert_eq!((check(&deepest), fault(&deepest, r#"{"a":{"a":{}}}"#)), (Ok(()), None));
+    let deeper = nested(usize::try_from(MAX_DEPTH).expect("a small number") + 1);
+    assert!(RawJson::parse(&deeper).is_err(), "it does not even become a schema");
+    let lists = format!(
+        r#"{{"type":"object","properties":{{"a":{}{{"type":"string"}}{}}}}}"#,
+        r#"{"items":"#.repeat(20),
+        "}".repeat(20)
+    );
+    assert_eq!(
+        fault(&lists, &format!(r#"{{"a":{}1{}}}"#, "[".repeat(20), "]".repeat(20))),
+        None,
+        "only so deep is looked"
+    );
+
+    let text = "x".repeat(300);
+    let properties: Vec<String> = (0..200)
+        .map(|n| {
+            format!(r##""property{n}":{{"type":"string","$ref":"#/{n}","description":"{text}"}}"##)
+        })
+        .collect();
+    let required: Vec<String> = (0..200).map(|n| format!(r#""property{n}""#)).collect();
+    let (properties, required) = (properties.join(","), required.join(","));
+    let schema = format!(
+        r#"{{"type":"object","properties":{{{properties}}},"required":[{required}],"additionalProperties":false}}"#
+    );
+    assert!(schema.len() > 1 << 16);
+    let arguments: Vec<String> = (0..200).map(|n| format!(r#""property{n}":"""#)).collect();
+    let begun = Instant::now();
+    assert_eq!(
+        (check(&schema), fault(&schema, &format!("{{{}}}", arguments.join(",")))),
+        (Ok(()), None)
+    );
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
+    let schema = r##"{"type":"object","properties":{
+        "city":{"type":"string","minLength":2,"maxLength":4},
+        "count":{"type":"integer","minimum":1,"maximum":9007199254740993},
+        "share":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},
+        "on":{"type":"boolean"},
+        "none":{"type":"null"},
+        "unit":{"enum":["C","F",1,null,[1]]},
+        "kind":{"const":"k"},
+        "tags":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","minLength":1}},
+        "either":{"type":["string","integer"]},
+        "other":{"type":"object","properties":{"deep":{"type":"string"}}},
+        "free":{},
+        "yes":true,
+        "never":false,
+        "n\u00e9":{"type":"string"},
+        "a\"b":{"type":"string"}
+    },"required":["city"],"additionalProperties":false}"##;
+    assert_eq!(check(schema), Ok(()));
+    for good in [
+        r#"{"city":"ab"}"#,
+        r#"{"c\u0069ty":"\u0061\ud83d\ude00bc"}"#,
+        r#"{"city":"ab","count":1,"share":0.5,"on":false,"none":null,"unit":"\u0043","kind":"k","tags":["x","y"],"either":"x"}"#,
+        r#"{"city":"ab","count":9007199254740993,"either":-1,"unit":1.0}"#,
+        r#"{"city":"ab","count":4.0,"unit":null}"#,
+        r#"{"city":"ab","count":1e2,"unit":[2]}"#,
+        r#"{"city":"ab","other":{"deep":7},"free":[{}],"yes":1,"né":""}"#,
+    ] {
+        assert_eq!(fault(schema, good), None, "{good}");
+    }
+    for (bad, name) in [
+        ("{}", "city"),
+        (r#"{"city":7}"#, "city"),
+        (r#"{"city":null}"#, "city"),
+        (r#"{"city":"a"}"#, "city"),
+        (r#"{"city":"\u0061bcde"}"#, "city"),
+        (r#"{"city":"ab","count":0}"#, "count"),
+        (r#"{"city":"ab","count":9007199254740994}"#, "count"),
+        (r#"{"city":"ab","count":1.5}"#, "count"),
+        (r#"{"city":"ab","count":"1"}"#, "count"),
+        (r#"{"city":"ab","share":0}"#, "share"),
+        (r#"{"city":"ab","share":1.0}"#, "share"),
+        (r#"{"city":"ab","share":true}"#, "share"),
+        (r#"{"city":"ab","on":"true"}"#, "on"),
+        (r#"{"city":"ab","on":0}"#, "on"),
+        (r#"{"city":"ab","none":false}"#, "none"),
+        (r#"{"city":"ab","unit":"K"}"#, "unit"),
+        (r#"{"city":"ab","unit":2}"#, "unit"),
+        (r#"{"city":"ab","unit":"1"}"#, "unit"),
+        (r#"{"city":"ab","unit":{}}"#, "unit"),
+        (r#"{"city":"ab","kind":"l"}"#, "kind"),
+        (r#"{"city":"ab","kind":null}"#, "kind"),
+        (r#"{"city":"ab","tags":[]}"#, "tags"),
+        (r#"{"city":"ab","tags":["a","b","c"]}"#, "tags"),
+        (r#"{"city":"ab","tags":["a",1]}"#, "tags"),
+        (r#"{"city":"ab","tags":[""]}"#, "tags"),
+        (r#"{"city":"ab","tags":{}}"#, "tags"),
+        (r#"{"city":"ab","either":1.5}"#, "either"),
+        (r#"{"city":"ab","either":null}"#, "either"),
+        (r#"{"city":"ab","other":[]}"#, "other"),
+        (r#"{"city":"ab","never":1}"#, "never"),
+        (r#"{"city":"ab","n\u00e9":1}"#, r"n\u00e9"),
+        (r#"{"city":"ab","City":"ab"}"#, "City"),
+    ] {
+        let found = fault(schema, bad).unwrap_or_else(|| panic!("{bad} passes"));
+        assert_eq!(found.split(": ").next(), Some(name), "{bad}: {found}");
+    }
+    // Open schemas take more; a pattern may allow anything.
+    assert_eq!(fault(r#"{"type":"object"}"#, r#"{"a":1}"#), None);
+    assert_eq!(fault(r#"{"type":"object","additionalProperties":{}}"#, r#"{"a":1}"#), None);
+    assert_eq!(
+        fault(
+            r#"{"type":"object","additionalProperties":false,"patternProperties":{"a":{}}}"#,
+            r#"{"a":1}"#
+        ),
+        None
+    );
+    assert_eq!(
+        fault(r#"{"type":"object","additionalProperties":false}"#, r#"{"a":1}"#).as_deref(),
+        Some("a: is not known")
+    );
+}
+
+#[test]
+fn tool_11_structured_content_is_measured_by_the_output_schema() {
+    let verdict = |schema: &str, content: Option<&str>| {
+        let tool = Tool::new("t", raw(DEFAULT)).output_schema(raw(schema));
+        Catalog::check_structured(&tool, content.map(raw)).err().map(|fault| fault.to_string())
+    };
+    let weather = r#"{"type":"object","properties":{"degrees":{"type":"number"},"sky":{"enum":["sun","rain"]}},"required":["degrees"]}"#;
+    assert_eq!(verdict(weather, Some(r#"{"degrees":21.5,"sky":"rain"}"#)), None);
+    assert_eq!(verdict(weather, None).as_deref(), Some("structuredContent: is missing"));
+    assert_eq!(verdict(weather, Some("{}")).as_deref(), Some("degrees: is missing"));
+    assert!(
+        verdict(weather, Some(r#"{"degrees":"21"}"#))
+            .is_some_and(|fault| fault.starts_with("degrees"))
+    );
+    assert!(
+        verdict(weather, Some(r#"{"degrees":21,"sky":"snow"}"#))
+            .is_some_and(|fault| fault.starts_with("sky"))
+    );
+    assert!(verdict(weather, Some("null")).is_some_and(|fault| fault.starts_with("the whole")));
+    // From 2026-07-28 on it can be anything.
+    let list = r#"{"type":"array","items":{"type":"integer"}}"#;
+    assert_eq!(
+        (verdict(list, Some("[1,2]")), verdict(list, Some(r#"[1,"2"]"#)).is_some()),
+        (None, true)
+    );
+    assert_eq!(verdict(r#"{"type":"null"}"#, Some("null")), None);
+    let without = Tool::new("t", raw(DEFAULT));
+    assert!(
+        Catalog::check_structured(&without, None).is_ok()
+            && Catalog::check_structured(&without, Some(RawJson::NULL)).is_ok()
+    );
+    // What the example's tool answers with.
+    let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
+        assert!(matches!(everything_catalog::CATALOG.answer(server, request, tx), Ok(None)));
+    });
+    let tools = list["result"]["tools"].as_array().expect("a list");
+    let structured = tools.iter().find(|tool| tool["name"] == "structured").expect("the tool");
+    let schema = structured["outputSchema"].to_string();
+    assert_eq!(
+        verdict(&schema, Some(r#"{"city":"x","temperature":21.5,"conditions":"sun"}"#)),
+        None
+    );
+    assert!(
+        verdict(&schema, Some(r#"{"city":"x","temperature":"warm","conditions":"sun"}"#)).is_some()
+    );
+}
+
+/// What is wrong with a schema by the meta-schema of 2020-12, keyword by keyword.
+fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
+    const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+    let Value::Object(keywords) = schema else {
+        if !schema.is_boolean() {
+            faults.push(format!("{at} is neither an object nor a boolean"));
+        }
+        return;
+    };
+    for (keyword, value) in keywords {
+        let at = format!("{at}/{keyword}");
+        let texts = || {
+            value.as_array().filter(|list| {
+                list.iter().all(Value::is_string)
+                    && list.iter().enumerate().all(|(n, one)| !list[..n].contains(one))
+            })
+        };
+        let good = match keyword.as_str() {
+            "type" => match value {
+                Value::String(kind) => TYPES.contains(&kind.as_str()),
+                _ => texts().is_some_and(|list| {
+                    !list.is_empty()
+                        && list
+                            .iter()
+                            .all(|kind| TYPES.contains(&kind.as_str().unwrap_or_default()))
+                }),
+            },
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                value.as_object().is_some_and(|members| {
+                    members.iter().for_each(|(name, inside)| {
+                        invalid(inside, &format!("{at}/{name}"), faults)
+                    });
+                    true
+                })
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => value.as_array().is_some_and(|list| {
+                list.iter()
+                    .enumerate()
+                    .for_each(|(n, inside)| invalid(inside, &format!("{at}/{n}"), faults));
+                !list.is_empty()
+            }),
+            "items"
+            | "contains"
+            | "additionalProperties"
+            | "propertyNames"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+            | "contentSchema" => {
+                invalid(value, &at, faults);
+                true
+            }
+            "required" => texts().is_some(),
+            "dependentRequired" => value.as_object().is_some(),
+            "enum" | "examples" => value.is_array(),
+            "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => value.is_number(),
+            "multipleOf" => value.as_f64().is_some_and(|number| number > 0.0),
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties"
+            | "maxProperties" | "minContains" | "maxContains" => value.is_u64(),
+            "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => value.is_boolean(),
+            "$schema" => value == "https://json-schema.org/draft/2020-12/schema",
+            "$anchor" | "$dynamicAnchor" => value.as_str().is_some_and(|name| {
+                name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                    && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b))
+            }),
+            "$id" | "$ref" | "$dynamicRef" | "$comment" | "title" | "description" | "pattern"
+            | "format" | "contentEncoding" | "contentMediaType" => value.is_string(),
+            // Keywords that the meta-schema does not know say nothing.
+            _ => true,
+        };
+        if !good {
+            faults.push(format!("{at} is not valid"));
+        }
+    }
+}
+
+#[test]
+fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
+    let mut schemas = Vec::new();
+    let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
+        assert!(matches!(everything_catalog::CATALOG.answer(server, request, tx), Ok(None)));
+    });
+    for tool in list["result"]["tools"].as_array().expect("a list") {
+        schemas.push(tool["inputSchema"].clone());
+        schemas.extend(tool.get("outputSchema").cloned());
+    }
+    let mut buffer = vec![0; 1 << 14];
+    for form in [
+        everything_forms::NAME,
+        everything_forms::CONFIRM,
+        everything_forms::COLOUR,
+        everything_forms::CONTEXT,
+        everything_forms::USER,
+        everything_forms::DEFAULTS,
+        everything_forms::CHOICES,
+    ] {
+        for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
+            let text = to_slice(&form, revision, &mut buffer)
+                .expect("it can be written")
+                .as_str()
+                .to_owned();
+            let read: RequestedSchema<'_> = raw(leaked(text.clone())).to().expect("a form");
+            assert_eq!(read.check(), Ok(()));
+            schemas.push(serde_json::from_str(&text).expect("JSON"));
+        }
+    }
+    assert!(schemas.len() > 50);
+    for schema in &schemas {
+        let mut faults = Vec::new();
+        invalid(schema, "", &mut faults);
+        assert!(faults.is_empty(), "{schema}: {faults:?}");
+        assert!(
+            schema["type"] == "object"
+                && schema.get("$schema").is_none_or(|dialect| dialect == "https://json-schema.org/draft/2020-12/schema")
+        );
+    }
+    // The echo server's, which is a constant in its text.
+    let source = include_str!("../../../../examples/src/echo_server.rs");
+    let text =
+        source.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next()).expect("its schema");
+    let mut faults = Vec::new();
+    invalid(&serde_json::from_str(text).expect("JSON"), "", &mut faults);
+    assert!(faults.is_empty() && !text.contains("$schema"), "{faults:?}");
+    // The check can fail.
+    for wrong in [
+        json!({"type": "text"}),
+        json!({"type": []}),
+        json!({"properties": []}),
+        json!({"properties": {"a": 7}}),
+        json!({"required": "a"}),
+        json!({"required": ["a", "a"]}),
+        json!({"items": [{}]}),
+        json!({"enum": "a"}),
+        json!({"minimum": "1"}),
+        json!({"minLength": -1}),
+        json!({"allOf": []}),
+        json!({"$anchor": "#a"}),
+        json!({"$schema": "http://json-schema.org/draft-07/schema#"}),
+        json!({"if": {"then": {"else": 1}}}),
+    ] {
+        let mut faults = Vec::new();
+        invalid(&wrong, "", &mut faults);
+        assert!(!faults.is_empty(), "{wrong}");
+    }
+}

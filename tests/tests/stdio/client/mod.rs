@@ -1,0 +1,81 @@
+//! The client on stdio, with processes that misbehave.
+
+mod ends;
+mod limits;
+mod opening;
+mod time;
+mod traffic;
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_sansio::types::Implementation;
+use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, OwnedJson};
+use mcp_sansio_adapters::blocking::client::{
+    CallId, Client, Connector, Error, Handler, Process, Stderr, Way,
+};
+use serde_json::{Value, json};
+
+static CONFIG: ClientConfig<'static> =
+    ClientConfig::new(Implementation::new("tests", "1"), ClientFeatures::NONE)
+        .call_timeout(Duration::from_secs(30));
+
+/// What a client heard and said.
+type Notes = Arc<Mutex<Vec<String>>>;
+
+fn server(mode: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_misbehaving_server"));
+    command.arg(mode);
+    command
+}
+
+/// For a server that ends by itself, however busy the machine is.
+fn patient(mode: &str) -> Process {
+    Process::new(server(mode)).patience(LONG, LONG)
+}
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn connect(mode: &str) -> Client<'static> {
+    Connector::new(&CONFIG).connect(patient(mode)).unwrap()
+}
+
+/// A client that notes each message.
+fn connect_noting(
+    config: &'static ClientConfig<'static>,
+    mode: &str,
+) -> (Result<Client<'static>, Error>, Notes) {
+    let notes = Notes::default();
+    let traced = Arc::clone(&notes);
+    let trace = move |way, line: &[u8]| {
+        let sign = if way == Way::Sent { '>' } else { '<' };
+        traced.lock().unwrap().push(format!("{sign} {}", String::from_utf8_lossy(line)));
+    };
+    (Connector::new(config).trace(trace).connect(Process::new(server(mode))), notes)
+}
+
+/// Notes what it is told.
+struct Listener(Notes);
+
+impl Handler for Listener {
+    fn told(&mut self, about: Option<CallId>, event: &mcp_sansio::ClientEvent<'_>) {
+        self.0.lock().unwrap().push(format!("{} {event:?}", about.is_some()));
+    }
+}
+
+fn noted(notes: &Notes, what: &str) -> usize {
+    notes.lock().unwrap().iter().filter(|note| note.contains(what)).count()
+}
+
+fn trick(client: &mut Client<'_>, name: &str, arguments: &Value) -> Result<OwnedJson, Error> {
+    client.call_tool(name, arguments)
+}
+
+fn start(client: &mut Client<'_>, name: &str, arguments: &Value, options: CallOptions) -> CallId {
+    client.start("tools/call", &json!({"name": name, "arguments": arguments}), options).unwrap()
+}
+
+fn data(result: &OwnedJson) -> Value {
+    serde_json::from_str(result.as_raw().get("structuredContent").unwrap().as_str()).unwrap()
+}

@@ -1,0 +1,4 @@
+//! The blocking adapter against peers that misbehave.
+
+mod client;
+mod server;
