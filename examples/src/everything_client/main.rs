@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, Printable};
-use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{Client, Connector, Error, HttpServer, Process};
 
 use answers::Answers;
@@ -94,11 +94,11 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
         }
         Server::Tcp(address) => connector.connect(mcp_sansio_examples::tcp(address)?),
         Server::Url(url) => {
-            let http = Http::new(url)
+            let http = HttpTransport::new(url)
                 .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
-            connector.connect(HttpServer::new(
-                http.on_notice(|notice| eprintln!("everything-client: {}", Printable::new(notice))),
-            ))
+            connector.connect(HttpServer::new(http.on_diagnostic(|notice| {
+                eprintln!("everything-client: {}", Printable::new(notice))
+            })))
         }
     }
 }

@@ -6,8 +6,10 @@ use mcp_sansio_adapters::asynchronous::{Context, Failure, Reply};
 /// Answers with those of a few words that begin with what has been typed.
 pub(super) fn complete(ctx: &Context) -> Result<Reply, Failure> {
     let request = ctx.request();
-    let params: CompleteParams<'_> =
-        request.params.to().map_err(|_| Failure::arguments("ref and argument are needed"))?;
+    let params: CompleteParams<'_> = request
+        .params
+        .to()
+        .map_err(|_| Failure::invalid_arguments("ref and argument are needed"))?;
     let words: &[&'static str] = match params.argument.name {
         name if name == "arg1" => &["paris", "park", "party"],
         name if name == "id" => &["1", "12", "123"],

@@ -36,7 +36,7 @@ pub use transports::{serve_http, serve_stdio, serve_tcp};
 fn app() -> App<impl Fn(Context) -> Answering> {
     let watched = Arc::new(Watched::default());
     let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&watched))) };
-    App::new(&CONFIG, handler).catalog(&CATALOG).seal(Signature::default())
+    App::new(&CONFIG, handler).catalog(&CATALOG).state_protector(Signature::default())
 }
 
 /// Answers what the catalog does not: lists, unknown names and missing arguments of prompts are

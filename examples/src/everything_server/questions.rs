@@ -10,7 +10,7 @@ use mcp_sansio::types::{
     InputRequest, ListRootsResult, RequestedSchema, SamplingContent, SamplingMessage,
 };
 use mcp_sansio::{ClientFeatures, RawJson};
-use mcp_sansio_adapters::asynchronous::{Answer, Context, Failure};
+use mcp_sansio_adapters::asynchronous::{Context, Failure, InputResponse};
 
 use super::forms;
 use super::tools::argument;
@@ -56,31 +56,31 @@ async fn capital(ctx: &Context) -> Result<String, Failure> {
 }
 
 async fn list_roots(ctx: &Context) -> Result<String, Failure> {
-    count(&ctx.ask("client_roots", InputRequest::ListRoots).await?)
+    count(&ctx.request_input("client_roots", InputRequest::ListRoots).await?)
 }
 
 /// Does not go on without the state: an answer alone could come from anywhere.
 async fn with_state(ctx: &Context) -> Result<String, Failure> {
-    ctx.remember("asked");
+    ctx.set_request_state("asked");
     Ok(format!("state-ok: {}", form(ctx, "confirm", "Shall I go on?", &forms::CONFIRM).await?))
 }
 
 /// Three questions in one round.
 async fn multiple_inputs(ctx: &Context) -> Result<String, Failure> {
-    ctx.remember("asked");
+    ctx.set_request_state("asked");
     let messages = [SamplingMessage::user("Greet somebody, in one sentence")];
     let questions = [
         ("user_name", form_of("What is your name?", &forms::NAME)),
         ("greeting", InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS))),
         ("client_roots", InputRequest::ListRoots),
     ];
-    let [name, greeting, roots] = ctx.ask_all(questions).await?;
+    let [name, greeting, roots] = ctx.request_inputs(questions).await?;
     Ok(format!("{}; {}; {}", filled_in(&name, &forms::NAME)?, said(&greeting)?, count(&roots)?))
 }
 
 /// Two rounds, the second of which depends on the first.
 async fn multi_round(ctx: &Context) -> Result<String, Failure> {
-    ctx.remember("asked");
+    ctx.set_request_state("asked");
     let first = form(ctx, "step1", "Step 1: what is your name?", &forms::NAME).await?;
     let second =
         form(ctx, "step2", &format!("Step 2: after {first}, which colour?"), &forms::COLOUR)
@@ -116,15 +116,18 @@ async fn form(
     message: &str,
     form: &RequestedSchema<'static>,
 ) -> Result<String, Failure> {
-    filled_in(&ctx.ask(key, form_of(message, form)).await?, form)
+    filled_in(&ctx.request_input(key, form_of(message, form)).await?, form)
 }
 
 /// One question to the model, and its answer as text.
 async fn ask_model(ctx: &Context, key: &str, prompt: &str) -> Result<String, Failure> {
     let messages = [SamplingMessage::user(prompt)];
     said(
-        &ctx.ask(key, InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)))
-            .await?,
+        &ctx.request_input(
+            key,
+            InputRequest::CreateMessage(CreateMessageParams::new(&messages, MAX_TOKENS)),
+        )
+        .await?,
     )
 }
 
@@ -133,12 +136,12 @@ fn form_of<'a>(message: &'a str, form: &RequestedSchema<'a>) -> InputRequest<'a>
 }
 
 /// What a person did, and filled in.
-fn filled_in(answer: &Answer, form: &RequestedSchema<'_>) -> Result<String, Failure> {
+fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<String, Failure> {
     let answer: ElicitResult<'_> = answer.to()?;
     if answer.action == ElicitAction::Accept {
         let content = answer.content.unwrap_or(RawJson::EMPTY);
         form.validate(content).map_err(|error| {
-            Failure::answer(format!("The answer does not fit the form: {error}"))
+            Failure::invalid_input_response(format!("The answer does not fit the form: {error}"))
         })?;
     }
     Ok(match (answer.action, answer.content) {
@@ -156,7 +159,7 @@ fn filled_in(answer: &Answer, form: &RequestedSchema<'_>) -> Result<String, Fail
 }
 
 /// What a model said.
-fn said(answer: &Answer) -> Result<String, Failure> {
+fn said(answer: &InputResponse) -> Result<String, Failure> {
     let answer: CreateMessageResult<'_> = answer.to()?;
     let texts =
         answer.content.iter().flatten().filter_map(|block: SamplingContent<'_>| block.as_text());
@@ -168,7 +171,7 @@ fn said(answer: &Answer) -> Result<String, Failure> {
 }
 
 /// The client's roots.
-fn count(answer: &Answer) -> Result<String, Failure> {
+fn count(answer: &InputResponse) -> Result<String, Failure> {
     let answer: ListRootsResult<'_> = answer.to()?;
     let uris: Vec<String> =
         answer.roots.iter().flatten().map(|root| root.uri.to_string()).collect();

@@ -23,7 +23,7 @@ impl Watched {
 
 /// Answers with the contents of a resource, or of a URI that fits the template.
 pub(super) fn read(ctx: &Context, watched: &Watched) -> Result<Reply, Failure> {
-    let uri = ctx.request().uri().ok_or(Failure::arguments("uri must be a string"))?;
+    let uri = ctx.request().uri().ok_or(Failure::invalid_arguments("uri must be a string"))?;
     let text;
     let contents = if let Some(id) = ctx.target().variable("id", uri) {
         let id: String = id.collect();

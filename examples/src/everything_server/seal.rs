@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use mcp_sansio::{Method, Request};
-use mcp_sansio_adapters::asynchronous::Seal;
+use mcp_sansio_adapters::asynchronous::StateProtector;
 use sha2::Sha256;
 
 /// A key that lives as long as the process. Nobody else's signature, and none of an earlier
@@ -55,12 +55,12 @@ impl Signature {
     }
 }
 
-impl Seal for Signature {
-    fn close(&self, request: &Request<'_>, state: &str) -> String {
+impl StateProtector for Signature {
+    fn protect(&self, request: &Request<'_>, state: &str) -> String {
         self.sign(&purpose(request), state)
     }
 
-    fn open(&self, request: &Request<'_>, sealed: &str) -> Option<String> {
+    fn unprotect(&self, request: &Request<'_>, sealed: &str) -> Option<String> {
         self.verify(&purpose(request), sealed).map(str::to_owned)
     }
 }

@@ -34,7 +34,7 @@ pub(super) async fn slow(ctx: &Context) -> Result<Reply, Failure> {
 
 /// Says whether a call of that name was cancelled, by whatever means its transport has for it.
 pub(super) fn slow_cancelled(ctx: &Context) -> Result<Reply, Failure> {
-    let name = tools::argument(ctx, "name").map_err(Failure::arguments)?;
+    let name = tools::argument(ctx, "name").map_err(Failure::invalid_arguments)?;
     let cancelled = CANCELLED.lock().unwrap_or_else(PoisonError::into_inner).contains(&name);
     ctx.reply(&TextResult::new(if cancelled { "yes" } else { "no" }))
 }
@@ -78,7 +78,7 @@ pub(super) async fn logging(ctx: &Context) -> Result<Reply, Failure> {
 /// Answers a little later.
 pub(super) async fn pause(ctx: &Context) -> Result<Reply, Failure> {
     // Where it can, the client comes back for the answer.
-    ctx.let_go();
+    ctx.release_connection();
     Timer::after(Duration::from_millis(100)).await;
     ctx.reply(&TextResult::new("Here I am again"))
 }

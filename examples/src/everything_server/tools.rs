@@ -21,16 +21,16 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
             "Logged, if you wanted to know"
         }
         "test_trigger_tool_change" => {
-            ctx.hub().tools_changed();
+            ctx.broadcaster().tools_changed();
             "The list of tools has changed"
         }
         "test_trigger_prompt_change" => {
-            ctx.hub().prompts_changed();
+            ctx.broadcaster().prompts_changed();
             "The list of prompts has changed"
         }
         "test_trigger_resource_update" => {
             watched.change();
-            ctx.hub().resource_changed(Watched::URI);
+            ctx.broadcaster().resource_changed(Watched::URI);
             "The watched resource has changed"
         }
         "structured" => return structured(ctx),
@@ -53,7 +53,7 @@ pub(super) async fn call(ctx: &Context, watched: &Watched) -> Result<Reply, Fail
 
 /// Data for programs, and the same as text for models and older clients.
 fn structured(ctx: &Context) -> Result<Reply, Failure> {
-    let city = argument(ctx, "city").map_err(Failure::arguments)?;
+    let city = argument(ctx, "city").map_err(Failure::invalid_arguments)?;
     let weather = serde_json::json!({"city": city, "temperature": 21.5, "conditions": "sun"});
     let weather = OwnedJson::new(&weather, Revision::LATEST)?;
     let content = [ContentBlock::text(weather.as_raw().as_str())];

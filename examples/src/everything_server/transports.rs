@@ -3,8 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 
-use mcp_sansio_adapters::asynchronous::http::{self, Options};
-use mcp_sansio_adapters::asynchronous::{Connection, Pair, serve};
+use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
+use mcp_sansio_adapters::asynchronous::{Connection, JoinedIo, serve};
 use smol::{Async, Unblock};
 
 /// Serves this process's standard input and output until the input ends.
@@ -14,7 +14,7 @@ use smol::{Async, Unblock};
 pub fn serve_stdio() -> io::Result<()> {
     // Threads do the reading and writing: the descriptors may be files, or shared with others who
     // expect them to block.
-    let stdio = Pair::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
+    let stdio = JoinedIo::new(Unblock::new(io::stdin()), Unblock::new(io::stdout()));
     smol::block_on(Connection::new(&super::app(), stdio)).map(|_| ())
 }
 
@@ -38,7 +38,7 @@ pub fn serve_http(address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> io::Re
     let listener = Async::<TcpListener>::bind(address)?;
     ready(listener.get_ref().local_addr()?);
     let app = super::app();
-    smol::block_on(http::serve(&app, listener, Options::new().old_path("/sse")))
+    smol::block_on(http::serve(&app, listener, HttpOptions::new().sse_path("/sse")))
 }
 
 /// Serves everybody who connects to a Unix socket. A socket that an earlier process has left behind

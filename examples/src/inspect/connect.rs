@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures};
-use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
     Client, Connector, Error, HttpServer, Process, Stderr, Way,
 };
@@ -60,7 +60,7 @@ pub(crate) fn connect<'c>(
             let wrong = |error: &dyn std::fmt::Display| {
                 io::Error::new(io::ErrorKind::InvalidInput, error.to_string())
             };
-            let http = Http::new(url).map_err(|error| start(url, wrong(&error)))?;
+            let http = HttpTransport::new(url).map_err(|error| start(url, wrong(&error)))?;
             if url.starts_with("https") {
                 return Err(start(
                     url,
@@ -69,7 +69,7 @@ pub(crate) fn connect<'c>(
             }
             let http = if let Some(token) = token { http.bearer(token) } else { http };
             let http =
-                http.on_notice(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
+                http.on_diagnostic(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
             connector.connect(HttpServer::new(http))
         }
         Server::Tcp(address) => connector

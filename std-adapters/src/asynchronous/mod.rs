@@ -27,7 +27,7 @@
 //!
 //! async fn greet(ctx: Context) -> Result<Reply, Failure> {
 //!     let answer =
-//!         ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
+//!         ctx.request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
 //!     let Some(form) = answer.to::<ElicitResult>()?.content else {
 //!         return ctx.reply(&TextResult::new("As you like"));
 //!     };
@@ -64,11 +64,11 @@
 //!
 //! # Asking, in both eras
 //!
-//! [`Context::ask`] asks the person, the model or for roots. Up to 2025-11-25 that sends a request
+//! [`Context::request_input`] asks the person, the model or for roots. Up to 2025-11-25 that sends a request
 //! and waits for the answer. In 2026-07-28 the questions *are* the answer: when one has none yet,
 //! `ask` fails, `?` ends the attempt, the client is told what is missing and sends its request
 //! again. So there the handler runs **from its start** for each round: what stands before an `ask`
-//! must be repeatable, or be kept with [`Context::remember`]. Answers of earlier rounds are carried
+//! must be repeatable, or be kept with [`Context::set_request_state`]. Answers of earlier rounds are carried
 //! along.
 //!
 //! # Threads
@@ -82,7 +82,7 @@
 //!
 //! A handler that panics ends its own call: the client is told -32603, [`App::panic_observer`] is
 //! told what it said, and everything else goes on. So it is when its future panics while it is
-//! dropped, and with a [`Seal`] and [`App::observer`]. What handlers share may be left half
+//! dropped, and with a [`StateProtector`] and [`App::observer`]. What handlers share may be left half
 //! changed, as after a panic on another thread. Where panics abort (`panic = "abort"`), none of
 //! this holds.
 //!
@@ -92,7 +92,7 @@
 //! one stream, cancellation by `notifications/cancelled`. Reading and writing never wait for each
 //! other. The end of the input ends the connection: what is answered is written out, what is
 //! still worked on is dropped. So does silence, where [`App::idle_timeout`] says so, and
-//! [`Hub::shut_down`], which lets everything finish first.
+//! [`Broadcaster::shut_down`], which lets everything finish first.
 //!
 //! # Memory
 //!
@@ -108,7 +108,8 @@ mod server;
 mod tasks;
 
 pub use server::{
-    Answer, App, Connection, Context, End, FULL_TIMEOUT, Failure, Hub, IDLE_TIMEOUT, IN_FLIGHT,
-    Listener, MAX_ANSWERS, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING, MAX_RUNNING,
-    MAX_TEXT, Pair, Panicked, Reply, SUBSCRIPTIONS, Seal, Socket, accept, serve,
+    App, Broadcaster, Connection, ConnectionEnd, Context, FULL_TIMEOUT, Failure, IDLE_TIMEOUT,
+    IN_FLIGHT, InputResponse, JoinedIo, Listener, MAX_CONNECTIONS, MAX_INPUT_RESPONSES, MAX_LINE,
+    MAX_PANIC_TEXT, MAX_PARAMS, MAX_PENDING, MAX_RUNNING, PanicReport, Reply, SUBSCRIPTIONS,
+    Socket, StateProtector, accept, serve,
 };

@@ -11,7 +11,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{RawJson, Request};
 use mcp_sansio_adapters::asynchronous::{
-    Answer, App, Context, End, Failure, MAX_ANSWERS, Reply, Seal,
+    App, ConnectionEnd, Context, Failure, InputResponse, MAX_INPUT_RESPONSES, Reply, StateProtector,
 };
 use serde_json::{Value, json};
 
@@ -25,23 +25,23 @@ fn form(message: &str) -> InputRequest<'_> {
     InputRequest::Elicit(ElicitParams::form(message, FORM))
 }
 
-fn name(answer: &Answer) -> Result<String, Failure> {
+fn name(answer: &InputResponse) -> Result<String, Failure> {
     let content = answer.to::<ElicitResult<'_>>()?.content.ok_or(Failure::tool("declined"))?;
     Ok(content
         .get("name")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::answer("no name"))?
+        .ok_or(Failure::invalid_input_response("no name"))?
         .to_string())
 }
 
 /// Two rounds, of which the second depends on the first, then two questions at once.
 async fn interview(ctx: Context) -> Result<Reply, Failure> {
-    let first = name(&ctx.ask("first", form("First name?")).await?)?;
-    let last = name(&ctx.ask("last", form(&format!("{first} who?"))).await?)?;
+    let first = name(&ctx.request_input("first", form("First name?")).await?)?;
+    let last = name(&ctx.request_input("last", form(&format!("{first} who?"))).await?)?;
     let messages = [SamplingMessage::user("Greet somebody")];
     let sampling = InputRequest::CreateMessage(CreateMessageParams::new(&messages, 10));
     let [greeting, roots] =
-        ctx.ask_all([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
+        ctx.request_inputs([("greeting", sampling), ("roots", InputRequest::ListRoots)]).await?;
     let greeting = greeting.to::<CreateMessageResult<'_>>()?;
     let said: String = greeting
         .content
@@ -83,7 +83,7 @@ fn mrtr_01_one_handler_asks_in_both_eras() {
             }
         });
         assert_eq!(text, "Hello, Ada Lovelace, of 1 roots");
-        assert_eq!(end, End::Closed);
+        assert_eq!(end, ConnectionEnd::Closed);
 
         let (rounds, _) = talk(&app, sizes, async move |mut client| {
             let mut params = json!({"name": "ask"});
@@ -117,7 +117,9 @@ fn mrtr_01_one_handler_asks_in_both_eras() {
 #[test]
 fn all_that_is_missing_is_asked_in_one_round_also_of_futures_side_by_side() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        let (one, two) = future::zip(ctx.ask("one", form("1")), ctx.ask("two", form("2"))).await;
+        let (one, two) =
+            future::zip(ctx.request_input("one", form("1")), ctx.request_input("two", form("2")))
+                .await;
         ctx.reply(&TextResult::new(&format!("{} {}", name(&one?)?, name(&two?)?)))
     })
     .catalog(&CATALOG);
@@ -146,7 +148,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
     };
     let app = App::new(&CONFIG, interview).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| {
-        for members in [MAX_ANSWERS + 1, 4_000, 16_000] {
+        for members in [MAX_INPUT_RESPONSES + 1, 4_000, 16_000] {
             let request = modern(
                 1,
                 "tools/call",
@@ -159,7 +161,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
         let mut text = modern(
             2,
             "tools/call",
-            json!({"name": "ask", "inputResponses": answers(0, MAX_ANSWERS - 1)}),
+            json!({"name": "ask", "inputResponses": answers(0, MAX_INPUT_RESPONSES - 1)}),
         )
         .to_string();
         text = text.replace(r#""k0":{}"#, r#""k0":{},"\u006b0":{}"#);
@@ -167,7 +169,7 @@ fn s1_more_answers_than_the_limit_are_refused_before_they_are_compared() {
         let state = asked["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asked}"));
         assert_eq!(
             serde_json::from_str::<Value>(state).unwrap()["answers"].as_object().unwrap().len(),
-            MAX_ANSWERS - 1
+            MAX_INPUT_RESPONSES - 1
         );
         assert_eq!(
             state.matches("k0\"").count() + state.matches("\\u006b0\"").count(),
@@ -225,7 +227,7 @@ fn a_dropped_question_is_taken_back_while_its_handler_goes_on() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let gate = gate.clone();
         async move {
-            let asked = async { ctx.ask("name", form("Name?")).await.map(Some) };
+            let asked = async { ctx.request_input("name", form("Name?")).await.map(Some) };
             let late = async {
                 gate.recv().await?;
                 Ok(None)
@@ -256,7 +258,7 @@ fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
     let app = App::new(&CONFIG, |ctx: Context| {
         let (long, gate) = (long.clone(), gate.clone());
         async move {
-            let asked = async { ctx.ask("name", form(&long)).await.map(drop) };
+            let asked = async { ctx.request_input("name", form(&long)).await.map(drop) };
             let late = async { Ok(gate.recv().await?) };
             future::or(asked, late).await?;
             ctx.reply(&TextResult::new("went on"))
@@ -282,14 +284,14 @@ fn a_question_dropped_in_the_middle_of_its_frame_is_finished_and_taken_back() {
 fn what_is_remembered_comes_back_and_an_answer_without_it_does_not_count() {
     let app = App::new(&CONFIG, remembering).catalog(&CATALOG);
     talk(&app, WIDE, async move |mut client| try_states(&mut client, false).await);
-    let app = App::new(&CONFIG, remembering).catalog(&CATALOG).seal(Backwards);
+    let app = App::new(&CONFIG, remembering).catalog(&CATALOG).state_protector(Backwards);
     talk(&app, WIDE, async move |mut client| try_states(&mut client, true).await);
 }
 
 async fn remembering(ctx: Context) -> Result<Reply, Failure> {
-    let before = ctx.remembered();
-    ctx.remember("se\"cret");
-    let name = name(&ctx.ask("name", form("Name?")).await?)?;
+    let before = ctx.request_state();
+    ctx.set_request_state("se\"cret");
+    let name = name(&ctx.request_input("name", form("Name?")).await?)?;
     ctx.reply(&TextResult::new(&format!("{name} {}", before.unwrap_or_default())))
 }
 
@@ -317,13 +319,13 @@ async fn try_states(client: &mut crate::client::Client<crate::pipe::Pipe>, seale
 /// No protection at all, but it shows.
 struct Backwards;
 
-impl Seal for Backwards {
-    fn close(&self, request: &Request<'_>, state: &str) -> String {
+impl StateProtector for Backwards {
+    fn protect(&self, request: &Request<'_>, state: &str) -> String {
         assert!(request.name().is_some_and(|name| name == "ask"));
         format!("tools/call{}", state.chars().rev().collect::<String>())
     }
 
-    fn open(&self, _: &Request<'_>, sealed: &str) -> Option<String> {
+    fn unprotect(&self, _: &Request<'_>, sealed: &str) -> Option<String> {
         sealed.strip_prefix("tools/call").map(|state| state.chars().rev().collect())
     }
 }
@@ -353,7 +355,7 @@ fn handlers_that_wait_for_answers_are_dropped_with_their_connection() {
         let alive = alive.clone();
         async move {
             let _guard = Guard(alive);
-            ctx.ask("name", form("Name?")).await?;
+            ctx.request_input("name", form("Name?")).await?;
             pending().await
         }
     })

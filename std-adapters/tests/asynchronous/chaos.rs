@@ -10,7 +10,7 @@ use mcp_sansio::types::{
     ElicitParams, Field, InputRequest, RequestedSchema, StringSchema, TextResult,
 };
 use mcp_sansio::{Progress, RawJson};
-use mcp_sansio_adapters::asynchronous::{App, Context, End, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, ConnectionEnd, Context, Failure, Reply};
 use serde_json::{Value, json};
 
 use crate::client::{call, cancel, legacy, talk};
@@ -38,8 +38,8 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
     let question = || InputRequest::Elicit(ElicitParams::form(&long, FORM));
     match number("asks") {
         0 => {}
-        1 => drop(ctx.ask("a", question()).await?),
-        2 => drop(ctx.ask_all([("a", question()), ("b", question())]).await?),
+        1 => drop(ctx.request_input("a", question()).await?),
+        2 => drop(ctx.request_inputs([("a", question()), ("b", question())]).await?),
         // Asks, and does not always wait for the answer.
         _ => {
             let soon = async {
@@ -48,7 +48,7 @@ async fn obey(ctx: Context, alive: Rc<Cell<i32>>) -> Result<Reply, Failure> {
                 }
                 Ok(())
             };
-            future::or(async { ctx.ask("a", question()).await.map(drop) }, soon).await?;
+            future::or(async { ctx.request_input("a", question()).await.map(drop) }, soon).await?;
         }
     }
     ctx.reply(&TextResult::new(&"!".repeat(usize::try_from(number("len"))?)))
@@ -123,7 +123,7 @@ fn each_request_is_answered_once_or_was_cancelled() {
             }
             assert_eq!(alive.get(), 0, "seed {seed}");
         });
-        assert_eq!(end, End::Closed, "seed {seed}");
+        assert_eq!(end, ConnectionEnd::Closed, "seed {seed}");
     }
 }
 

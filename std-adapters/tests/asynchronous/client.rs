@@ -4,7 +4,7 @@ use std::future::Future;
 use std::ops::Deref;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
-use mcp_sansio_adapters::asynchronous::{App, Connection, Context, End, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
 use serde_json::{Value, json};
 
 use super::pipe::{Pipe, pipe};
@@ -80,7 +80,7 @@ pub(crate) fn talk<A, H, F, const N: usize, const S: usize, T>(
     app: A,
     (capacity, chunk): (usize, usize),
     client: impl AsyncFnOnce(Client<Pipe>) -> T,
-) -> (T, End)
+) -> (T, ConnectionEnd)
 where
     A: Deref<Target = App<H, N, S>> + Unpin,
     H: Fn(Context<N, S>) -> F,

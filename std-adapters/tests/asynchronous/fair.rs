@@ -200,8 +200,8 @@ fn p1_who_never_reads_is_let_go_beside_others_that_are_busy() {
     let mut server = pin!(serve(&app, &door));
     let mut cx = TaskContext::from_waker(Waker::noop());
     let end = Instant::now() + Duration::from_secs(20);
-    while !door.0.borrow().is_empty() || app.hub().connections() > 1 {
+    while !door.0.borrow().is_empty() || app.broadcaster().connections() > 1 {
         assert!(server.as_mut().poll(&mut cx).is_pending());
-        assert!(Instant::now() < end, "{} connections are left", app.hub().connections());
+        assert!(Instant::now() < end, "{} connections are left", app.broadcaster().connections());
     }
 }

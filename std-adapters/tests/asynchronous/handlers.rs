@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{ErrorCode, LogMessage, Progress, RawJson, ServerEvent};
-use mcp_sansio_adapters::asynchronous::{App, Connection, Context, End, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
 use serde_json::{Value, json};
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
@@ -23,7 +23,7 @@ async fn echo(ctx: Context) -> Result<Reply, Failure> {
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::arguments("text must be a string"))?;
+        .ok_or(Failure::invalid_arguments("text must be a string"))?;
     for step in 1..=2 {
         ctx.progress(&Progress::of(step).total(2)).await?;
         // Goes away, and comes back.
@@ -74,7 +74,7 @@ fn b9_a_result_that_no_client_could_read_is_an_error_that_says_what_is_missing()
         }
         assert!(client.ask(&call(4, "echo", json!({"text": "right"}))).await["result"].is_object());
     });
-    assert_eq!(end, End::Closed);
+    assert_eq!(end, ConnectionEnd::Closed);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn answers_are_the_same_in_pieces_of_any_size() {
             }
             said
         });
-        assert_eq!(end, End::Closed);
+        assert_eq!(end, ConnectionEnd::Closed);
         said
     };
     let whole = conversation(WIDE);
@@ -134,7 +134,7 @@ fn a_slow_handler_delays_neither_ping_nor_other_requests() {
             .await;
         assert_eq!(client.next().await["id"], 3);
     });
-    assert_eq!(end, End::Closed);
+    assert_eq!(end, ConnectionEnd::Closed);
 }
 
 #[test]
@@ -204,8 +204,8 @@ fn each_failure_is_told_in_its_own_way() {
                 .as_deref()
             {
                 Some("tool") => Failure::tool("no luck"),
-                Some("arguments") => Failure::arguments("wrong"),
-                Some("answer") => Failure::answer("unusable"),
+                Some("arguments") => Failure::invalid_arguments("wrong"),
+                Some("answer") => Failure::invalid_input_response("unusable"),
                 Some("error") => Failure::error(ErrorCode::Application(7), "seven"),
                 Some("other") => std::fmt::Error.into(),
                 Some("list") => return ctx.reply(&[1]),
@@ -319,9 +319,9 @@ fn without_a_catalog_the_handler_is_called_for_everything() {
 #[test]
 fn changes_reach_the_subscribers_of_all_connections_and_once() {
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.hub().resource_changed("test://r");
-        ctx.hub().resource_changed("test://r");
-        ctx.hub().tools_changed();
+        ctx.broadcaster().resource_changed("test://r");
+        ctx.broadcaster().resource_changed("test://r");
+        ctx.broadcaster().tools_changed();
         ctx.reply(&TextResult::new("changed"))
     })
     .catalog(&CATALOG);
@@ -346,8 +346,11 @@ fn changes_reach_the_subscribers_of_all_connections_and_once() {
         future::zip(Connection::new(&app, one), Connection::new(&app, two)),
         clients,
     ));
-    assert_eq!((ended.0.unwrap(), ended.1.unwrap()), (End::Closed, End::Closed));
-    assert_eq!(app.hub().connections(), 0);
+    assert_eq!(
+        (ended.0.unwrap(), ended.1.unwrap()),
+        (ConnectionEnd::Closed, ConnectionEnd::Closed)
+    );
+    assert_eq!(app.broadcaster().connections(), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::types::{Implementation, InputRequest, TextResult};
 use mcp_sansio::{Progress, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::{App, Connection, Context, End, Failure, Reply};
+use mcp_sansio_adapters::asynchronous::{App, Connection, ConnectionEnd, Context, Failure, Reply};
 use serde_json::json;
 
 use crate::client::{Client, WIDE, call, cancel, legacy, modern, talk};
@@ -22,7 +22,7 @@ async fn echo(ctx: Context) -> Result<Reply, Failure> {
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::arguments("text must be a string"))?;
+        .ok_or(Failure::invalid_arguments("text must be a string"))?;
     ctx.reply(&TextResult::new(&text.to_string()))
 }
 
@@ -176,7 +176,7 @@ fn silence_ends_a_connection_unless_a_request_is_in_flight() {
         assert_eq!(client.line().await, None, "it was ended");
         client
     });
-    assert_eq!(end, End::Idle);
+    assert_eq!(end, ConnectionEnd::Idle);
     drop(kept);
 }
 
@@ -197,7 +197,7 @@ fn a_client_that_does_not_read_is_ended_by_the_silence_too() {
         };
         let connection = async { Connection::new(&app, server).await.unwrap() };
         let (end, _client) = future::block_on(future::zip(connection, written));
-        assert_eq!(end, End::Idle);
+        assert_eq!(end, ConnectionEnd::Idle);
     }
 }
 
@@ -214,7 +214,7 @@ fn ping_06_an_unresponsive_client_is_given_up() {
         while client.line().await.is_some() {}
         client
     });
-    assert_eq!(end, End::Unresponsive);
+    assert_eq!(end, ConnectionEnd::Unresponsive);
     drop(kept);
 }
 
@@ -279,7 +279,7 @@ fn shutting_down_finishes_what_is_in_flight_and_begins_nothing() {
         }
     })
     .catalog(&CATALOG);
-    let hub = app.hub().clone();
+    let hub = app.broadcaster().clone();
     let (kept, end) = talk(&app, (5, 5), async move |mut client| {
         client.initialize().await;
         client.send(&call(1, "wait", json!({}))).await;
@@ -296,7 +296,7 @@ fn shutting_down_finishes_what_is_in_flight_and_begins_nothing() {
         assert_eq!(client.line().await, None);
         client
     });
-    assert_eq!(end, End::ShutDown);
+    assert_eq!(end, ConnectionEnd::ShutDown);
     drop(kept);
 }
 
@@ -309,8 +309,8 @@ fn a_connection_without_anything_in_flight_ends_at_once_when_all_are_shut_down()
     smol::block_on(async {
         // It sleeps.
         assert!(future::poll_once(&mut connection).await.is_none());
-        app.hub().shut_down();
-        assert_eq!(connection.await.unwrap(), End::ShutDown);
+        app.broadcaster().shut_down();
+        assert_eq!(connection.await.unwrap(), ConnectionEnd::ShutDown);
         assert_eq!(client.line().await, None);
     });
 }
@@ -460,7 +460,7 @@ fn d4_single_bytes_do_not_keep_a_connection() {
             }
             2_000
         });
-        assert_eq!(end, End::Idle);
+        assert_eq!(end, ConnectionEnd::Idle);
         assert!(dripped < 2_000);
     }
 }
@@ -477,7 +477,7 @@ fn s8_the_longest_time_limits_mean_never() {
     let app = App::new(&PATIENT, |ctx: Context| async move {
         ctx.progress(&Progress::of(1)).await?;
         if ctx.name() == "ask" {
-            ctx.ask("roots", InputRequest::ListRoots).await?;
+            ctx.request_input("roots", InputRequest::ListRoots).await?;
         }
         ctx.reply(&TextResult::new("done"))
     })

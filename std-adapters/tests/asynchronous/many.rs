@@ -121,7 +121,7 @@ async fn ask_or_wait(ctx: Context<2, 2>) -> Result<Reply, Failure> {
     if ctx.name() == "wait" {
         pending::<()>().await;
     }
-    ctx.ask("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM))).await?;
+    ctx.request_input("name", InputRequest::Elicit(ElicitParams::form("Name?", FORM))).await?;
     ctx.reply(&TextResult::new("answered"))
 }
 

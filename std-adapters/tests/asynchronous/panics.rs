@@ -10,7 +10,9 @@ use std::task::{Context as TaskContext, Poll};
 use futures_lite::future;
 use mcp_sansio::types::{LoggingLevel, TextResult};
 use mcp_sansio::{LogMessage, Request};
-use mcp_sansio_adapters::asynchronous::{App, Context, End, Failure, MAX_TEXT, Reply, Seal, serve};
+use mcp_sansio_adapters::asynchronous::{
+    App, ConnectionEnd, Context, Failure, MAX_PANIC_TEXT, Reply, StateProtector, serve,
+};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
@@ -112,14 +114,14 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
         client.send(&call(7, "wait", json!({}))).await;
         assert_eq!(client.ask(&legacy(8, "ping", json!({}))).await["id"], 8);
     });
-    assert_eq!(end, End::Closed);
+    assert_eq!(end, ConnectionEnd::Closed);
     let told = told.lock().unwrap();
     let names: Vec<_> =
         told.iter().map(|(method, name, _)| (method.as_str(), name.as_str())).collect();
     assert_eq!(names, ["fail", "steps", "ask", "change", "wait"].map(|name| ("tools/call", name)));
     assert_eq!(
         told[0].2,
-        format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_TEXT - 18))
+        format!(r"before \u001b[31m\u009b31m\u202e\n{}", "x".repeat(MAX_PANIC_TEXT - 18))
     );
     assert!(told[1].2.starts_with("index out of bounds"));
     assert_eq!(
@@ -131,22 +133,22 @@ fn f9_a_handler_that_panics_ends_its_own_call() {
 #[test]
 fn f9_an_observer_and_a_seal_that_panic_end_nothing_else() {
     struct Broken;
-    impl Seal for Broken {
-        fn close(&self, _: &Request<'_>, _: &str) -> String {
+    impl StateProtector for Broken {
+        fn protect(&self, _: &Request<'_>, _: &str) -> String {
             panic!("close")
         }
-        fn open(&self, _: &Request<'_>, _: &str) -> Option<String> {
+        fn unprotect(&self, _: &Request<'_>, _: &str) -> Option<String> {
             panic!("open")
         }
     }
     let told = Arc::new(Mutex::new(Vec::new()));
     let app = App::new(&CONFIG, |ctx: Context| async move {
-        ctx.remember("this");
-        ctx.ask("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
+        ctx.set_request_state("this");
+        ctx.request_input("roots", mcp_sansio::types::InputRequest::ListRoots).await?;
         ctx.reply(&json!({"content": []}))
     })
     .catalog(&CATALOG)
-    .seal(Broken)
+    .state_protector(Broken)
     .observer(|_| panic!("observer"))
     .panic_observer({
         let told = told.clone();
@@ -222,7 +224,7 @@ fn f9_a_connection_that_panics_ends_alone() {
     let door = Door(RefCell::new(vec![Breaking(two, false), Breaking(one, true)]));
     let app = App::new(&CONFIG, handler).catalog(&CATALOG);
     let mut client = Client::new(two_end);
-    let hub = app.hub().clone();
+    let hub = app.broadcaster().clone();
     let clients = async {
         assert_eq!(
             client.ask(&call(1, "echo", json!({}))).await["result"]["content"][0]["text"],

@@ -78,7 +78,7 @@ fn a_thousand_connections_at_once_are_all_served() {
             clients.push(client);
         }
         full.recv().await.unwrap();
-        assert_eq!(app.hub().connections(), many);
+        assert_eq!(app.broadcaster().connections(), many);
         if let (Some(before), Some(now)) = (before, resident()) {
             println!(
                 "{} bytes for each connection, its client in the same process included",
@@ -104,7 +104,7 @@ fn resident() -> Option<usize> {
 fn one_more_than_the_limit_waits_until_somebody_leaves() {
     let most = AtomicUsize::new(0);
     let app = App::new(&CONFIG, |ctx: Context| {
-        most.fetch_max(ctx.hub().connections(), Ordering::Relaxed);
+        most.fetch_max(ctx.broadcaster().connections(), Ordering::Relaxed);
         async move { ctx.reply(&json!({"content": []})) }
     })
     .catalog(&CATALOG)
@@ -161,12 +161,12 @@ fn shutting_down_ends_the_server_after_its_last_connection() {
     let clients = async {
         let mut client = connect(address).await;
         client.ask(&call(1, "echo", json!({}))).await;
-        app.hub().shut_down();
+        app.broadcaster().shut_down();
         assert_eq!(client.line().await, None);
     };
     let (served, ()) = smol::block_on(future::zip(serve(&app, &listener), clients));
     served.unwrap();
-    assert_eq!(app.hub().connections(), 0);
+    assert_eq!(app.broadcaster().connections(), 0);
 }
 
 #[test]

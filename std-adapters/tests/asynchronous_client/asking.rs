@@ -12,7 +12,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{Call, ClientRequest, RawJson, RequestHandle, ServerConfig, ServerEvent};
 use mcp_sansio_adapters::asynchronous::client::{
-    Answer, CallError, Client, Connector, End, Question, Refusal,
+    CallError, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest,
 };
 
 use crate::script::{NOW, Session, call, play, text, tool};
@@ -22,17 +22,17 @@ const WHO: RequestedSchema<'_> =
     RequestedSchema::new(&[Field::required("name", StringSchema::new().schema())]);
 const ELICIT: ElicitParams<'_> = ElicitParams::form("Who is there?", WHO);
 
-async fn answer(question: Question) -> Result<Answer, Refusal> {
+async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
     // A person takes their time.
     future::yield_now().await;
-    match question.request() {
+    match question.as_input_request() {
         InputRequest::Elicit(_) => {
-            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+            question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
         }
         InputRequest::ListRoots => {
-            question.answer(&ListRootsResult::new(&[Root::new("file:///home")]))
+            question.respond(&ListRootsResult::new(&[Root::new("file:///home")]))
         }
-        _ => Err(Refusal::unsupported()),
+        _ => Err(InputRefusal::unsupported()),
     }
 }
 
@@ -112,7 +112,7 @@ fn greet(
     config: &'static ServerConfig<'static>,
     connector: Connector,
     work: impl AsyncFnOnce(Client) -> Result<String, CallError>,
-) -> (Result<String, CallError>, usize, End) {
+) -> (Result<String, CallError>, usize, ConnectionEnd) {
     let mut greeter = Greeter::new(config);
     let (result, end) =
         play(connector, config, |event, session| greeter.event(event, session), work);
@@ -124,25 +124,29 @@ fn one_handler_answers_both_eras_and_the_request_is_sent_again_by_itself() {
     for (config, expected, rounds) in
         [(&MODERN, "Hello, Ada at file:///home", 2), (&LEGACY, "Hello, Ada", 0)]
     {
-        let result = greet(config, Connector::new(&CLIENT).answer(answer), async |client| {
-            call(&client, "greet").await.map(|result| text(&result))
-        });
+        let result =
+            greet(config, Connector::new(&CLIENT).on_input_request(answer), async |client| {
+                call(&client, "greet").await.map(|result| text(&result))
+            });
         assert_eq!((result.0.unwrap().as_str(), result.1), (expected, rounds));
     }
 }
 
 #[test]
 fn a_refusal_is_an_error_to_a_legacy_server_and_the_end_of_the_call_with_a_modern_one() {
-    let refuse = |_: Question| async { Err::<Answer, _>(Refusal::new("The person says no")) };
-    let (result, ..) = greet(&LEGACY, Connector::new(&CLIENT).answer(refuse), async |client| {
-        call(&client, "greet").await.map(|result| text(&result))
-    });
-    assert_eq!(result.unwrap(), "-1 The person says no");
-    let (result, rounds, _) =
-        greet(&MODERN, Connector::new(&CLIENT).answer(refuse), async |client| {
+    let refuse = |_: OwnedInputRequest| async {
+        Err::<InputResponse, _>(InputRefusal::new("The person says no"))
+    };
+    let (result, ..) =
+        greet(&LEGACY, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
             call(&client, "greet").await.map(|result| text(&result))
         });
-    let Err(CallError::Unanswered(refusal)) = result else { panic!("{result:?}") };
+    assert_eq!(result.unwrap(), "-1 The person says no");
+    let (result, rounds, _) =
+        greet(&MODERN, Connector::new(&CLIENT).on_input_request(refuse), async |client| {
+            call(&client, "greet").await.map(|result| text(&result))
+        });
+    let Err(CallError::InputRefused(refusal)) = result else { panic!("{result:?}") };
     assert_eq!((refusal.to_string().as_str(), rounds), ("The person says no", 1));
 }
 
@@ -173,7 +177,7 @@ fn a_slow_answer_holds_nothing_up() {
             event => greeter.event(event, session),
         };
         let ((greeting, ()), _) =
-            play(Connector::new(&CLIENT).answer(slow), config, script, async |client| {
+            play(Connector::new(&CLIENT).on_input_request(slow), config, script, async |client| {
                 let others = async {
                     for _ in 0..10 {
                         assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
@@ -207,12 +211,12 @@ impl Drop for Alive {
 fn never() -> (Arc<AtomicUsize>, Connector) {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
-    let connector = Connector::new(&CLIENT).answer(move |_| {
+    let connector = Connector::new(&CLIENT).on_input_request(move |_| {
         let alive = Alive::new(&counted);
         async move {
             pending::<()>().await;
             drop(alive);
-            Err(Refusal::unsupported())
+            Err(InputRefusal::unsupported())
         }
     });
     (count, connector)

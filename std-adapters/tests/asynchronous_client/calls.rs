@@ -184,9 +184,9 @@ fn errors_are_the_servers_own_or_ours() {
         assert_eq!(error.data.unwrap().as_raw().as_str(), r#"{"why":"so"}"#);
         let complete =
             client.request("completion/complete", &RawJson::EMPTY, CallOptions::new()).await;
-        assert!(matches!(complete, Err(CallError::Refused(SendError::NotAllowed))), "{complete:?}");
+        assert!(matches!(complete, Err(CallError::NotSent(SendError::NotAllowed))), "{complete:?}");
         let no_object = client.request("tools/call", &1, CallOptions::new()).await;
-        assert!(matches!(no_object, Err(CallError::Refused(SendError::Value))), "{no_object:?}");
+        assert!(matches!(no_object, Err(CallError::NotSent(SendError::Value))), "{no_object:?}");
     });
 }
 

@@ -7,7 +7,7 @@ use mcp_sansio::types::{LoggingLevel, SubscriptionFilter, Text};
 use mcp_sansio::{
     CallOptions, Change as Published, Changed, ClientEvent, LogMessage, RequestHandle, ServerEvent,
 };
-use mcp_sansio_adapters::asynchronous::client::{CallError, Change, Connector, End};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Change, ConnectionEnd, Connector};
 
 use crate::script::{Session, call, play, tool};
 use crate::{CLIENT, LEGACY, MODERN};
@@ -93,7 +93,7 @@ fn a_listen_that_is_dropped_is_cancelled() {
     play(Connector::new(&CLIENT), &MODERN, script(&listen), async |client| {
         let listening = client.listen(&ALL, CallOptions::new()).await.unwrap();
         assert!(
-            listening.honoured().is_some_and(|filter| filter.get("toolsListChanged").is_some())
+            listening.acknowledged().is_some_and(|filter| filter.get("toolsListChanged").is_some())
         );
         assert!(listen.lock().unwrap().is_some());
         drop(listening);
@@ -127,7 +127,7 @@ fn a_listen_keeps_the_connection_open() {
         assert_eq!(listening.next().await, Some(Change::Tools));
         assert!(listen.lock().unwrap().is_some());
     });
-    assert!(matches!(end, End::Closed), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::Era;
-use mcp_sansio_adapters::asynchronous::client::{Connector, End};
+use mcp_sansio_adapters::asynchronous::client::{ConnectionEnd, Connector};
 
 use crate::CLIENT;
 use crate::script::{call, run, text};
@@ -31,7 +31,7 @@ async fn call_and_close(stream: impl AsyncRead + AsyncWrite + Unpin + 'static) {
         drop(client);
     };
     let ((), end) = future::zip(calls, connection).await;
-    assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+    assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
 }
 
 fn listener() -> (Async<TcpListener>, std::net::SocketAddr) {
@@ -64,7 +64,7 @@ fn b3_tcp_of_smol_closes_at_once() {
 mod unix {
     use std::os::unix::net::UnixStream;
 
-    use mcp_sansio_adapters::asynchronous::Pair;
+    use mcp_sansio_adapters::asynchronous::JoinedIo;
     use smol::process::{Command, Stdio};
 
     use super::*;
@@ -97,7 +97,7 @@ mod unix {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            let stream = Pair::new(child.stdout.take().unwrap(), child.stdin.take().unwrap());
+            let stream = JoinedIo::new(child.stdout.take().unwrap(), child.stdin.take().unwrap());
             call_and_close(stream).await;
             assert!(child.status().await.unwrap().success());
         });

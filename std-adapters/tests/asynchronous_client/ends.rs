@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson, Revision, ServerEvent};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, End};
+use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectionEnd, Connector};
 
 use crate::pipe::{Pipe, pipe};
 use crate::script::{Session, call, play, play_on, run, serve, text, tool};
@@ -54,7 +54,7 @@ fn when_the_server_closes_every_call_that_waits_ends() {
     for call in calls {
         assert!(matches!(call, Err(CallError::Closed)), "{call:?}");
     }
-    assert!(matches!(end, End::ServerClosed), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::ServerClosed), "{end:?}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn what_the_server_sent_before_it_closed_is_read() {
             call(&client, "last words").await
         });
     assert_eq!(text(&result.unwrap()), "last words");
-    assert!(matches!(end, End::ServerClosed), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::ServerClosed), "{end:?}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn close_ends_what_waits_and_what_was_sent_arrives() {
     for call in calls {
         assert!(matches!(call, Err(CallError::Closed)), "{call:?}");
     }
-    assert!(matches!(end, End::Closed), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
     assert_eq!(heard, ["notifications/bye"]);
 }
 
@@ -110,7 +110,7 @@ fn the_connection_closes_when_nobody_holds_a_client_any_more() {
         drop(client);
         assert_eq!(text(&call(&other, "still here").await.unwrap()), "still here");
     });
-    assert!(matches!(end, End::Closed), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_server_that_does_not_close_is_not_waited_for_long() {
         stays(theirs).await;
         unreachable!()
     }));
-    assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+    assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
 }
 
 #[test]
@@ -163,11 +163,11 @@ fn a_server_that_does_not_answer_a_ping_is_given_up() {
     };
     let connector = Connector::new(&PINGING).set_era(Some(Era::Legacy));
     let (result, end) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
-        assert_eq!(client.opened().await.unwrap().revision, Revision::V2025_11_25);
+        assert_eq!(client.connected().await.unwrap().revision, Revision::V2025_11_25);
         client.request("ping", &RawJson::EMPTY, CallOptions::new()).await
     });
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
-    assert!(matches!(end, End::Unresponsive), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::Unresponsive), "{end:?}");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn a_server_that_reads_nothing_is_given_up() {
     let (client, connection) = connector.connect(ours);
     let (result, end) = run(future::zip(call(&client, "a"), connection));
     assert!(matches!(result, Err(CallError::Closed)), "{result:?}");
-    assert!(matches!(end, Ok(End::Unresponsive)), "{end:?}");
+    assert!(matches!(end, Ok(ConnectionEnd::Unresponsive)), "{end:?}");
     drop(theirs);
 }
 
@@ -256,5 +256,5 @@ fn a_server_that_takes_nothing_any_more_may_still_say_something() {
     let calls = future::zip(call(&client, "a"), unheard);
     let (((result, ()), end), ()) = run(future::zip(future::zip(calls, connection), server));
     assert_eq!(text(&result.unwrap()), "bye");
-    assert!(matches!(end, Ok(End::ServerClosed)), "{end:?}");
+    assert!(matches!(end, Ok(ConnectionEnd::ServerClosed)), "{end:?}");
 }

@@ -90,7 +90,7 @@ fn a_long_request_that_is_dropped_half_sent_leaves_the_line_free() {
         let server = |pipe| serve(pipe, config, script);
         let connector = Connector::new(&CLIENT).max_pending(1024);
         play_on(connector, pipe(100, 100), server, async |client| {
-            client.opened().await.unwrap();
+            client.connected().await.unwrap();
             let long = "x".repeat(100_000);
             // Time for a part of it.
             let a_while = async {

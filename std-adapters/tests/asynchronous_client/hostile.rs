@@ -186,7 +186,7 @@ fn c3_an_opening_that_a_hostile_server_does_not_answer_ends_in_time() {
         let (client, connection) = connector.connect(Hostile::new(kind, said, &steps));
         let result = run(connection.drive(async { call(&client, "a").await }));
         assert!(
-            matches!(result, Err(CallError::TimedOut | CallError::NotOpened(_))),
+            matches!(result, Err(CallError::TimedOut | CallError::ConnectFailed(_))),
             "{kind:?} {said:?}: {result:?}"
         );
     }

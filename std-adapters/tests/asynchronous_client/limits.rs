@@ -12,7 +12,8 @@ use futures_lite::{AsyncReadExt, AsyncWriteExt, StreamExt, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, RawJson};
 use mcp_sansio_adapters::asynchronous::client::{
-    Answer, CallError, Change, Client, Connector, End, MAX_PAGES, Question, Refusal, Tools,
+    CallError, Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, MAX_PAGES,
+    OwnedInputRequest, Tools,
 };
 use serde_json::{Value, json};
 
@@ -61,7 +62,7 @@ fn play<R>(
     era: Era,
     answer: impl FnMut(&Value) -> Vec<Value>,
     work: impl AsyncFnOnce(Client) -> R,
-) -> (R, End) {
+) -> (R, ConnectionEnd) {
     let (ours, theirs) = pipe(1 << 16, 1 << 16);
     let (client, connection) = connector.set_era(Some(era)).connect(ours);
     let ((result, end), ()) =
@@ -144,7 +145,7 @@ fn c7_reports_of_progress_are_kept_up_to_their_limit_in_bytes() {
             }
         };
         let (steps, _) = play(Connector::new(&CLIENT), Era::Modern, answer, async |client| {
-            client.opened().await.unwrap();
+            client.connected().await.unwrap();
             let mut steps = Vec::new();
             let params = CallToolParams::new("report");
             let mut reporting = Box::pin(client.request_with_progress(
@@ -196,10 +197,11 @@ fn c1_more_questions_at_once_than_are_answered_end_the_call() {
     for questions in [64, 65] {
         let answered = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&answered);
-        let connector = Connector::new(&CLIENT).answer(move |question: Question| {
-            count.fetch_add(1, Ordering::Relaxed);
-            async move { question.answer(&ListRootsResult::new(&[])) }
-        });
+        let connector =
+            Connector::new(&CLIENT).on_input_request(move |question: OwnedInputRequest| {
+                count.fetch_add(1, Ordering::Relaxed);
+                async move { question.respond(&ListRootsResult::new(&[])) }
+            });
         let answer = |request: &Value| {
             if request["params"].get("inputResponses").is_some() {
                 return vec![said(request, "done")];
@@ -213,7 +215,7 @@ fn c1_more_questions_at_once_than_are_answered_end_the_call() {
         if questions == 64 {
             assert_eq!(text(&result.unwrap()), "done");
         } else {
-            assert!(matches!(result, Err(CallError::Unanswered(_))), "{result:?}");
+            assert!(matches!(result, Err(CallError::InputRefused(_))), "{result:?}");
         }
         assert_eq!(answered.load(Ordering::Relaxed), 64);
     }
@@ -223,9 +225,9 @@ fn c1_more_questions_at_once_than_are_answered_end_the_call() {
 fn c1_a_server_that_asks_without_end_is_refused_when_the_table_is_full() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
-    let connector = Connector::new(&CLIENT).answer(move |_| {
+    let connector = Connector::new(&CLIENT).on_input_request(move |_| {
         count.fetch_add(1, Ordering::Relaxed);
-        pending::<Result<Answer, Refusal>>()
+        pending::<Result<InputResponse, InputRefusal>>()
     });
     let refused = Cell::new(0);
     let mut call_id = Value::Null;
@@ -259,12 +261,12 @@ fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
         [(Era::Modern, true), (Era::Modern, false), (Era::Legacy, true), (Era::Legacy, false)]
     {
         let connector = Connector::new(&CLIENT)
-            .answer(move |question: Question| {
+            .on_input_request(move |question: OwnedInputRequest| {
                 assert!(!at_once, "at once");
                 async move {
                     future::yield_now().await;
                     assert!(question.as_raw().is_null(), "later");
-                    Err(Refusal::unsupported())
+                    Err(InputRefusal::unsupported())
                 }
             })
             .on_event(|_| panic!("at every event"));
@@ -295,11 +297,11 @@ fn f9_a_handler_that_panics_ends_its_own_question_and_nothing_else() {
             (call(&client, "ask").await, call(&client, "a").await.unwrap())
         });
         match era {
-            Era::Modern => assert!(matches!(asked, Err(CallError::Unanswered(_))), "{asked:?}"),
+            Era::Modern => assert!(matches!(asked, Err(CallError::InputRefused(_))), "{asked:?}"),
             Era::Legacy => assert_eq!(text(&asked.unwrap()), "-32603"),
         }
         assert_eq!(text(&after), "still here");
-        assert!(matches!(end, End::Closed), "{end:?}");
+        assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
     }
 }
 
@@ -332,6 +334,6 @@ fn s8_the_longest_duration_means_never() {
             client.request("tools/call", &params, options).await
         });
         assert_eq!(text(&called.unwrap()), "here");
-        assert!(matches!(end, End::Closed), "{end:?}");
+        assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
     }
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 use futures_lite::io::BufReader;
 use futures_lite::{AsyncBufReadExt, AsyncWriteExt};
 use mcp_sansio::{ClientConfig, Era, Revision, Revisions, ServerEvent, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, End, OpenFailure};
+use mcp_sansio_adapters::asynchronous::client::{
+    CallError, ConnectError, ConnectionEnd, Connector,
+};
 use serde_json::{Value, json};
 
 use crate::pipe::{Pipe, pipe};
@@ -43,14 +45,14 @@ fn the_servers_era_is_found_out_and_can_be_kept() {
     for (config, revision) in [(&MODERN, Revision::LATEST), (&LEGACY, Revision::V2025_11_25)] {
         let (era, end) = play(Connector::new(&CLIENT), config, echo, async |client| {
             assert_eq!(client.era(), None);
-            let opened = client.opened().await.unwrap();
+            let opened = client.connected().await.unwrap();
             assert_eq!(opened.revision, revision);
             assert!(opened.capabilities.unwrap().contains(ServerFeatures::TOOLS));
-            assert_eq!(client.opened().await.unwrap().revision, revision);
+            assert_eq!(client.connected().await.unwrap().revision, revision);
             client.era()
         });
         assert_eq!(era, Some(revision.era()));
-        assert!(matches!(end, End::Closed), "{end:?}");
+        assert!(matches!(end, ConnectionEnd::Closed), "{end:?}");
     }
 }
 
@@ -75,7 +77,7 @@ fn a_server_that_says_nothing_to_the_probe_is_a_legacy_one() {
     let (opened, _) =
         play_on(Connector::new(&IMPATIENT), pipe(1 << 16, 1 << 16), server, async |client| {
             client.request("ping", &json!({}), mcp_sansio::CallOptions::new()).await.unwrap();
-            client.opened().await.unwrap()
+            client.connected().await.unwrap()
         });
     assert_eq!(methods, ["server/discover", "initialize", "notifications/initialized", "ping"]);
     assert_eq!(opened.revision, Revision::V2025_06_18);
@@ -95,7 +97,7 @@ fn a_modern_server_that_is_known_is_not_asked() {
     let connector = Connector::new(&CLIENT).set_era(Some(Era::Modern));
     let (opened, _) = play_on(connector, pipe(1 << 16, 1 << 16), server, async |client| {
         assert_eq!(text(&call(&client, "echo").await.unwrap()), "echo");
-        client.opened().await.unwrap()
+        client.connected().await.unwrap()
     });
     assert_eq!(methods, ["tools/call"]);
     assert_eq!(
@@ -112,13 +114,13 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
     let ((), end) =
         play_on(Connector::new(&CLIENT), pipe(1 << 16, 1 << 16), refusing, async |client| {
             let (first, second) =
-                futures_lite::future::zip(call(&client, "a"), client.opened()).await;
+                futures_lite::future::zip(call(&client, "a"), client.connected()).await;
             for error in [
                 first.map(drop).unwrap_err(),
                 second.map(drop).unwrap_err(),
                 call(&client, "b").await.map(drop).unwrap_err(),
             ] {
-                let CallError::NotOpened(OpenFailure::Refused(refusal)) = &error else {
+                let CallError::ConnectFailed(ConnectError::Refused(refusal)) = &error else {
                     panic!("{error:?}")
                 };
                 assert_eq!((refusal.code, refusal.message.as_str()), (-32603, "not today"));
@@ -128,20 +130,23 @@ fn where_nothing_is_opened_all_calls_and_the_connection_end_with_the_reason() {
                 );
             }
         });
-    assert!(matches!(end, End::NotOpened(OpenFailure::Refused(_))), "{end:?}");
+    assert!(matches!(end, ConnectionEnd::ConnectFailed(ConnectError::Refused(_))), "{end:?}");
 }
 
 #[test]
 fn without_a_common_revision_nothing_is_opened() {
     let (result, end) =
         play(Connector::new(&ONLY_MODERN), &LEGACY, echo, async |client| call(&client, "a").await);
-    assert!(matches!(result, Err(CallError::NotOpened(_))), "{result:?}");
-    assert!(matches!(end, End::NotOpened(OpenFailure::NoCommonRevision(_))), "{end:?}");
+    assert!(matches!(result, Err(CallError::ConnectFailed(_))), "{result:?}");
+    assert!(
+        matches!(end, ConnectionEnd::ConnectFailed(ConnectError::NoCommonRevision(_))),
+        "{end:?}"
+    );
     // Said to be what the client does not speak.
     let connector = Connector::new(&ONLY_MODERN).set_era(Some(Era::Legacy));
     let (result, _) = play(connector, &LEGACY, echo, async |client| call(&client, "a").await);
     assert!(
-        matches!(result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(None)))),
+        matches!(result, Err(CallError::ConnectFailed(ConnectError::NoCommonRevision(None)))),
         "{result:?}"
     );
 }

@@ -10,7 +10,7 @@ use mcp_sansio::{
     CallOptions, Instant, Messages, OwnedJson, RawJson, Request, RequestHandle, RxBuffer, Server,
     ServerConfig, ServerEvent, TxBuffer,
 };
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, End};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 
 use crate::pipe::{Pipe, pipe};
 
@@ -89,7 +89,7 @@ pub(crate) fn play<R>(
     config: &'static ServerConfig<'static>,
     script: impl FnMut(&ServerEvent<'_>, &mut Session),
     work: impl AsyncFnOnce(Client) -> R,
-) -> (R, End) {
+) -> (R, ConnectionEnd) {
     play_on(connector, pipe(1 << 20, 1 << 20), |pipe| serve(pipe, config, script), work)
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn play_on<R, const N: usize, F: Future<Output = ()>>(
     (ours, theirs): (Pipe, Pipe),
     server: impl FnOnce(Pipe) -> F,
     work: impl AsyncFnOnce(Client<N>) -> R,
-) -> (R, End) {
+) -> (R, ConnectionEnd) {
     let (client, connection) = connector.connect(ours);
     let all = future::zip(future::zip(work(client), connection), server(theirs));
     let ((result, end), ()) = run(all);

@@ -11,7 +11,7 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{CallOptions, Catalog, Progress, RawJson, Revision, Revisions, ServerConfig};
 use mcp_sansio_adapters::asynchronous::client::{
-    Answer, Change, Client, Connector, End, Question, Refusal, Tools,
+    Change, Client, ConnectionEnd, Connector, InputRefusal, InputResponse, OwnedInputRequest, Tools,
 };
 use mcp_sansio_adapters::asynchronous::{self as server, App, Context, Failure, Reply};
 
@@ -29,8 +29,9 @@ const fn tool(name: &'static str) -> Tool<'static> {
 }
 
 async fn greet(ctx: Context) -> Result<Reply, Failure> {
-    let answer =
-        ctx.ask("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO))).await?;
+    let answer = ctx
+        .request_input("who", InputRequest::Elicit(ElicitParams::form("Who is there?", WHO)))
+        .await?;
     let Some(form) = answer.to::<ElicitResult<'_>>()?.content else {
         return ctx.reply(&TextResult::new("As you like"));
     };
@@ -43,12 +44,12 @@ async fn greet(ctx: Context) -> Result<Reply, Failure> {
     ctx.reply(&TextResult::new(&format!("Hello, {name}")))
 }
 
-async fn answer(question: Question) -> Result<Answer, Refusal> {
-    match question.request() {
+async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+    match question.as_input_request() {
         InputRequest::Elicit(_) => {
-            question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+            question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
         }
-        _ => Err(Refusal::unsupported()),
+        _ => Err(InputRefusal::unsupported()),
     }
 }
 
@@ -75,18 +76,19 @@ fn both_adapters_understand_each_other_in_both_eras_over_any_stream() {
         for (capacity, chunk) in [(1, 1), (50, 7), (1 << 16, 1 << 16)] {
             let (ours, theirs) = pipe(capacity, chunk);
             let app = App::new(config, greet).catalog(&CATALOG);
-            let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(ours);
+            let (client, connection) =
+                Connector::new(&CLIENT).on_input_request(answer).connect(ours);
             let work = async {
                 visit(&client).await;
-                assert_eq!(client.opened().await.unwrap().revision, revision);
+                assert_eq!(client.connected().await.unwrap().revision, revision);
                 drop(client);
             };
             let (((), end), served) = run(future::zip(
                 future::zip(work, connection),
                 server::Connection::new(&app, theirs),
             ));
-            assert!(matches!(end, Ok(End::Closed)), "{end:?}");
-            assert_eq!(served.unwrap(), server::End::Closed);
+            assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
+            assert_eq!(served.unwrap(), server::ConnectionEnd::Closed);
         }
     }
 }
@@ -96,7 +98,7 @@ fn changes_that_the_server_publishes_arrive() {
     for config in [&MODERN, &LEGACY] {
         let (ours, theirs) = pipe(50, 7);
         let app = App::new(config, greet).catalog(&CATALOG);
-        let hub = app.hub().clone();
+        let hub = app.broadcaster().clone();
         let (client, connection) = Connector::new(&CLIENT).connect(ours);
         let uris = [mcp_sansio::types::Text::new("test://r")];
         let filter =
@@ -111,7 +113,7 @@ fn changes_that_the_server_publishes_arrive() {
         };
         let (((), end), _) =
             run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
-        assert!(matches!(end, Ok(End::Closed)), "{end:?}");
+        assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
     }
 }
 
@@ -123,7 +125,7 @@ fn over_tcp_from_several_threads_through_one_connection() {
     let serving = smol::spawn(async move { server::serve(&*app, &listener).await });
     run(async {
         let stream = Async::<TcpStream>::connect(address).await.unwrap();
-        let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(stream);
+        let (client, connection) = Connector::new(&CLIENT).on_input_request(answer).connect(stream);
         // On the global executor, which wants what can change threads.
         let connection = smol::spawn(connection);
         let threads: Vec<_> = (0..4)
@@ -137,7 +139,7 @@ fn over_tcp_from_several_threads_through_one_connection() {
             })
             .collect();
         drop(client);
-        assert!(matches!(connection.await, Ok(End::Closed)));
+        assert!(matches!(connection.await, Ok(ConnectionEnd::Closed)));
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });
     drop(serving);
@@ -148,13 +150,13 @@ fn over_tcp_from_several_threads_through_one_connection() {
 fn over_a_unix_socket() {
     let (ours, theirs) = Async::<std::os::unix::net::UnixStream>::pair().unwrap();
     let app = App::new(&BOTH, greet).catalog(&CATALOG);
-    let (client, connection) = Connector::new(&CLIENT).answer(answer).connect(ours);
+    let (client, connection) = Connector::new(&CLIENT).on_input_request(answer).connect(ours);
     let work = async {
         visit(&client).await;
         client.close();
     };
     let (((), end), served) =
         run(future::zip(future::zip(work, connection), server::Connection::new(&app, theirs)));
-    assert!(matches!(end, Ok(End::Closed)), "{end:?}");
-    assert_eq!(served.unwrap(), server::End::Closed);
+    assert!(matches!(end, Ok(ConnectionEnd::Closed)), "{end:?}");
+    assert_eq!(served.unwrap(), server::ConnectionEnd::Closed);
 }

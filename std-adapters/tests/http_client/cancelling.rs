@@ -22,7 +22,7 @@ fn slow(otherwise: fn(&Seen) -> Reply, with_head: bool) -> impl FnMut(&Seen) -> 
 
 /// Begins a slow call, drops it when the server has it, and calls something else.
 async fn begin_and_drop(client: mcp_sansio_adapters::asynchronous::client::Client) -> String {
-    client.opened().await.unwrap();
+    client.connected().await.unwrap();
     let arguments = json!({});
     let mut slow = Box::pin(call(&client, "slow", &arguments));
     for _ in 0..20 {

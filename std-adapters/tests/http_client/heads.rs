@@ -96,9 +96,10 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
 fn sess_08_the_sessions_name_and_the_token_are_not_shown() {
     let session = format!("{:?}", mcp_sansio::http::client::Session::new());
     assert!(session.contains("has_id: false"), "{session}");
-    let http = mcp_sansio_adapters::asynchronous::client::http::Http::new("http://server/mcp")
-        .unwrap()
-        .bearer("secret");
+    let http =
+        mcp_sansio_adapters::asynchronous::client::http::HttpTransport::new("http://server/mcp")
+            .unwrap()
+            .bearer("secret");
     assert!(!format!("{http:?} {:?}", http.clone().connect()).contains("secret"));
 }
 

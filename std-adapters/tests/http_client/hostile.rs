@@ -13,8 +13,8 @@ use std::time::Duration;
 use futures_lite::{AsyncRead, AsyncWrite, future};
 use mcp_sansio::types::{CallToolParams, ListRootsResult};
 use mcp_sansio::{CallOptions, Era};
-use mcp_sansio_adapters::asynchronous::client::http::{Http, MAX_SHORTS};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, Question};
+use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY_POSTS};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, OwnedInputRequest};
 use serde_json::json;
 
 use crate::scene::{Reply, call, error, event, initialized, legacy, modern, play, play_with, run};
@@ -118,7 +118,7 @@ fn hostile(
     kind: Kind,
     (first, said): (&'static str, &'static str),
     steps: &Arc<AtomicUsize>,
-) -> Http<impl mcp_sansio_adapters::asynchronous::client::http::Dial> {
+) -> HttpTransport<impl mcp_sansio_adapters::asynchronous::client::http::Connect> {
     let steps = Arc::clone(steps);
     let dial = move |_| {
         let stream = Hostile {
@@ -131,7 +131,7 @@ fn hostile(
         };
         async move { Ok(stream) }
     };
-    Http::with_dial("http://hostile/mcp", dial).unwrap()
+    HttpTransport::with_connector("http://hostile/mcp", dial).unwrap()
 }
 
 #[test]
@@ -201,7 +201,8 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
         let answer = move |seen: &crate::scene::Seen| {
             if seen.method == "GET" { Reply::events(&body).hold() } else { Reply::status(404) }
         };
-        let played = play(&SOON, 1 << 16, answer, async |client| client.opened().await.map(|_| ()));
+        let played =
+            play(&SOON, 1 << 16, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err(), "{:?}", played.result);
         assert!(!played.trace.iter().any(|line| line.starts_with("POST /x")), "{:?}", played.trace);
     }
@@ -225,9 +226,9 @@ async fn a_while() {
 fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of_connections() {
     let posted = Arc::new(AtomicUsize::new(0));
     let (count, seen_by_client) = (Arc::clone(&posted), Arc::clone(&posted));
-    let roots = async |question: Question| question.answer(&ListRootsResult::new(&[]));
+    let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
     let played = play_with(
-        Connector::new(&LEGACY).answer(roots),
+        Connector::new(&LEGACY).on_input_request(roots),
         |http| http.accept_timeout(Duration::MAX),
         1 << 16,
         move |seen| match seen.message() {
@@ -242,11 +243,11 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
             _ => legacy(seen),
         },
         async |client: Client| {
-            client.opened().await.unwrap();
+            client.connected().await.unwrap();
             let arguments = json!({});
             let asking = call(&client, "ask", &arguments);
             let others = async {
-                while seen_by_client.load(Ordering::Relaxed) < MAX_SHORTS {
+                while seen_by_client.load(Ordering::Relaxed) < MAX_ONE_WAY_POSTS {
                     future::yield_now().await;
                 }
                 a_while().await;
@@ -255,17 +256,17 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
             future::zip(asking, others).await.1
         },
     );
-    assert_eq!(posted.load(Ordering::Relaxed), MAX_SHORTS);
-    assert!(played.dials <= MAX_SHORTS + 8, "{}", played.dials);
+    assert_eq!(posted.load(Ordering::Relaxed), MAX_ONE_WAY_POSTS);
+    assert!(played.dials <= MAX_ONE_WAY_POSTS + 8, "{}", played.dials);
 }
 
 #[test]
 fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next_goes_out() {
-    let roots = async |question: Question| question.answer(&ListRootsResult::new(&[]));
+    let roots = async |question: OwnedInputRequest| question.respond(&ListRootsResult::new(&[]));
     let posted = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&posted);
     let played = play_with(
-        Connector::new(&LEGACY).answer(roots),
+        Connector::new(&LEGACY).on_input_request(roots),
         |http| http.accept_timeout(SHORT),
         1 << 16,
         move |seen| match seen.message() {
@@ -286,7 +287,7 @@ fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next
             future::or(async { drop(call(&client, "ask", &arguments).await) }, all_posted).await;
         },
     );
-    assert!(played.notices.len() >= 40 - MAX_SHORTS, "{:?}", played.notices);
+    assert!(played.notices.len() >= 40 - MAX_ONE_WAY_POSTS, "{:?}", played.notices);
     assert!(
         played.notices.iter().all(|notice| notice.starts_with("a message was refused")),
         "{:?}",
@@ -392,7 +393,7 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
                 assert!(challenge.is_empty(), "it panics");
                 None
             })
-            .on_notice(|_| panic!("at every notice"))
+            .on_diagnostic(|_| panic!("at every notice"))
         },
         1 << 16,
         move |seen| match seen.message() {
@@ -425,17 +426,17 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
 #[test]
 fn f9_a_dial_that_panics_ends_the_connection_with_an_error() {
     struct Never;
-    impl mcp_sansio_adapters::asynchronous::client::http::Dial for Never {
+    impl mcp_sansio_adapters::asynchronous::client::http::Connect for Never {
         type Stream = crate::pipe::Pipe;
 
-        async fn dial(
+        async fn connect(
             &self,
             _: mcp_sansio_adapters::asynchronous::client::http::Address,
         ) -> io::Result<crate::pipe::Pipe> {
             panic!("it panics")
         }
     }
-    let stream = Http::with_dial("http://server/mcp", Never).unwrap().connect();
+    let stream = HttpTransport::with_connector("http://server/mcp", Never).unwrap().connect();
     let (client, connection) = Connector::new(&CLIENT).connect(stream);
     let (called, end) = run(future::zip(call(&client, "a", &json!({})), connection));
     assert!(called.is_err());

@@ -26,7 +26,7 @@ fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> Reply {
 fn bc_03_bc_06_old_03_old_05_old_06_what_refuses_to_be_initialized_may_be_older() {
     for (chunk, refusal) in CHUNKS.into_iter().zip([400, 404, 405]) {
         let played = play(&CLIENT, chunk, old("/messages?id=7", refusal), async |client| {
-            client.opened().await.map(|opened| opened.revision)
+            client.connected().await.map(|opened| opened.revision)
         });
         assert_eq!(played.result.unwrap(), Revision::V2024_11_05);
         // The old transport is the last thing that is tried.
@@ -53,7 +53,7 @@ fn bc_03_what_refuses_otherwise_is_not() {
             assert_eq!(seen.method, "POST");
             Reply::status(status)
         };
-        let played = play(&LEGACY, 64, answer, async |client| client.opened().await.map(|_| ()));
+        let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
         assert_eq!(played.trace, ["POST /mcp initialize - -"], "{status}");
     }
@@ -67,7 +67,7 @@ fn bc_02_before_2025_11_25_any_refusal_was_a_sign() {
     for status in [402, 409, 415, 422] {
         let played = play(&OLD, 64, old("/messages?id=7", status), async |client| {
             // `initialize` was 1 here.
-            futures_lite::future::or(async { client.opened().await.map(|_| true) }, async {
+            futures_lite::future::or(async { client.connected().await.map(|_| true) }, async {
                 async_io::Timer::after(std::time::Duration::from_millis(100)).await;
                 Ok(false)
             })
@@ -88,7 +88,7 @@ fn bc_04_a_modern_error_to_initialize_is_no_sign() {
             assert_eq!(seen.method, "POST");
             Reply::error(seen, 400, &json!({"code": code, "message": "no"}))
         };
-        let played = play(&LEGACY, 64, answer, async |client| client.opened().await.map(|_| ()));
+        let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
     }
 }
@@ -102,8 +102,9 @@ fn old_03_old_07_what_the_endpoint_may_be() {
         "http://SERVER:80/messages?id=7",
         "//server/messages?id=7",
     ] {
-        let played =
-            play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
+        let played = play(&CLIENT, 64, old(endpoint, 404), async |client| {
+            client.connected().await.map(|_| ())
+        });
         assert!(played.result.is_ok(), "{endpoint}");
     }
     for endpoint in [
@@ -113,8 +114,9 @@ fn old_03_old_07_what_the_endpoint_may_be() {
         "http://server:81/messages?id=7",
         "mailto:x",
     ] {
-        let played =
-            play(&CLIENT, 64, old(endpoint, 404), async |client| client.opened().await.map(|_| ()));
+        let played = play(&CLIENT, 64, old(endpoint, 404), async |client| {
+            client.connected().await.map(|_| ())
+        });
         let said = played.end.unwrap_err().to_string();
         assert!(said.contains(endpoint), "{said}");
         assert!(
@@ -136,7 +138,7 @@ fn a_stream_that_does_not_begin_with_an_endpoint_is_none_of_ours() {
         let answer = move |seen: &Seen| {
             if seen.method == "GET" { Reply::events(body) } else { Reply::status(404) }
         };
-        let played = play(&CLIENT, 64, answer, async |client| client.opened().await.map(|_| ()));
+        let played = play(&CLIENT, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err(), "{body:?}");
         assert_eq!(played.trace.last().unwrap(), "GET /mcp - - -");
     }
@@ -166,7 +168,10 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
         played.result
     );
     assert!(
-        matches!(played.end, Ok(mcp_sansio_adapters::asynchronous::client::End::ServerClosed)),
+        matches!(
+            played.end,
+            Ok(mcp_sansio_adapters::asynchronous::client::ConnectionEnd::ServerClosed)
+        ),
         "{:?}",
         played.end
     );

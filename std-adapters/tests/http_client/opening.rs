@@ -1,7 +1,7 @@
 //! How a server is found out, whatever it speaks.
 
 use mcp_sansio::{CallOptions, RawJson, Revision, Revisions};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Connector, OpenFailure};
+use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connector};
 use serde_json::json;
 
 use crate::scene::{
@@ -62,7 +62,7 @@ fn ver_14_ver_16_bc_06_what_is_no_modern_error_leads_to_initialize() {
                 if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) }
             };
             let played = play(&CLIENT, chunk, answer, async |client| {
-                client.opened().await.map(|opened| opened.revision)
+                client.connected().await.map(|opened| opened.revision)
             });
             assert_eq!(played.result.unwrap(), Revision::V2025_11_25);
             assert_eq!(
@@ -93,10 +93,10 @@ fn ver_15_bc_04_a_modern_error_does_not() {
                     Reply::status(400)
                         .body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
                 },
-                async |client| client.opened().await.map(|_| ()),
+                async |client| client.connected().await.map(|_| ()),
             );
             assert!(
-                matches!(played.result, Err(CallError::NotOpened(_))),
+                matches!(played.result, Err(CallError::ConnectFailed(_))),
                 "{code} {:?}",
                 played.result
             );
@@ -117,12 +117,12 @@ fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
     let mut first = true;
     let answer =
         move |seen: &Seen| if std::mem::take(&mut first) { refuse(seen) } else { modern(seen) };
-    let played = play(&MODERN, 7, answer, async |client| client.opened().await.map(|_| ()));
+    let played = play(&MODERN, 7, answer, async |client| client.connected().await.map(|_| ()));
     assert!(played.result.is_ok());
     assert_eq!(played.trace, ["POST /mcp server/discover 2026-07-28 -"; 2]);
     // Not for ever.
-    let played = play(&MODERN, 7, refuse, async |client| client.opened().await.map(|_| ()));
-    assert!(matches!(played.result, Err(CallError::NotOpened(_))));
+    let played = play(&MODERN, 7, refuse, async |client| client.connected().await.map(|_| ()));
+    assert!(matches!(played.result, Err(CallError::ConnectFailed(_))));
     assert_eq!(played.trace.len(), 2);
 }
 
@@ -160,7 +160,7 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
 #[test]
 fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
     let fail = |answer: fn(&Seen) -> Reply| {
-        let played = play(&CLIENT, 7, answer, async |client| client.opened().await.map(|_| ()));
+        let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
         assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
@@ -195,10 +195,13 @@ fn an_initialize_that_is_refused_is_said_so() {
                 &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}}),
             )
         },
-        async |client| client.opened().await.map(|_| ()),
+        async |client| client.connected().await.map(|_| ()),
     );
     assert!(
-        matches!(played.result, Err(CallError::NotOpened(OpenFailure::NoCommonRevision(Some(_))))),
+        matches!(
+            played.result,
+            Err(CallError::ConnectFailed(ConnectError::NoCommonRevision(Some(_))))
+        ),
         "{:?}",
         played.result
     );

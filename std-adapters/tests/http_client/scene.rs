@@ -10,8 +10,8 @@ use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
 use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, Part, RequestReader};
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
-use mcp_sansio_adapters::asynchronous::client::http::{Address, Dial, Http};
-use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, End};
+use mcp_sansio_adapters::asynchronous::client::http::{Address, Connect, HttpTransport};
+use mcp_sansio_adapters::asynchronous::client::{CallError, Client, ConnectionEnd, Connector};
 use serde_json::{Value, json};
 use smol::Executor;
 
@@ -171,7 +171,7 @@ pub(crate) fn text(text: &str) -> Value {
 pub(crate) struct Played<R> {
     pub(crate) result: R,
     /// How the connection ended.
-    pub(crate) end: std::io::Result<End>,
+    pub(crate) end: std::io::Result<ConnectionEnd>,
     pub(crate) seen: Vec<Seen>,
     /// All requests in lines, and the connections that were closed while a body went on.
     pub(crate) trace: Vec<String>,
@@ -200,10 +200,10 @@ pub(crate) struct World {
     chunk: usize,
 }
 
-impl Dial for World {
+impl Connect for World {
     type Stream = Pipe;
 
-    async fn dial(&self, address: Address) -> std::io::Result<Pipe> {
+    async fn connect(&self, address: Address) -> std::io::Result<Pipe> {
         assert_eq!((address.host.as_str(), address.port), ("server", 80));
         self.dials.fetch_add(1, Ordering::Relaxed);
         let (ours, theirs) = pipe(1 << 16, self.chunk);
@@ -311,7 +311,7 @@ pub(crate) fn play<R>(
 
 pub(crate) fn play_with<R>(
     connector: Connector,
-    set: impl FnOnce(Http<World>) -> Http<World>,
+    set: impl FnOnce(HttpTransport<World>) -> HttpTransport<World>,
     chunk: usize,
     answer: impl FnMut(&Seen) -> Reply + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
@@ -325,8 +325,8 @@ pub(crate) fn play_with<R>(
     };
     let notices = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&notices);
-    let http = Http::with_dial("http://server/mcp", world.clone()).unwrap();
-    let http = http.on_notice(move |notice| kept.lock().unwrap().push(notice.to_string()));
+    let http = HttpTransport::with_connector("http://server/mcp", world.clone()).unwrap();
+    let http = http.on_diagnostic(move |notice| kept.lock().unwrap().push(notice.to_string()));
     let stream = set(http).connect();
     let executor = Arc::clone(&world.executor);
     let (client, connection) = connector.connect(stream);

@@ -126,7 +126,7 @@ fn a_sessions_name_that_is_none_is_no_session() {
             }
             _ => legacy(seen),
         };
-        let played = play(&LEGACY, 64, answer, async |client| client.opened().await.map(|_| ()));
+        let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         let said = played.end.unwrap_err().to_string();
         assert!(said.contains("the id of the session is none"), "{said}");
     }

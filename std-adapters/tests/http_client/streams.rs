@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use mcp_sansio::types::ElicitResult;
 use mcp_sansio::{CallOptions, ClientEvent, RawJson};
-use mcp_sansio_adapters::asynchronous::client::{Answer, Connector, Question, Refusal};
+use mcp_sansio_adapters::asynchronous::client::{
+    Connector, InputRefusal, InputResponse, OwnedInputRequest,
+};
 use serde_json::{Value, json};
 
 use crate::scene::{Reply, answer, call, error, event, legacy, modern, play, play_with, text};
@@ -42,7 +44,7 @@ fn sse_03_sse_05_sse_08_sse_09_sse_10_tol_13_a_stream_that_breaks_off_is_taken_u
                     _ => legacy(seen),
                 },
                 async |client| {
-                    client.opened().await?;
+                    client.connected().await?;
                     let begun = Instant::now();
                     call(&client, "slow", &json!({})).await.map(|text| (text, begun.elapsed()))
                 },
@@ -232,8 +234,8 @@ fn tol_08_tol_14_progress_comes_before_the_answer_on_several_streams_at_once() {
 }
 
 /// Says yes to everything.
-async fn agree(question: Question) -> Result<Answer, Refusal> {
-    question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+async fn agree(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+    question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 }
 
 #[test]
@@ -244,7 +246,7 @@ fn http_07_http_09_a_servers_question_is_answered_in_a_post_of_its_own_while_its
         let kept = Arc::clone(&answered);
         let mut called = None;
         let played = play_with(
-            Connector::new(&LEGACY).answer(agree),
+            Connector::new(&LEGACY).on_input_request(agree),
             |http| http,
             chunk,
             move |seen| match (seen.method.as_str(), seen.message(), seen.field("last-event-id")) {

@@ -1,7 +1,7 @@
 //! Who may come in.
 
 use mcp_sansio::http::server::Access;
-use mcp_sansio_adapters::asynchronous::http::{Denied, Options, ProtectedResource};
+use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, ProtectedResource};
 
 use crate::site::{Site, call, get, initialize, modern, modern_with, post, request};
 
@@ -10,12 +10,12 @@ fn guarded() -> Site {
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
             .scopes(["tools"]);
     let options =
-        Options::new().old_path("/sse").protected_resource(resource).authorize(|credentials| {
+        HttpOptions::new().sse_path("/sse").protected_resource(resource).authorize(|credentials| {
             match credentials.token {
                 Some("anna") | Some("otto") => Ok(credentials.token.unwrap_or_default().to_owned()),
-                Some("weak") => Err(Denied::insufficient_scope("tools")),
-                Some(_) => Err(Denied::invalid_token().scope("tools")),
-                None => Err(Denied::token_needed().scope("tools")),
+                Some("weak") => Err(AuthorizationError::insufficient_scope("tools")),
+                Some(_) => Err(AuthorizationError::invalid_token().scope("tools")),
+                None => Err(AuthorizationError::missing_token().scope("tools")),
             }
         });
     Site::with(options)
@@ -140,8 +140,9 @@ fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
 
 #[test]
 fn a_page_that_was_invited_may_read_what_it_gets() {
-    let site =
-        Site::with(Options::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])));
+    let site = Site::with(
+        HttpOptions::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])),
+    );
     let from = [
         ("Origin", "https://chat.example.com"),
         ("Access-Control-Request-Headers", "mcp-method, content-type"),
@@ -168,9 +169,9 @@ fn s8_metadata_is_where_the_challenge_says_for_a_resource_with_a_query_or_a_slas
         "http://localhost/?x=y",
         "http://localhost/",
     ] {
-        let options = Options::new()
+        let options = HttpOptions::new()
             .protected_resource(ProtectedResource::new(resource, "https://auth.example.com"))
-            .authorize(|_| Err(Denied::token_needed()));
+            .authorize(|_| Err(AuthorizationError::missing_token()));
         let site = Site::with(options);
         let denied = site.send(&modern("echo"));
         let challenge = denied.field("www-authenticate").unwrap();

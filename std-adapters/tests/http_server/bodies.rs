@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read as _};
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::http::Options;
+use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Client, Site, modern, post, request};
 
@@ -40,8 +40,8 @@ fn is_silent(client: &mut Client) -> bool {
 }
 
 /// Room for one of the longest bodies, which are of 100,000 bytes.
-fn narrow() -> Options {
-    Options::new().body_budget(100_000)
+fn narrow() -> HttpOptions {
+    HttpOptions::new().body_budget(100_000)
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn d1_bodies_of_handlers_count_after_their_connection_is_gone() {
 
 #[test]
 fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
-    let site = Site::with(Options::new().body_budget(250_000));
+    let site = Site::with(HttpOptions::new().body_budget(250_000));
     let text = long("echo", 80_000);
     let mut clients: Vec<_> = (0..20).map(|_| site.connect()).collect();
     for client in &mut clients {
@@ -123,7 +123,7 @@ fn d1_bodies_that_have_all_begun_come_to_their_end_one_after_the_other() {
 
 #[test]
 fn d1_bodies_longer_than_the_budget_are_refused() {
-    let site = Site::with(Options::new().body_budget(20_000));
+    let site = Site::with(HttpOptions::new().body_budget(20_000));
     let mut client = site.connect();
     let _ = std::io::Write::write_all(&mut client.stream, long("echo", 30_000).as_bytes());
     assert_eq!(client.answer().status, 413);

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_sansio_adapters::asynchronous::http::{Credentials, Denied, Options, ProtectedResource};
+use mcp_sansio_adapters::asynchronous::http::{
+    AuthorizationError, Credentials, HttpOptions, ProtectedResource,
+};
 
 use crate::site::{Site, call, get, modern, post, request};
 
@@ -110,9 +112,9 @@ fn s4_a_head_request_is_answered_without_a_body() {
         ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com");
     let deny = |credentials: &Credentials<'_>| match credentials.token {
         Some(token) => Ok(token.to_owned()),
-        None => Err(Denied::token_needed()),
+        None => Err(AuthorizationError::missing_token()),
     };
-    let options = || Options::new().old_path("/sse");
+    let options = || HttpOptions::new().sse_path("/sse");
     let guarded = options().protected_resource(resource).authorize(deny);
     let (open, guarded) = (Site::with(options()), Site::with(guarded));
     let metadata = "/.well-known/oauth-protected-resource";
@@ -156,7 +158,7 @@ fn s4_a_head_request_is_answered_without_a_body() {
 
 #[test]
 fn s7_a_target_may_be_a_whole_url_of_the_host() {
-    let site = Site::with(Options::new().old_path("/sse"));
+    let site = Site::with(HttpOptions::new().sse_path("/sse"));
     let port = site.address.port();
     let host = format!("localhost:{port}");
     let whole = |request: String| request.replace("Host: localhost", &format!("Host: {host}"));
@@ -189,7 +191,7 @@ fn s7_a_target_may_be_a_whole_url_of_the_host() {
 
 #[test]
 fn s8_a_time_limit_of_the_longest_duration_never_passes() {
-    let options = Options::new()
+    let options = HttpOptions::new()
         .read_timeout(Duration::MAX)
         .keep_alive(Duration::MAX)
         .idle_timeout(Duration::MAX);
@@ -211,7 +213,7 @@ fn s8_a_time_limit_of_the_longest_duration_never_passes() {
 
 #[test]
 fn a_client_that_says_nothing_is_let_go() {
-    let site = Site::with(Options::new().read_timeout(Duration::from_millis(60)));
+    let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(60)));
     let began = Instant::now();
     for beginning in
         ["", "POST /mcp HT", "POST /mcp HTTP/1.1\r\nHost: localhost\r\n", &modern("echo")[..400]]
@@ -225,7 +227,7 @@ fn a_client_that_says_nothing_is_let_go() {
 
 #[test]
 fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does_not() {
-    let site = Site::with(Options::new().read_timeout(Duration::from_millis(200)));
+    let site = Site::with(HttpOptions::new().read_timeout(Duration::from_millis(200)));
     assert_eq!(site.send(&modern("long")).text().len(), 12_000_000);
     let mut idle = site.connect();
     idle.write(&modern("long"));
@@ -243,7 +245,7 @@ fn a_long_answer_goes_out_as_the_client_reads_it_and_not_at_all_to_one_that_does
 
 #[test]
 fn silence_on_a_stream_is_filled_with_comments() {
-    let site = Site::with(Options::new().keep_alive(Duration::from_millis(20)));
+    let site = Site::with(HttpOptions::new().keep_alive(Duration::from_millis(20)));
     let session = site.open("2025-11-25");
     for request in [modern("wait"), call(&session, 2, "wait"), get(&session, &[])] {
         let mut client = site.connect();

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::http::Options;
+use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::scripted::{Peer, Takes, Then, World};
 use crate::site::{call, initialize, modern, post, request};
@@ -53,7 +53,7 @@ fn s2_others_are_answered_while_clients_send_without_a_pause() {
         (&modern("wait"), vec![Then::Flood("x"), Then::Drip("x")]),
     ];
     for (beginning, thens) in beginnings {
-        let mut world = World::new(Options::new());
+        let mut world = World::new(HttpOptions::new());
         let hostile: Vec<Peer> =
             (0..3).map(|n| world.connect(beginning).then(thens[n % thens.len()])).collect();
         let ordinary = world.connect("");
@@ -64,7 +64,7 @@ fn s2_others_are_answered_while_clients_send_without_a_pause() {
 
 #[test]
 fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() {
-    let mut world = World::new(Options::new());
+    let mut world = World::new(HttpOptions::new());
     let id = session(&mut world);
     for request in [modern("endless"), call(&id, 2, "endless")] {
         let takes = [Takes::All, Takes::Bytes, Takes::Nothing];
@@ -80,7 +80,7 @@ fn s2_others_are_answered_while_clients_receive_without_a_pause_or_not_at_all() 
 #[test]
 fn s2_a_client_that_never_pauses_is_let_go_when_its_time_is_over() {
     for beginning in ["GET / HTTP/1.1\r\nHost: localhost\r\nX: ".to_owned(), sized(100_000)] {
-        let mut world = World::new(Options::new().read_timeout(SHORT));
+        let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
         let peer = world.connect(&beginning).then(Then::Drip("y"));
         // A millisecond for each read: 50 of them take up its time, and as many are read behind the
         // end at most.
@@ -92,7 +92,7 @@ fn s2_a_client_that_never_pauses_is_let_go_when_its_time_is_over() {
 
 #[test]
 fn s2_what_comes_behind_a_refusal_is_read_for_a_while_only() {
-    let mut world = World::new(Options::new());
+    let mut world = World::new(HttpOptions::new());
     let peer = world.connect(&sized(100_001)).then(Then::Flood("x"));
     peer.get().pause = Duration::from_millis(1);
     // Half a second, and some.
@@ -103,7 +103,7 @@ fn s2_what_comes_behind_a_refusal_is_read_for_a_while_only() {
 
 #[test]
 fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
-    let mut world = World::new(Options::new().read_timeout(SHORT));
+    let mut world = World::new(HttpOptions::new().read_timeout(SHORT));
     let id = session(&mut world);
     let asks = [
         request("GET", "/nothing", &[], ""),
@@ -132,7 +132,7 @@ fn s3_a_client_that_never_reads_is_let_go_whatever_it_is_answered() {
 
 #[test]
 fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
-    let mut world = World::new(Options::new().old_path("/sse").read_timeout(SHORT));
+    let mut world = World::new(HttpOptions::new().sse_path("/sse").read_timeout(SHORT));
     let stream = world.connect(&request("GET", "/sse", &[], ""));
     world.until("the stream begins", || stream.text().contains("session="));
     let text = stream.text();
@@ -154,7 +154,7 @@ fn s3_a_post_whose_stream_is_not_read_does_not_wait_for_ever() {
 fn s6_a_modern_client_that_has_gone_is_noticed_behind_what_it_sent_ahead() {
     let ahead = "x".repeat(400_000);
     for then in [Then::End, Then::Flood("x")] {
-        let mut world = World::new(Options::new());
+        let mut world = World::new(HttpOptions::new());
         let peer = world.connect(&(modern("wait") + &ahead)).then(then);
         let (waiting, ended) = (world.waiting.clone(), world.ended.clone());
         world.until("the handler is dropped", || ended.load(Ordering::SeqCst) == 1);
@@ -166,7 +166,7 @@ fn s6_a_modern_client_that_has_gone_is_noticed_behind_what_it_sent_ahead() {
 #[test]
 fn s6_what_is_sent_ahead_is_kept_while_there_is_room_and_ends_the_connection_otherwise() {
     for (ahead, kept) in [(10, 10), (400, 0)] {
-        let mut world = World::new(Options::new());
+        let mut world = World::new(HttpOptions::new());
         let peer = world.connect(&(modern("wait") + &modern("echo").repeat(ahead)));
         let waiting = world.waiting.clone();
         world.until("all has been read", || {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_io::{Async, Timer};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{Options, serve};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Hub, Reply};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
 
 use crate::site::{Client, call, initialize, modern, modern_with, post};
 
@@ -45,13 +45,13 @@ fn handler(ctx: Context) -> Pin<Box<dyn Future<Output = Result<Reply, Failure>>>
 /// A server in a thread of its own, which must end in peace.
 struct Server {
     address: SocketAddr,
-    hub: Hub,
+    hub: Broadcaster,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
     fn new(
-        options: Options,
+        options: HttpOptions,
         configure: fn(App<Handler>) -> App<Handler>,
         told: Arc<Mutex<Vec<String>>>,
     ) -> Self {
@@ -61,7 +61,8 @@ impl Server {
             let app = configure(app)
                 .panic_observer(move |panic| told.lock().unwrap().push(panic.to_string()));
             let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
-            tell.send((listener.get_ref().local_addr().unwrap(), app.hub().clone())).unwrap();
+            tell.send((listener.get_ref().local_addr().unwrap(), app.broadcaster().clone()))
+                .unwrap();
             smol::block_on(serve(&app, listener, options)).unwrap();
         });
         let (address, hub) = ready.recv().unwrap();
@@ -97,7 +98,7 @@ fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
         |app: App<Handler>| app.max_in_flight(10),
         |app: App<Handler>| app.max_params(1),
     ] {
-        let server = Server::new(Options::new(), configure, Arc::default());
+        let server = Server::new(HttpOptions::new(), configure, Arc::default());
         let session = server.open();
         let mut clients: Vec<Client> = (0..200).map(|_| Client::to(server.address)).collect();
         for (id, client) in (2..).zip(&mut clients) {
@@ -112,7 +113,7 @@ fn b1_two_hundred_posts_at_once_to_a_session_are_all_answered() {
 #[test]
 fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
     let server = Server::new(
-        Options::new(),
+        HttpOptions::new(),
         |app| app.max_in_flight(2).full_timeout(Duration::MAX),
         Arc::default(),
     );
@@ -140,7 +141,7 @@ fn b1_a_post_waits_for_a_place_and_a_cancellation_makes_one() {
 #[test]
 fn f9_a_handler_that_panics_ends_its_own_request() {
     let told = Arc::new(Mutex::new(Vec::new()));
-    let server = Server::new(Options::new(), |app| app, Arc::clone(&told));
+    let server = Server::new(HttpOptions::new(), |app| app, Arc::clone(&told));
     let session = server.open();
     for tool in ["early", "late"] {
         for request in [modern(tool), call(&session, 7, tool)] {
@@ -158,7 +159,7 @@ fn f9_a_handler_that_panics_ends_its_own_request() {
 
 #[test]
 fn f9_a_check_that_panics_ends_its_own_connection() {
-    let options = Options::new().authorize(|credentials| {
+    let options = HttpOptions::new().authorize(|credentials| {
         assert!(credentials.token != Some("bad"), "a broken check");
         Ok("somebody".into())
     });

@@ -7,7 +7,7 @@ use std::task::{self, Wake, Waker};
 
 use mcp_sansio::Progress;
 use mcp_sansio::types::TextResult;
-use mcp_sansio_adapters::asynchronous::http::{Denied, Options};
+use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{Context, Failure, MAX_RUNNING, Reply};
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
@@ -60,15 +60,15 @@ fn with(request: &str, token: &str) -> String {
     request.replace("Host:", &format!("Authorization: Bearer {token}\r\nHost:"))
 }
 
-fn by_name() -> Options {
-    Options::new().old_path("/sse").authorize(|credentials| {
-        credentials.token.map(str::to_owned).ok_or_else(Denied::token_needed)
+fn by_name() -> HttpOptions {
+    HttpOptions::new().sse_path("/sse").authorize(|credentials| {
+        credentials.token.map(str::to_owned).ok_or_else(AuthorizationError::missing_token)
     })
 }
 
 #[test]
 fn d2_sessions_that_were_never_initialized_end_first() {
-    let site = Site::with(Options::new().max_sessions(3));
+    let site = Site::with(HttpOptions::new().max_sessions(3));
     let used = site.open("2025-11-25");
     let begun = [begin(&site, ""), begin(&site, "")];
     // Each takes the place of the oldest that is only begun.
@@ -139,7 +139,7 @@ fn d2_sessions_of_http_and_sse_have_the_same_limits() {
 
 #[test]
 fn d2_sessions_without_authorization_have_only_the_general_limit() {
-    let site = Site::with(Options::new().max_sessions_per_principal(1));
+    let site = Site::with(HttpOptions::new().max_sessions_per_principal(1));
     for _ in 0..3 {
         site.open("2025-11-25");
     }
@@ -187,7 +187,7 @@ fn m1_subscriptions_of_a_session_have_a_limit() {
 
 #[test]
 fn m1_replay_keeps_the_newest_events_that_there_is_room_for() {
-    let site = Site::with(Options::new().replay(400));
+    let site = Site::with(HttpOptions::new().replay(400));
     let session = site.open("2025-11-25");
     assert_eq!(site.call(&session, 2, "steps").text(), "done");
     let rest = site.send(&get(&session, &[("Last-Event-ID", "3-0")])).body;

@@ -1,11 +1,11 @@
 //! HTTP+SSE (2024-11-05).
 
-use mcp_sansio_adapters::asynchronous::http::Options;
+use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Client, Site, request};
 
 fn old() -> Site {
-    Site::with(Options::new().old_path("/sse"))
+    Site::with(HttpOptions::new().sse_path("/sse"))
 }
 
 /// Opens a stream, and says where messages go.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use async_io::Timer;
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{Options, serve};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
 use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Listener, Reply};
 use smol::io::{AsyncRead, AsyncWrite};
 
@@ -44,7 +44,7 @@ impl Drop for Ended {
 }
 
 impl World {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: HttpOptions) -> Self {
         let (gate, opened) = smol::channel::unbounded();
         let (waiting, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let counts = (Arc::clone(&waiting), Arc::clone(&ended));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_sansio_adapters::asynchronous::http::Options;
+use mcp_sansio_adapters::asynchronous::http::HttpOptions;
 
 use crate::site::{Site, call, get, initialize, modern, post, request};
 
@@ -151,7 +151,7 @@ fn a_stream_that_is_taken_up_elsewhere_ends_where_it_was() {
 
 #[test]
 fn sess_05_a_session_that_nobody_uses_ends() {
-    let site = Site::with(Options::new().idle_timeout(Duration::from_millis(150)));
+    let site = Site::with(HttpOptions::new().idle_timeout(Duration::from_millis(150)));
     let idle = site.open("2025-11-25");
     let used = site.open("2025-11-25");
     let mut stream = site.connect();
@@ -170,7 +170,7 @@ fn sess_05_a_session_that_nobody_uses_ends() {
 
 #[test]
 fn there_are_only_so_many_sessions() {
-    let site = Site::with(Options::new().max_sessions(2));
+    let site = Site::with(HttpOptions::new().max_sessions(2));
     let first = site.open("2025-11-25");
     site.open("2025-11-25");
     assert_eq!(site.send(&initialize("2025-11-25")).status, 503);
@@ -184,7 +184,7 @@ fn there_are_only_so_many_sessions() {
 
 #[test]
 fn legacy_clients_can_be_served_without_sessions() {
-    let site = Site::with(Options::new().without_sessions());
+    let site = Site::with(HttpOptions::new().without_sessions());
     let answer = site.send(&initialize("2025-11-25"));
     assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
     let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo"}}"#;

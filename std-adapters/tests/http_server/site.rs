@@ -14,8 +14,8 @@ use mcp_sansio::types::{
     ElicitParams, Implementation, InputRequest, RequestedSchema, TextResult, Tool,
 };
 use mcp_sansio::{Catalog, Progress, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{Options, serve};
-use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Hub, Reply};
+use mcp_sansio_adapters::asynchronous::http::{HttpOptions, serve};
+use mcp_sansio_adapters::asynchronous::{App, Broadcaster, Context, Failure, Reply};
 
 static CONFIG: ServerConfig<'_> = ServerConfig::new(
     Implementation::new("test", "1"),
@@ -71,14 +71,14 @@ async fn handle(ctx: Context, counts: Arc<Counts>) -> Result<Reply, Failure> {
         }
         "ask" => {
             let form = ElicitParams::form("Who?", RequestedSchema::new(&[]));
-            let answer = ctx.ask("who", InputRequest::Elicit(form)).await?;
+            let answer = ctx.request_input("who", InputRequest::Elicit(form)).await?;
             return ctx.reply(&TextResult::new(answer.as_raw().as_str()));
         }
         "flood" => return crate::memory::flood(&ctx).await,
         "long" => return ctx.reply(&TextResult::new(&"0123456789".repeat(1_200_000))),
         "silent" => std::future::pending().await,
         "later" => {
-            let is_gone = ctx.let_go();
+            let is_gone = ctx.release_connection();
             Timer::after(Duration::from_millis(50)).await;
             return ctx.reply(&TextResult::new(if is_gone { "let go" } else { "kept" }));
         }
@@ -91,17 +91,17 @@ type Answering = Pin<Box<dyn Future<Output = Result<Reply, Failure>>>>;
 
 pub(crate) struct Site {
     pub(crate) address: SocketAddr,
-    pub(crate) hub: Hub,
+    pub(crate) hub: Broadcaster,
     pub(crate) counts: Arc<Counts>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Site {
     pub(crate) fn new() -> Self {
-        Self::with(Options::new())
+        Self::with(HttpOptions::new())
     }
 
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: HttpOptions) -> Self {
         let (tell, told) = std::sync::mpsc::channel();
         let counts = Arc::new(Counts::default());
         let counted = Arc::clone(&counts);
@@ -109,7 +109,8 @@ impl Site {
             let handler = move |ctx| -> Answering { Box::pin(handle(ctx, Arc::clone(&counted))) };
             let app = App::new(&CONFIG, handler).catalog(&CATALOG).max_line(100_000);
             let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).unwrap();
-            tell.send((listener.get_ref().local_addr().unwrap(), app.hub().clone())).unwrap();
+            tell.send((listener.get_ref().local_addr().unwrap(), app.broadcaster().clone()))
+                .unwrap();
             smol::block_on(serve(&app, listener, options)).unwrap();
         });
         let (address, hub) = told.recv().unwrap();

@@ -8,14 +8,14 @@ use std::task::{Context, Poll, Wake, Waker};
 use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
 
 use super::link::{Link, State};
-use super::question::{Answering, Question, Refusal};
+use super::question::{Answering, InputRefusal, OwnedInputRequest};
 
 /// Requests and what finds their answers, and the answers that wait for room. A future never sends
 /// its own. Together there are up to `N`, the places in the core's table: what the server cancels
 /// is forgotten.
 pub(super) struct Asked {
     open: Vec<(RequestHandle, Answering)>,
-    answered: VecDeque<(RequestHandle, Result<OwnedJson, Refusal>)>,
+    answered: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
     news: Arc<News>,
 }
 
@@ -34,7 +34,7 @@ impl Asked {
     pub(super) fn request<const N: usize>(&mut self, request: &ServerRequest<'_>, link: &Link<N>) {
         let revision =
             link.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
-        match Question::of(request, revision) {
+        match OwnedInputRequest::of(request, revision) {
             Ok(question) => {
                 self.open.push((request.handle, (link.answerer)(question)));
                 self.news.any.store(true, Ordering::Release);

@@ -193,7 +193,7 @@ impl<const N: usize> Turn<'_, N> {
                     Err(SendError::TooMany) => {}
                     Err(error) => {
                         state.turns.has_begun = false;
-                        return Poll::Ready(Err(CallError::Refused(error)));
+                        return Poll::Ready(Err(CallError::NotSent(error)));
                     }
                 }
             }

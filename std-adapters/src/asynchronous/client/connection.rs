@@ -14,11 +14,11 @@ use mcp_sansio::ClientEvent;
 use super::alarm::Alarm;
 use super::asked::Asked;
 use super::connector::{IN_FLIGHT, Limits, OnEvent};
-use super::error::OpenFailure;
+use super::error::ConnectError;
 use super::guard;
 use super::incoming::Incoming;
 use super::link::{Link, Phase, State};
-use super::opened::Opened;
+use super::opened::Connected;
 use super::outgoing::Outgoing;
 
 /// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends
@@ -37,13 +37,13 @@ pub struct Connection<T, const N: usize = IN_FLIGHT> {
     is_new: bool,
     /// Since when it has been closing.
     closing_since: Option<Instant>,
-    end: Option<End>,
+    end: Option<ConnectionEnd>,
 }
 
 /// How a connection ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum End {
+pub enum ConnectionEnd {
     /// By us: [`Client::close`](super::Client::close), or nobody holds one any more.
     Closed,
     /// By the server.
@@ -53,7 +53,7 @@ pub enum End {
     /// ([`Connector::stall_timeout`](super::Connector::stall_timeout)).
     Unresponsive,
     /// There is no way to speak with this server.
-    NotOpened(OpenFailure),
+    ConnectFailed(ConnectError),
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
@@ -123,7 +123,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         if self.end.is_none() && self.alarm.poll(self.due(), cx) {
             moved = true;
             if self.outgoing.is_stalled(self.limits.stall_timeout) {
-                self.end = Some(End::Unresponsive);
+                self.end = Some(ConnectionEnd::Unresponsive);
             }
         }
         Ok(moved)
@@ -138,10 +138,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
                     // Assumed to be a modern one, it is not asked.
                     Ok(()) => {
                         if let Some(revision) = state.client.revision() {
-                            state.open(Opened { revision, capabilities: None, result: None });
+                            state.open(Connected { revision, capabilities: None, result: None });
                         }
                     }
-                    Err(_) => state.end(Phase::NotOpened(OpenFailure::NoCommonRevision(None))),
+                    Err(_) => state.end(Phase::ConnectFailed(ConnectError::NoCommonRevision(None))),
                 }
                 self.is_new = false;
                 true
@@ -176,9 +176,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     fn see_whether_it_ends(&mut self, cx: &mut Context<'_>) -> bool {
         if self.end.is_none() {
             self.end = match self.link.with(|state| state.phase.clone()) {
-                Phase::NotOpened(failure) => Some(End::NotOpened(failure)),
+                Phase::ConnectFailed(failure) => Some(ConnectionEnd::ConnectFailed(failure)),
                 Phase::Closing => self.close(cx),
-                _ if self.incoming.has_ended() => Some(End::ServerClosed),
+                _ if self.incoming.has_ended() => Some(ConnectionEnd::ServerClosed),
                 _ => None,
             };
         }
@@ -188,14 +188,14 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     /// Sends what is pending, closes our side, and waits for the server to close its own: what it
     /// sends is not for anybody any more, but who closes a socket before it has been read may
     /// keep the other from reading what was sent last.
-    fn close(&mut self, cx: &mut Context<'_>) -> Option<End> {
+    fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.asked.clear();
         self.incoming.discard();
         let since = *self.closing_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.limits.close_timeout || self.incoming.has_ended();
         let is_closed =
             self.outgoing.is_done(&self.link) && self.outgoing.poll_close(&mut self.stream, cx);
-        (is_over || is_closed && self.incoming.has_ended()).then_some(End::Closed)
+        (is_over || is_closed && self.incoming.has_ended()).then_some(ConnectionEnd::Closed)
     }
 
     fn due(&self) -> Option<Instant> {
@@ -220,13 +220,13 @@ fn see<const N: usize>(
     link: &Link<N>,
     asked: &mut Asked,
     on_event: Option<&mut OnEvent>,
-    end: &mut Option<End>,
+    end: &mut Option<ConnectionEnd>,
 ) {
     match event {
         ClientEvent::Request(request) => asked.request(request, link),
         ClientEvent::RequestCancelled { request, .. }
         | ClientEvent::RequestTimedOut { request } => asked.forget(*request),
-        ClientEvent::Unresponsive => *end = Some(End::Unresponsive),
+        ClientEvent::Unresponsive => *end = Some(ConnectionEnd::Unresponsive),
         _ => {}
     }
     if let Some(on_event) = on_event {
@@ -235,7 +235,7 @@ fn see<const N: usize>(
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Connection<T, N> {
-    type Output = io::Result<End>;
+    type Output = io::Result<ConnectionEnd>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
@@ -356,7 +356,7 @@ mod tests {
         let connector = Connector::new(&CONFIG)
             .set_era(Some(Era::Legacy))
             .max_pending(1024)
-            .answer(async |question| question.answer(&RawJson::EMPTY));
+            .on_input_request(async |question| question.respond(&RawJson::EMPTY));
         let (_client, mut connection) = connector.connect(stream);
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..50 {

@@ -13,7 +13,7 @@ use super::guard;
 use super::handle::{Client, Owner};
 use super::link::Link;
 use super::pages::MAX_LIST;
-use super::question::{Answer, Answerer, Answering, Question, Refusal};
+use super::question::{Answerer, Answering, InputRefusal, InputResponse, OwnedInputRequest};
 
 /// What is settled before a connection: who answers the server's questions, who sees what belongs
 /// to no call, limits.
@@ -55,7 +55,7 @@ impl<const N: usize> Connector<N> {
         Self {
             config,
             era: None,
-            answerer: Box::new(|_| Box::pin(async { Err(Refusal::unsupported()) })),
+            answerer: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
             limits: Limits {
                 max_line: MAX_LINE,
@@ -72,14 +72,17 @@ impl<const N: usize> Connector<N> {
     /// server has cancelled it or its call is dropped, the future is. Where it panics, the question
     /// is answered with an internal error (-32603), and nothing else ends.
     #[must_use]
-    pub fn answer<F>(self, answer: impl Fn(Question) -> F + Send + Sync + 'static) -> Self
+    pub fn on_input_request<F>(
+        self,
+        handler: impl Fn(OwnedInputRequest) -> F + Send + Sync + 'static,
+    ) -> Self
     where
-        F: Future<Output = Result<Answer, Refusal>> + Send + 'static,
+        F: Future<Output = Result<InputResponse, InputRefusal>> + Send + 'static,
     {
         let answerer = move |question| -> Answering {
-            let answering = guard::call(|| answer(question));
+            let answering = guard::call(|| handler(question));
             Box::pin(async {
-                guard::outcome(answering).await.unwrap_or_else(|| Err(Refusal::panicked()))
+                guard::outcome(answering).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
             })
         };
         Self { answerer: Box::new(answerer), ..self }
@@ -141,7 +144,7 @@ impl<const N: usize> Connector<N> {
     /// The opening begins at once: the server's era is found out, if need be.
     ///
     /// When the connection closes, the server has to see the end of its input. Closing a
-    /// [`Pair`](crate::asynchronous::Pair) drops its writer; [`Async`](async_io::Async) sockets over TCP
+    /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; [`Async`](async_io::Async) sockets over TCP
     /// and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one
     /// that only flushes, [`close_timeout`](Self::close_timeout) has to pass.
     pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(

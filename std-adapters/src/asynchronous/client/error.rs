@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use mcp_sansio::{ConnectError, OwnedJson, PeerError, Printable, SendError, Violation};
+use mcp_sansio::{OwnedJson, PeerError, Printable, SendError, Violation};
 
-use super::question::Refusal;
+use super::question::InputRefusal;
 
 /// Why a call has no result.
 #[derive(Clone, Debug)]
@@ -13,15 +13,15 @@ pub enum CallError {
     /// The server answered with an error.
     Server(ServerError),
     /// The server could not be spoken with.
-    NotOpened(OpenFailure),
+    ConnectFailed(ConnectError),
     /// It was not sent: the server did not declare what it needs, its revision does not know the
     /// method, or the parameters cannot be written.
-    Refused(SendError),
+    NotSent(SendError),
     /// The answer is none: of an unknown kind, longer than the longest line, or asking for what was
     /// not declared.
     Invalid(Violation),
     /// The server wanted to know something first, and was not told (2026-07-28).
-    Unanswered(Refusal),
+    InputRefused(InputRefusal),
     /// No answer in time. The server has been told that it is not wanted any more.
     TimedOut,
     /// A list with more pages than [`MAX_PAGES`](super::MAX_PAGES).
@@ -47,10 +47,10 @@ pub struct ServerError {
     pub data: Option<OwnedJson>,
 }
 
-/// Why a server could not be spoken with: an [`ConnectError`] that is kept.
+/// Why a server could not be spoken with: an [`mcp_sansio::ConnectError`] that is kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum OpenFailure {
+pub enum ConnectError {
     /// It refused.
     Refused(ServerError),
     /// It speaks no revision that we speak. These are its own, where it said so.
@@ -68,14 +68,14 @@ impl From<PeerError<'_>> for ServerError {
     }
 }
 
-impl From<ConnectError<'_>> for OpenFailure {
-    fn from(error: ConnectError<'_>) -> Self {
+impl From<mcp_sansio::ConnectError<'_>> for ConnectError {
+    fn from(error: mcp_sansio::ConnectError<'_>) -> Self {
         match error {
-            ConnectError::Refused(error) => Self::Refused(error.into()),
-            ConnectError::NoCommonRevision(theirs) => {
+            mcp_sansio::ConnectError::Refused(error) => Self::Refused(error.into()),
+            mcp_sansio::ConnectError::NoCommonRevision(theirs) => {
                 Self::NoCommonRevision(theirs.map(OwnedJson::from))
             }
-            ConnectError::Invalid(violation) => Self::Invalid(violation),
+            mcp_sansio::ConnectError::Invalid(violation) => Self::Invalid(violation),
             _ => Self::TimedOut,
         }
     }
@@ -87,7 +87,7 @@ impl fmt::Display for ServerError {
     }
 }
 
-impl fmt::Display for OpenFailure {
+impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "the server refused to begin: {error}"),
@@ -109,10 +109,10 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Server(error) => error.fmt(f),
-            Self::NotOpened(failure) => failure.fmt(f),
-            Self::Refused(error) => error.fmt(f),
+            Self::ConnectFailed(failure) => failure.fmt(f),
+            Self::NotSent(error) => error.fmt(f),
             Self::Invalid(violation) => write!(f, "the server's answer is invalid: {violation}"),
-            Self::Unanswered(refusal) => {
+            Self::InputRefused(refusal) => {
                 write!(f, "the server's question was not answered: {refusal}")
             }
             Self::TimedOut => f.write_str("the server did not answer in time"),
@@ -129,5 +129,5 @@ impl fmt::Display for CallError {
 }
 
 impl std::error::Error for ServerError {}
-impl std::error::Error for OpenFailure {}
+impl std::error::Error for ConnectError {}
 impl std::error::Error for CallError {}

@@ -14,7 +14,7 @@ use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::link::{Link, State};
 use super::mail::{Ended, Letter};
-use super::opened::Opened;
+use super::opened::Connected;
 use super::rounds::Inputs;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same
@@ -36,7 +36,7 @@ impl<const N: usize> Client<N> {
     /// [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) for none. The result is read with
     /// [`OwnedJson::to`], as the type that belongs to the method.
     ///
-    /// What a modern server wants to know first is [answered](super::Connector::answer), and the
+    /// What a modern server wants to know first is [answered](super::Connector::on_input_request), and the
     /// request sent again.
     ///
     /// # Errors
@@ -158,8 +158,8 @@ impl<const N: usize> Client<N> {
     /// Waits for the connection to be open. Need not be called before requests are made.
     ///
     /// # Errors
-    /// [`CallError::NotOpened`], [`CallError::Closed`].
-    pub async fn opened(&self) -> Result<Arc<Opened>, CallError> {
+    /// [`CallError::ConnectFailed`], [`CallError::Closed`].
+    pub async fn connected(&self) -> Result<Arc<Connected>, CallError> {
         self.opened_before(Deadline::NEVER).await
     }
 
@@ -168,7 +168,10 @@ impl<const N: usize> Client<N> {
         options.given_limit().unwrap_or(self.0.link.call_limit)
     }
 
-    pub(super) async fn opened_before(&self, deadline: Deadline) -> Result<Arc<Opened>, CallError> {
+    pub(super) async fn opened_before(
+        &self,
+        deadline: Deadline,
+    ) -> Result<Arc<Connected>, CallError> {
         if let Poll::Ready(opened) = self.0.link.with(|state| state.opened()) {
             return opened;
         }

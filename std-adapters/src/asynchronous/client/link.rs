@@ -8,9 +8,9 @@ use std::time::Duration;
 use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
 
 use super::connector::Limits;
-use super::error::{CallError, OpenFailure};
+use super::error::{CallError, ConnectError};
 use super::mail::Mail;
-use super::opened::Opened;
+use super::opened::Connected;
 use super::question::Answerer;
 use super::turns::Turns;
 
@@ -46,11 +46,11 @@ pub(super) struct State<const N: usize> {
 #[derive(Clone)]
 pub(super) enum Phase {
     Opening,
-    Open(Arc<Opened>),
+    Open(Arc<Connected>),
     /// The clients want it to end.
     Closing,
     /// The core could not open it.
-    NotOpened(OpenFailure),
+    ConnectFailed(ConnectError),
     Over,
 }
 
@@ -137,9 +137,9 @@ impl<const N: usize> State<N> {
     /// Puts an event where it belongs. `false` when it belongs to no call.
     pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
         match event {
-            ClientEvent::Connected(opened) => self.open(Opened::from(*opened)),
+            ClientEvent::Connected(opened) => self.open(Connected::from(*opened)),
             ClientEvent::ConnectFailed(error) => {
-                self.end(Phase::NotOpened(OpenFailure::from(*error)))
+                self.end(Phase::ConnectFailed(ConnectError::from(*error)))
             }
             // There is a place in the table again.
             ClientEvent::CallFinished { .. } => self.wake_next(),
@@ -148,7 +148,7 @@ impl<const N: usize> State<N> {
         self.mail.deliver(event, &mut self.wakers)
     }
 
-    pub(super) fn open(&mut self, opened: Opened) {
+    pub(super) fn open(&mut self, opened: Connected) {
         if matches!(self.phase, Phase::Opening) {
             self.phase = Phase::Open(Arc::new(opened));
             self.wake_next();
@@ -165,7 +165,7 @@ impl<const N: usize> State<N> {
     /// Nothing can be sent any more, for this reason; those who wait are told.
     pub(super) fn end(&mut self, phase: Phase) {
         // The reason stays.
-        if matches!(self.phase, Phase::NotOpened(_) | Phase::Over) {
+        if matches!(self.phase, Phase::ConnectFailed(_) | Phase::Over) {
             return;
         }
         self.phase = phase;
@@ -180,11 +180,13 @@ impl<const N: usize> State<N> {
     }
 
     /// What was opened; pending before that.
-    pub(super) fn opened(&self) -> Poll<Result<Arc<Opened>, CallError>> {
+    pub(super) fn opened(&self) -> Poll<Result<Arc<Connected>, CallError>> {
         match &self.phase {
             Phase::Opening => Poll::Pending,
             Phase::Open(opened) => Poll::Ready(Ok(Arc::clone(opened))),
-            Phase::NotOpened(failure) => Poll::Ready(Err(CallError::NotOpened(failure.clone()))),
+            Phase::ConnectFailed(failure) => {
+                Poll::Ready(Err(CallError::ConnectFailed(failure.clone())))
+            }
             Phase::Closing | Phase::Over => Poll::Ready(Err(CallError::Closed)),
         }
     }

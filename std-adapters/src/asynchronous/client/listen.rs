@@ -46,7 +46,7 @@ impl From<Changed<'_>> for Change {
 /// Changes as they come: a stream that ends with the server's will to tell them, or with the
 /// connection. One that is told again before it was looked at is told once. Dropped, it takes its
 /// subscription back.
-pub struct Listening<const N: usize = IN_FLIGHT> {
+pub struct Subscription<const N: usize = IN_FLIGHT> {
     call: InFlight<N>,
     filter: Option<OwnedJson>,
     ended: Option<Option<CallError>>,
@@ -64,7 +64,7 @@ impl<const N: usize> Client<N> {
         &self,
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
-    ) -> Result<Listening<N>, CallError> {
+    ) -> Result<Subscription<N>, CallError> {
         let deadline = Deadline::after(self.limit(options));
         if !self.opened_before(deadline).await?.revision.is_modern() {
             return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
@@ -76,7 +76,7 @@ impl<const N: usize> Client<N> {
         loop {
             match call.letter().await {
                 Letter::Listening(filter) => {
-                    return Ok(Listening { call, filter: Some(filter), ended: None });
+                    return Ok(Subscription { call, filter: Some(filter), ended: None });
                 }
                 Letter::Ended(ended) => return Err(ended.into_error()),
                 Letter::Progress(_) | Letter::Change(_) => {}
@@ -88,7 +88,7 @@ impl<const N: usize> Client<N> {
         &self,
         filter: &SubscriptionFilter<'_>,
         options: CallOptions,
-    ) -> Result<Listening<N>, CallError> {
+    ) -> Result<Subscription<N>, CallError> {
         let resources = filter.resource_subscriptions.unwrap_or_default();
         let wants = Wants {
             tools: filter.tools_list_changed.unwrap_or(false),
@@ -102,14 +102,14 @@ impl<const N: usize> Client<N> {
             params.uri = uri;
             self.request("resources/subscribe", &params, options).await?;
         }
-        Ok(Listening { call, filter: None, ended: None })
+        Ok(Subscription { call, filter: None, ended: None })
     }
 }
 
-impl<const N: usize> Listening<N> {
+impl<const N: usize> Subscription<N> {
     /// What a modern server honours of what was asked for: a [`SubscriptionFilter`].
     #[must_use]
-    pub fn honoured(&self) -> Option<RawJson<'_>> {
+    pub fn acknowledged(&self) -> Option<RawJson<'_>> {
         self.filter.as_ref().map(OwnedJson::as_raw)
     }
 
@@ -121,7 +121,7 @@ impl<const N: usize> Listening<N> {
     }
 }
 
-impl<const N: usize> Stream for Listening<N> {
+impl<const N: usize> Stream for Subscription<N> {
     type Item = Change;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
@@ -138,9 +138,9 @@ impl<const N: usize> Stream for Listening<N> {
     }
 }
 
-impl<const N: usize> fmt::Debug for Listening<N> {
+impl<const N: usize> fmt::Debug for Subscription<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listening")
+        f.debug_struct("Subscription")
             .field("filter", &self.filter)
             .field("ended", &self.ended)
             .finish()

@@ -8,7 +8,7 @@
 //! use mcp_sansio::types::{CallToolParams, ElicitResult, Implementation, InputRequest};
 //! use mcp_sansio::{CallOptions, ClientFeatures, ClientConfig, RawJson};
 //! use mcp_sansio_adapters::asynchronous::client::{
-//!     Answer, CallError, Client, Connector, Question, Refusal, Tools,
+//!     InputResponse, CallError, Client, Connector, OwnedInputRequest, InputRefusal, Tools,
 //! };
 //! use std::net::TcpStream;
 //!
@@ -17,11 +17,11 @@
 //!     ClientFeatures::ELICITATION_FORM,
 //! );
 //!
-//! async fn answer(question: Question) -> Result<Answer, Refusal> {
-//!     let InputRequest::Elicit(_) = question.request() else {
-//!         return Err(Refusal::unsupported());
+//! async fn answer(question: OwnedInputRequest) -> Result<InputResponse, InputRefusal> {
+//!     let InputRequest::Elicit(_) = question.as_input_request() else {
+//!         return Err(InputRefusal::unsupported());
 //!     };
-//!     question.answer(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
+//!     question.respond(&ElicitResult::accept(RawJson::from_static(r#"{"name":"Ada"}"#)))
 //! }
 //!
 //! async fn visit(client: Client) -> Result<(), CallError> {
@@ -40,7 +40,7 @@
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     async_io::block_on(async {
 //!         let stream = Async::<TcpStream>::connect(([127, 0, 0, 1], 8080)).await?;
-//!         let (client, connection) = Connector::new(&CONFIG).answer(answer).connect(stream);
+//!         let (client, connection) = Connector::new(&CONFIG).on_input_request(answer).connect(stream);
 //!         Ok(connection.drive(visit(client)).await?)
 //!     })
 //! }
@@ -65,7 +65,7 @@
 //!
 //! # Questions, in both eras
 //!
-//! One function [answers](Connector::answer). A legacy server's request is answered when the answer
+//! One function [answers](Connector::on_input_request). A legacy server's request is answered when the answer
 //! is there; a modern server's questions are answered all at once, and the request is sent again
 //! with the answers, as often as the configuration allows. Nothing else waits meanwhile.
 //!
@@ -93,14 +93,14 @@
 //! | what is read and not taken in yet | [`Connector::max_line`], 16 MiB; then nothing more is read |
 //! | what waits to be written | [`Connector::max_pending`], 1 MiB; then what must be answered waits, and behind it the server |
 //! | requests of the server's under way | `N`; more are refused (-32603) |
-//! | questions in a result (2026-07-28) | 64; the call ends with [`CallError::Unanswered`] |
+//! | questions in a result (2026-07-28) | 64; the call ends with [`CallError::InputRefused`] |
 //! | reports of progress and changes that wait for a call to be looked at | 64 for each call, and 64 KiB; older reports go, changes become [`Change::Missed`] |
 //! | a list | [`MAX_PAGES`] pages and [`Connector::max_list`], 64 MiB; then [`CallError::TooManyPages`] or [`CallError::ListTooLong`] |
 //! | results | one for each call, up to [`Connector::max_line`] |
 //!
 //! # Panics
 //!
-//! A panic in what [answers](Connector::answer) ends its own question with -32603, and one in
+//! A panic in what [answers](Connector::on_input_request) ends its own question with -32603, and one in
 //! [`on_event`](Connector::on_event) ends nothing, where panics unwind.
 
 mod alarm;
@@ -124,11 +124,13 @@ mod question;
 mod rounds;
 mod turns;
 
-pub use connection::{Connection, End};
+pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
-pub use error::{CallError, OpenFailure, ServerError};
+pub use error::{CallError, ConnectError, ServerError};
 pub use handle::Client;
-pub use listen::{Change, Listening};
-pub use opened::Opened;
-pub use pages::{Listed, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools};
-pub use question::{Answer, Question, Refusal};
+pub use listen::{Change, Subscription};
+pub use opened::Connected;
+pub use pages::{
+    ListKind, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools,
+};
+pub use question::{InputRefusal, InputResponse, OwnedInputRequest};

@@ -3,10 +3,10 @@
 use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerFeatures};
 
 /// A session with a legacy server, or the acquaintance of a modern one: what the core's
-/// [`Opened`](mcp_sansio::Connected) says, kept.
+/// [`Connected`](mcp_sansio::Connected) says, kept.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Opened {
+pub struct Connected {
     /// What is spoken.
     pub revision: Revision,
     /// What the server can do. `None` where it was [not asked](super::Connector::set_era).
@@ -16,7 +16,7 @@ pub struct Opened {
     pub result: Option<OwnedJson>,
 }
 
-impl Opened {
+impl Connected {
     /// How a model should use the server.
     #[must_use]
     pub fn instructions(&self) -> Option<JsonStr<'_>> {
@@ -24,7 +24,7 @@ impl Opened {
     }
 }
 
-impl From<mcp_sansio::Connected<'_>> for Opened {
+impl From<mcp_sansio::Connected<'_>> for Connected {
     fn from(opened: mcp_sansio::Connected<'_>) -> Self {
         Self {
             revision: opened.revision,

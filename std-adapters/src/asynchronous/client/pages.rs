@@ -14,7 +14,7 @@ use super::error::CallError;
 use super::handle::Client;
 
 /// A kind of list.
-pub trait Listed {
+pub trait ListKind {
     /// What is in it.
     type Item<'a>: Deserialize<'a>;
     /// The request for it.
@@ -29,7 +29,7 @@ macro_rules! lists {
         #[derive(Debug)]
         pub enum $name {}
 
-        impl Listed for $name {
+        impl ListKind for $name {
             type Item<'a> = $item<'a>;
             const METHOD: &'static str = $method;
             const MEMBER: &'static str = $member;
@@ -62,7 +62,7 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// [`CallError::TooManyPages`], [`CallError::ListTooLong`], [`CallError::RepeatedCursor`];
     /// otherwise as any call.
-    pub async fn list<L: Listed>(&self, options: CallOptions) -> Result<Pages<L>, CallError> {
+    pub async fn list<L: ListKind>(&self, options: CallOptions) -> Result<Pages<L>, CallError> {
         let mut pages: Vec<OwnedJson> = Vec::new();
         let (mut bytes, mut cursors) = (0, Cursors::default());
         let deadline = Deadline::after(self.limit(options));
@@ -93,7 +93,7 @@ fn next_cursor(page: &OwnedJson) -> Option<Text<'_>> {
     page.as_raw().get("nextCursor").and_then(RawJson::as_string).map(Text::from_json)
 }
 
-impl<L: Listed> Pages<L> {
+impl<L: ListKind> Pages<L> {
     /// What is in the list. Something that does not fit its type is an error of its own: all else
     /// stays readable.
     pub fn iter(&self) -> impl Iterator<Item = Result<L::Item<'_>, ReadError>> {

@@ -15,17 +15,20 @@ use serde::Serialize;
 /// A request of a legacy server and a question in a modern server's result are the same here. What
 /// it asks was declared, for certain.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct OwnedInputRequest {
     /// An object with the members `method` and `params`.
     json: OwnedJson,
     revision: Revision,
 }
 
-impl Question {
-    pub(super) fn of(request: &ServerRequest<'_>, revision: Revision) -> Result<Self, Refusal> {
+impl OwnedInputRequest {
+    pub(super) fn of(
+        request: &ServerRequest<'_>,
+        revision: Revision,
+    ) -> Result<Self, InputRefusal> {
         request.question()?;
         let wire = Wire { method: request.method, params: request.params.raw() };
-        let json = OwnedJson::new(&wire, revision).map_err(|_| Refusal::unsupported())?;
+        let json = OwnedJson::new(&wire, revision).map_err(|_| InputRefusal::unsupported())?;
         Ok(Self { json, revision })
     }
 
@@ -36,7 +39,7 @@ impl Question {
 
     /// What is asked.
     #[must_use]
-    pub fn request(&self) -> InputRequest<'_> {
+    pub fn as_input_request(&self) -> InputRequest<'_> {
         self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
     }
 
@@ -58,29 +61,32 @@ impl Question {
     ///
     /// # Errors
     /// A value that cannot be written, or is no object.
-    pub fn answer<T: Serialize + ?Sized>(&self, answer: &T) -> Result<Answer, Refusal> {
-        match OwnedJson::new(answer, self.revision) {
-            Ok(json) if json.as_raw().is_object() => Ok(Answer(json)),
-            _ => Err(Refusal::error(ErrorCode::InternalError, "The answer cannot be written")),
+    pub fn respond<T: Serialize + ?Sized>(
+        &self,
+        result: &T,
+    ) -> Result<InputResponse, InputRefusal> {
+        match OwnedJson::new(result, self.revision) {
+            Ok(json) if json.as_raw().is_object() => Ok(InputResponse(json)),
+            _ => Err(InputRefusal::error(ErrorCode::InternalError, "The answer cannot be written")),
         }
     }
 }
 
-/// What the server is told: see [`Question::answer`].
+/// What the server is told: see [`OwnedInputRequest::respond`].
 #[derive(Clone, Debug)]
-pub struct Answer(pub(super) OwnedJson);
+pub struct InputResponse(pub(super) OwnedJson);
 
 /// Why the server is told nothing. A legacy one gets it as an error; with a modern one the call
-/// ends that needs the answer ([`CallError::Unanswered`](super::CallError::Unanswered)).
+/// ends that needs the answer ([`CallError::InputRefused`](super::CallError::InputRefused)).
 ///
 /// For a person who says no there are answers: `decline` and `cancel`.
 #[derive(Clone, Debug)]
-pub struct Refusal {
+pub struct InputRefusal {
     code: ErrorCode,
     message: String,
 }
 
-impl Refusal {
+impl InputRefusal {
     /// With the code that stands for the person's refusal by custom, -1.
     pub fn new(message: impl Into<String>) -> Self {
         Self::error(ErrorCode::Application(-1), message)
@@ -106,19 +112,19 @@ impl Refusal {
     }
 }
 
-impl From<ReadError> for Refusal {
+impl From<ReadError> for InputRefusal {
     fn from(error: ReadError) -> Self {
         Self::error(ErrorCode::InvalidParams, error.to_string())
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for InputRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Printable::new(&self.message).fmt(f)
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for InputRefusal {}
 
 /// A question as modern servers write it.
 #[derive(Serialize)]
@@ -128,7 +134,8 @@ struct Wire<'f> {
 }
 
 /// An answer that is being found.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Result<Answer, Refusal>> + Send>>;
+pub(super) type Answering =
+    Pin<Box<dyn Future<Output = Result<InputResponse, InputRefusal>> + Send>>;
 /// Who finds it. Its type is not carried along by clients and connections: a question is rare, and
 /// an allocation for it cheap.
-pub(super) type Answerer = Box<dyn Fn(Question) -> Answering + Send + Sync>;
+pub(super) type Answerer = Box<dyn Fn(OwnedInputRequest) -> Answering + Send + Sync>;

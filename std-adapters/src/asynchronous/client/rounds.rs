@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::error::CallError;
 use super::link::Link;
-use super::question::{Answering, Question, Refusal};
+use super::question::{Answering, InputRefusal, OwnedInputRequest};
 
 /// What goes with the next attempt of a request.
 pub(super) struct Inputs {
@@ -63,12 +63,12 @@ fn answer_all<const N: usize>(
     let mut open = Vec::new();
     for (key, question) in questions.members() {
         if open.len() == MAX_QUESTIONS {
-            return Err(CallError::Unanswered(Refusal::error(
+            return Err(CallError::InputRefused(InputRefusal::error(
                 ErrorCode::InvalidParams,
                 "More questions at once than are answered",
             )));
         }
-        let question = Question::read(question, Revision::LATEST)
+        let question = OwnedInputRequest::read(question, Revision::LATEST)
             .map_err(|_| CallError::Invalid(Violation::InvalidResult))?;
         open.push(Open { key: key.to_string(), found: Err((link.answerer)(question)) });
     }
@@ -98,7 +98,7 @@ impl Open {
         let Err(answering) = &mut self.found else { return Poll::Ready(Ok(())) };
         match answering.as_mut().poll(cx) {
             Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(refusal)) => return Poll::Ready(Err(CallError::Unanswered(refusal))),
+            Poll::Ready(Err(refusal)) => return Poll::Ready(Err(CallError::InputRefused(refusal))),
             Poll::Ready(Ok(answer)) => self.found = Ok(answer.0),
         }
         Poll::Ready(Ok(()))

@@ -11,19 +11,22 @@ use super::reply::Failure;
 /// what was asked: an [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation, and so
 /// on.
 #[derive(Clone)]
-pub struct Answer {
+pub struct InputResponse {
     pub(super) key: String,
     pub(super) json: OwnedJson,
 }
 
-impl Answer {
+impl InputResponse {
     /// The answer as one of these types, borrowing from it.
     ///
     /// # Errors
-    /// [`Failure::answer`] when it is something else.
+    /// [`Failure::invalid_input_response`] when it is something else.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
         self.json.to().map_err(|error| {
-            Failure::answer(format!("The answer {} cannot be used: {error}", self.key))
+            Failure::invalid_input_response(format!(
+                "The answer {} cannot be used: {error}",
+                self.key
+            ))
         })
     }
 
@@ -34,7 +37,7 @@ impl Answer {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for InputResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.key, self.json.as_raw())
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use mcp_sansio::{Catalog, ServerConfig, ServerEvent};
 
+use super::broadcast::Broadcaster;
 use super::context::Context;
-use super::hub::Hub;
-use super::reply::{Failure, Panicked, Reply};
-use super::rounds::Seal;
+use super::reply::{Failure, PanicReport, Reply};
+use super::rounds::StateProtector;
 use super::tasks::{Panic, caught};
 
 /// An application: what it is, what it offers, and the function that answers requests. One value
@@ -21,7 +21,7 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) config: &'static ServerConfig<'static>,
     pub(super) catalog: Option<&'static Catalog<'static>>,
     pub(super) handler: H,
-    pub(super) seal: Option<Box<dyn Seal>>,
+    pub(super) state_protector: Option<Box<dyn StateProtector>>,
     observer: Option<Box<Observer>>,
     panic_observer: Option<Box<PanicObserver>>,
     pub(super) max_in_flight: usize,
@@ -32,7 +32,7 @@ pub struct App<H, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) max_line: usize,
     pub(super) max_pending: usize,
     pub(super) idle_timeout: Option<Duration>,
-    hub: Hub,
+    broadcaster: Broadcaster,
 }
 
 impl<H> App<H> {
@@ -58,7 +58,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
             config,
             catalog: None,
             handler,
-            seal: None,
+            state_protector: None,
             observer: None,
             panic_observer: None,
             max_in_flight: N,
@@ -69,7 +69,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
             max_line: MAX_LINE,
             max_pending: MAX_PENDING,
             idle_timeout: None,
-            hub: Hub::new(),
+            broadcaster: Broadcaster::new(),
         }
     }
 
@@ -82,8 +82,8 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
 
     /// Protects what modern clients carry for handlers between two rounds.
     #[must_use]
-    pub fn seal(self, seal: impl Seal + 'static) -> Self {
-        Self { seal: Some(Box::new(seal)), ..self }
+    pub fn state_protector(self, protector: impl StateProtector + 'static) -> Self {
+        Self { state_protector: Some(Box::new(protector)), ..self }
     }
 
     /// Is shown everything that happens on any connection before it is dealt with: for logs and
@@ -97,7 +97,7 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
     /// call of a handler that panics is answered with -32603, and nothing else ends. Standard error
     /// has the message already, unless there is a panic hook that says otherwise.
     #[must_use]
-    pub fn panic_observer(self, observer: impl Fn(&Panicked) + Send + Sync + 'static) -> Self {
+    pub fn panic_observer(self, observer: impl Fn(&PanicReport) + Send + Sync + 'static) -> Self {
         Self { panic_observer: Some(Box::new(observer)), ..self }
     }
 
@@ -175,8 +175,8 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
 
     /// What reaches all connections.
     #[must_use]
-    pub fn hub(&self) -> &Hub {
-        &self.hub
+    pub fn broadcaster(&self) -> &Broadcaster {
+        &self.broadcaster
     }
 
     pub(super) fn observe(&self, event: &ServerEvent<'_>) {
@@ -190,18 +190,18 @@ impl<H, const N: usize, const S: usize> App<H, N, S> {
     /// Tells of a panic. What panics there is not told.
     pub(super) fn panicked(&self, method: &str, name: &str, panic: &Panic) {
         if let Some(observer) = &self.panic_observer {
-            let _ = caught(|| observer(&Panicked::new(method, name, &panic.0)));
+            let _ = caught(|| observer(&PanicReport::new(method, name, &panic.0)));
         }
     }
 
-    pub(super) fn seal_ref(&self) -> Option<&dyn Seal> {
-        self.seal.as_deref()
+    pub(super) fn state_protector_ref(&self) -> Option<&dyn StateProtector> {
+        self.state_protector.as_deref()
     }
 }
 
 /// Looks on.
 type Observer = dyn Fn(&ServerEvent<'_>) + Send + Sync;
-type PanicObserver = dyn Fn(&Panicked) + Send + Sync;
+type PanicObserver = dyn Fn(&PanicReport) + Send + Sync;
 
 /// Requests in flight on a connection, unless the type says otherwise.
 pub const IN_FLIGHT: usize = 128;

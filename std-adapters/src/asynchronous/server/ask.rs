@@ -143,8 +143,9 @@ impl<const N: usize, const S: usize> State<N, S> {
                     }
                     outlet.block();
                 }
-                Err(error) => ask
-                    .end(Err(Failure::answer(format!("The client cannot be asked now: {error}")))),
+                Err(error) => ask.end(Err(Failure::invalid_input_response(format!(
+                    "The client cannot be asked now: {error}"
+                )))),
                 // Sent meanwhile, but nobody waits: once more, to take it back.
                 Ok(()) if ask.is_dropped && matches!(ask.stage, Stage::Open(_)) => at -= 1,
                 Ok(()) => {}

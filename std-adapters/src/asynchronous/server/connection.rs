@@ -13,8 +13,8 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
 
 use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
+use super::broadcast::Broadcaster;
 use super::context::Context;
-use super::hub::Hub;
 use super::link::Link;
 use super::reply::{Failure, Reply};
 use super::work::Work;
@@ -23,7 +23,7 @@ use super::work::Work;
 /// connection.
 ///
 /// `app` is a reference or an [`Arc`] of an [`App`]; `stream` is a socket, or a
-/// [`Pair`](super::Pair) of pipes.
+/// [`JoinedIo`](super::JoinedIo) of pipes.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     app: A,
@@ -33,7 +33,7 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     position: Option<Position>,
     link: Arc<Link<N, S>>,
     work: Work<F>,
-    hub: Hub,
+    broadcaster: Broadcaster,
     ticket: u64,
     timer: Timer,
     timer_at: Option<Instant>,
@@ -48,13 +48,13 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     written_since: usize,
     input_ended: bool,
     is_flushed: bool,
-    end: Option<End>,
+    end: Option<ConnectionEnd>,
 }
 
 /// How a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum End {
+pub enum ConnectionEnd {
     /// By the client.
     Closed,
     /// After a long silence: see [`App::idle_timeout`].
@@ -62,7 +62,7 @@ pub enum End {
     /// The client did not answer a ping: see
     /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
     Unresponsive,
-    /// By [`Hub::shut_down`].
+    /// By [`Broadcaster::shut_down`].
     ShutDown,
 }
 
@@ -80,15 +80,15 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
             None,
         ));
         let weak = Arc::downgrade(&link);
-        let hub = app.hub().clone();
+        let broadcaster = app.broadcaster().clone();
         Self {
             stream,
             rx: RxBuffer::with_limit(Vec::new(), app.max_line),
             position: None,
             link,
             work: Work::new(),
-            ticket: hub.join(weak),
-            hub,
+            ticket: broadcaster.join(weak),
+            broadcaster,
             timer: Timer::never(),
             timer_at: None,
             is_held: false,
@@ -123,7 +123,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    type Output = io::Result<End>;
+    type Output = io::Result<ConnectionEnd>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
@@ -134,7 +134,7 @@ where
                 Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
                 Ok(Round::Still) if this.link.alarm.sleep(cx.waker()) => return Poll::Pending,
                 Ok(Round::Still) => {}
-                Err(error) if is_gone(&error) => return Poll::Ready(Ok(End::Closed)),
+                Err(error) if is_gone(&error) => return Poll::Ready(Ok(ConnectionEnd::Closed)),
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
@@ -150,7 +150,7 @@ enum Round {
     Moved,
     /// Until it is woken there is nothing to do.
     Still,
-    Ended(End),
+    Ended(ConnectionEnd),
 }
 
 impl<A, H, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S>
@@ -165,7 +165,7 @@ where
         let mut moved = false;
         if self.end.is_none() {
             moved |= self.read(cx)?;
-            self.work.is_closing = self.hub.is_shutting_down();
+            self.work.is_closing = self.broadcaster.is_shutting_down();
             moved |= self.take_frames(cx);
             moved |= self.work.run(&self.app, &self.link, cx);
             moved |= self.work.handle_timeouts(&self.app, &self.link, cx);
@@ -173,7 +173,7 @@ where
         }
         moved |= self.write(cx)?;
         if self.work.is_unresponsive {
-            return Ok(Round::Ended(End::Unresponsive));
+            return Ok(Round::Ended(ConnectionEnd::Unresponsive));
         }
         self.see_whether_it_ends();
         if let Some(end) = self.end
@@ -185,7 +185,7 @@ where
         }
         moved |= self.poll_timer(cx);
         if self.idle_at().is_some_and(|at| at <= Instant::now()) {
-            return Ok(Round::Ended(self.end.unwrap_or(End::Idle)));
+            return Ok(Round::Ended(self.end.unwrap_or(ConnectionEnd::Idle)));
         }
         Ok(if moved { Round::Moved } else { Round::Still })
     }
@@ -321,9 +321,9 @@ where
             return;
         }
         if self.input_ended {
-            self.end = Some(End::Closed);
+            self.end = Some(ConnectionEnd::Closed);
         } else if self.work.is_closing && self.work.is_idle(&self.link) {
-            self.end = Some(End::ShutDown);
+            self.end = Some(ConnectionEnd::ShutDown);
         }
         if self.end.is_some() {
             // Nobody will hear how it ends.
@@ -381,7 +381,7 @@ impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S>
     fn drop(&mut self) {
         self.work.drop_all();
         self.link.close();
-        self.hub.leave(self.ticket);
+        self.broadcaster.leave(self.ticket);
     }
 }
 
@@ -410,7 +410,7 @@ mod tests {
     use mcp_sansio::types::Implementation;
 
     use super::*;
-    use crate::asynchronous::Pair;
+    use crate::asynchronous::JoinedIo;
 
     static CONFIG: ServerConfig<'_> =
         ServerConfig::new(Implementation::new("t", "1"), mcp_sansio::ServerFeatures::NONE);
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn d4_only_connections_that_were_accepted_have_an_idle_limit_by_default() {
         let handler = |ctx: Context| async move { ctx.reply(&[(); 0]) };
-        let stream = || Pair::new(futures_lite::io::empty(), futures_lite::io::sink());
+        let stream = || JoinedIo::new(futures_lite::io::empty(), futures_lite::io::sink());
         let app = App::new(&CONFIG, handler);
         assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));
         assert_eq!(Connection::new(&app, stream()).idle_timeout, None);

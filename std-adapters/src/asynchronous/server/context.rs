@@ -12,10 +12,10 @@ use mcp_sansio::{
 };
 use serde::Serialize;
 
-use super::answers::Answer;
+use super::answers::InputResponse;
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
 use super::ask::Asking;
-use super::hub::Hub;
+use super::broadcast::Broadcaster;
 use super::link::Share;
 use super::reply::{Failure, Reply};
 use super::rounds::Rounds;
@@ -25,7 +25,7 @@ use super::voice::{Note, Voice, Waiting};
 pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) call: Arc<Call>,
     pub(super) voice: Arc<dyn Voice>,
-    pub(super) hub: Hub,
+    pub(super) broadcaster: Broadcaster,
 }
 
 /// A request that a handler works on.
@@ -157,21 +157,25 @@ impl<const N: usize, const S: usize> Context<N, S> {
     ///
     /// # Errors
     /// [`Failure::missing_capability`] when the client did not declare that it can be asked,
-    /// [`Failure::answer`] when it refused or did not answer in time. And in 2026-07-28, when
+    /// [`Failure::invalid_input_response`] when it refused or did not answer in time. And in 2026-07-28, when
     /// there is no answer yet. `?` is right for all.
-    pub async fn ask(&self, key: &str, question: InputRequest<'_>) -> Result<Answer, Failure> {
-        let [answer] = self.ask_all([(key, question)]).await?;
+    pub async fn request_input(
+        &self,
+        key: &str,
+        question: InputRequest<'_>,
+    ) -> Result<InputResponse, Failure> {
+        let [answer] = self.request_inputs([(key, question)]).await?;
         Ok(answer)
     }
 
     /// Asks several questions at once: in 2026-07-28, in one round.
     ///
     /// # Errors
-    /// As [`ask`](Self::ask).
-    pub async fn ask_all<const K: usize>(
+    /// As [`request_input`](Self::request_input).
+    pub async fn request_inputs<const K: usize>(
         &self,
         questions: [(&str, InputRequest<'_>); K],
-    ) -> Result<[Answer; K], Failure> {
+    ) -> Result<[InputResponse; K], Failure> {
         let request = self.request();
         let needed = questions
             .iter()
@@ -184,7 +188,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
             let mut is_complete = true;
             for (key, question) in &questions {
                 match self.call.rounds.answer(key, &self.call.request) {
-                    Some(json) => answers.push(Answer { key: (*key).to_owned(), json }),
+                    Some(json) => answers.push(InputResponse { key: (*key).to_owned(), json }),
                     None => {
                         self.call
                             .rounds
@@ -203,7 +207,7 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 asking.push((*key, Asking::new(Arc::clone(&self.voice), request.handle, question)));
             }
             for (key, asking) in asking {
-                answers.push(Answer { key: key.to_owned(), json: asking.await? });
+                answers.push(InputResponse { key: key.to_owned(), json: asking.await? });
             }
         }
         answers.try_into().map_err(|_| SendError::Value.into())
@@ -211,24 +215,24 @@ impl<const N: usize, const S: usize> Context<N, S> {
 
     /// Keeps a text for the next round of this request (2026-07-28; before, there is only one). The
     /// client carries it, and can read and change it unless the [`App`](super::App) has a
-    /// [`Seal`](super::Seal). From then on an answer counts only when it comes with such a text.
-    pub fn remember(&self, state: impl Into<String>) {
+    /// [`StateProtector`](super::StateProtector). From then on an answer counts only when it comes with such a text.
+    pub fn set_request_state(&self, state: impl Into<String>) {
         self.call.rounds.remember(state.into());
     }
 
-    /// What was [remembered](Self::remember) in an earlier round.
+    /// What was [kept](Self::set_request_state) in an earlier round.
     #[must_use]
-    pub fn remembered(&self) -> Option<String> {
+    pub fn request_state(&self) -> Option<String> {
         self.call.rounds.kept()
     }
 
     /// Lets the connection go on which the client waits: it comes back for the answer after
-    /// [`Options::retry`](crate::asynchronous::http::Options::retry). For work that takes long
+    /// [`HttpOptions::retry`](crate::asynchronous::http::HttpOptions::retry). For work that takes long
     /// while connections are dear. `false` where that cannot be done: only in a session of
     /// 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
-    pub fn let_go(&self) -> bool {
-        self.revision() == Revision::V2025_11_25 && self.voice.let_go(self.call.handle)
+    pub fn release_connection(&self) -> bool {
+        self.revision() == Revision::V2025_11_25 && self.voice.release_connection(self.call.handle)
     }
 
     /// Who the client is, as the check of an application over HTTP has found out. `None` where
@@ -248,8 +252,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
 
     /// What reaches all connections, this one included.
     #[must_use]
-    pub fn hub(&self) -> &Hub {
-        &self.hub
+    pub fn broadcaster(&self) -> &Broadcaster {
+        &self.broadcaster
     }
 
     fn revision(&self) -> Revision {

@@ -12,7 +12,7 @@ use mcp_sansio::{
 use super::alarm::{Alarm, Wakers};
 use super::app::MIN_BUFFER;
 use super::ask::Asks;
-use super::hub::{Member, News};
+use super::broadcast::{Member, News};
 use super::outlet::{Outlet, Outlets};
 
 pub(super) struct Link<const N: usize, const S: usize> {

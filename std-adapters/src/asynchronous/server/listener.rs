@@ -126,7 +126,7 @@ pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize
 }
 
 /// Serves everybody who connects, in this one future. It ends when the application [shuts
-/// down](super::Hub::shut_down), after the last connection has.
+/// down](super::Broadcaster::shut_down), after the last connection has.
 ///
 /// # Errors
 /// As [`accept`].
@@ -183,13 +183,13 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
     pause: &mut Option<Timer>,
     cx: &mut task::Context<'_>,
 ) -> Poll<io::Result<Option<L::Stream>>> {
-    let hub = app.hub();
+    let broadcaster = app.broadcaster();
     // Before the look at what it tells of.
-    hub.wait(cx.waker());
-    if hub.is_shutting_down() {
+    broadcaster.wait(cx.waker());
+    if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
     }
-    if hub.connections() >= app.max_connections {
+    if broadcaster.connections() >= app.max_connections {
         return Poll::Pending;
     }
     if let Some(timer) = pause {
@@ -200,7 +200,7 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
     }
     match listener.poll_accept(cx) {
         // Files or memory are used up. Some may be free when a connection has ended.
-        Poll::Ready(Err(_)) if hub.connections() > 0 => {
+        Poll::Ready(Err(_)) if broadcaster.connections() > 0 => {
             let mut timer = Timer::after(PAUSE);
             // So that it wakes.
             let _ = Pin::new(&mut timer).poll(cx);

@@ -4,11 +4,11 @@ mod alarm;
 mod answers;
 mod app;
 mod ask;
+mod broadcast;
 mod connection;
 mod context;
 #[cfg(feature = "http")]
 pub(super) mod http;
-mod hub;
 mod link;
 mod listener;
 mod outbox;
@@ -22,16 +22,16 @@ mod work;
 
 use super::tasks;
 
-pub use answers::Answer;
+pub use answers::InputResponse;
 pub use app::{
     App, FULL_TIMEOUT, IDLE_TIMEOUT, IN_FLIGHT, MAX_CONNECTIONS, MAX_LINE, MAX_PARAMS, MAX_PENDING,
     MAX_RUNNING, SUBSCRIPTIONS,
 };
-pub use connection::{Connection, End};
+pub use broadcast::Broadcaster;
+pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
-pub use hub::Hub;
 pub use listener::{Listener, accept, serve};
-pub use pair::Pair;
-pub use reply::{Failure, MAX_TEXT, Panicked, Reply};
-pub use rounds::{MAX_ANSWERS, Seal};
+pub use pair::JoinedIo;
+pub use reply::{Failure, MAX_PANIC_TEXT, PanicReport, Reply};
+pub use rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use socket::Socket;

@@ -9,7 +9,7 @@ use super::context::{Call, Held};
 use super::link::{Share, State};
 use super::outlet::Outlet;
 use super::reply::{Failure, Reply, Why};
-use super::rounds::Seal;
+use super::rounds::StateProtector;
 
 /// An answer that waits for room. It does not change any more: the call that sends it may have to
 /// be repeated.
@@ -32,13 +32,13 @@ impl Outgoing {
     pub(super) fn new(
         call: Arc<Call>,
         result: Result<Reply, Failure>,
-        seal: Option<&dyn Seal>,
+        protector: Option<&dyn StateProtector>,
     ) -> Self {
         match result {
             Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(call, json),
             Ok(_) => Self::Refused(call.handle, RpcError::internal("The result is no object")),
             Err(Failure(Why::Asked)) => {
-                let (questions, state) = call.rounds.end(&call.request.as_request(), seal);
+                let (questions, state) = call.rounds.end(&call.request.as_request(), protector);
                 Self::Input(call, questions, state)
             }
             Err(Failure(why)) => Self::Failure(call, why),
@@ -82,13 +82,13 @@ impl Outgoing {
                     Why::Arguments(why) => {
                         server.respond_error(handle, &RpcError::invalid_params(why), tx)
                     }
-                    Why::Answer(why) if request.revision.is_modern() => {
+                    Why::InputResponse(why) if request.revision.is_modern() => {
                         server.respond_error(handle, &RpcError::invalid_params(why), tx)
                     }
-                    Why::Answer(why) | Why::Tool(why) if is_tool => {
+                    Why::InputResponse(why) | Why::Tool(why) if is_tool => {
                         server.respond(handle, &TextResult::error(why), tx)
                     }
-                    Why::Answer(why) | Why::Tool(why) => {
+                    Why::InputResponse(why) | Why::Tool(why) => {
                         server.respond_error(handle, &RpcError::internal(why), tx)
                     }
                     other => {

@@ -10,7 +10,7 @@ pub(super) struct Outlet {
     blocked: Option<usize>,
     /// Whether the connection is to be let go: the client comes back.
     #[cfg(feature = "http")]
-    pub(super) is_let_go: bool,
+    pub(super) is_released: bool,
 }
 
 impl Outlet {
@@ -19,7 +19,7 @@ impl Outlet {
             tx,
             blocked: None,
             #[cfg(feature = "http")]
-            is_let_go: false,
+            is_released: false,
         }
     }
 

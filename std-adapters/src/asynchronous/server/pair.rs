@@ -11,21 +11,21 @@ use futures_lite::{AsyncRead, AsyncWrite};
 ///
 /// Closed, it drops the writer: that is how the other end of a pipe sees that no more comes.
 #[derive(Debug)]
-pub struct Pair<R, W> {
+pub struct JoinedIo<R, W> {
     /// What is read from.
     pub reader: R,
     /// The writer, until it is closed.
     pub writer: Option<W>,
 }
 
-impl<R, W> Pair<R, W> {
+impl<R, W> JoinedIo<R, W> {
     /// Puts them together.
     pub const fn new(reader: R, writer: W) -> Self {
         Self { reader, writer: Some(writer) }
     }
 }
 
-impl<R: AsyncRead + Unpin, W: Unpin> AsyncRead for Pair<R, W> {
+impl<R: AsyncRead + Unpin, W: Unpin> AsyncRead for JoinedIo<R, W> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -35,7 +35,7 @@ impl<R: AsyncRead + Unpin, W: Unpin> AsyncRead for Pair<R, W> {
     }
 }
 
-impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for Pair<R, W> {
+impl<R: Unpin, W: AsyncWrite + Unpin> AsyncWrite for JoinedIo<R, W> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

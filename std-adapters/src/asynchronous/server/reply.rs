@@ -17,7 +17,7 @@ pub struct Failure(pub(super) Why);
 pub(super) enum Why {
     Tool(String),
     Arguments(String),
-    Answer(String),
+    InputResponse(String),
     Error {
         code: ErrorCode,
         message: String,
@@ -39,14 +39,14 @@ impl Failure {
     /// The arguments are not what the tool takes: see
     /// [`Server::respond_invalid_arguments`](mcp_sansio::Server::respond_invalid_arguments). For other requests
     /// -32602.
-    pub fn arguments(why: impl Into<String>) -> Self {
+    pub fn invalid_arguments(why: impl Into<String>) -> Self {
         Self(Why::Arguments(why.into()))
     }
 
     /// The client's answer to a question is of no use. In 2026-07-28 that is an error of the
     /// request's, -32602; before, the request was right and only the tool came to nothing.
-    pub fn answer(why: impl Into<String>) -> Self {
-        Self(Why::Answer(why.into()))
+    pub fn invalid_input_response(why: impl Into<String>) -> Self {
+        Self(Why::InputResponse(why.into()))
     }
 
     /// An error of the protocol.
@@ -91,10 +91,10 @@ impl fmt::Debug for Failure {
 
 /// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer).
 /// All texts are harmless to a log and a terminal, as [`Printable`] makes them, and after
-/// [`MAX_TEXT`] characters they are cut.
+/// [`MAX_PANIC_TEXT`] characters they are cut.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Panicked {
+pub struct PanicReport {
     /// The method of the request that was worked on; empty where it was none.
     pub method: String,
     /// The name of the tool or prompt, as the catalog has it; empty for anything else.
@@ -103,17 +103,17 @@ pub struct Panicked {
     pub message: String,
 }
 
-impl Panicked {
+impl PanicReport {
     pub(super) fn new(method: &str, name: &str, message: &str) -> Self {
         let [method, name, message] = [method, name, message].map(|text| {
-            let end = text.char_indices().nth(MAX_TEXT).map_or(text.len(), |(at, _)| at);
+            let end = text.char_indices().nth(MAX_PANIC_TEXT).map_or(text.len(), |(at, _)| at);
             Printable::new(&text[..end]).to_string()
         });
         Self { method, name, message }
     }
 }
 
-impl fmt::Display for Panicked {
+impl fmt::Display for PanicReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let separator = if self.name.is_empty() { "" } else { " " };
         let method = if self.method.is_empty() { "a connection" } else { &self.method };
@@ -121,8 +121,8 @@ impl fmt::Display for Panicked {
     }
 }
 
-/// The most characters of a text of [`Panicked`], before what is escaped of them.
-pub const MAX_TEXT: usize = 256;
+/// The most characters of a text of [`PanicReport`], before what is escaped of them.
+pub const MAX_PANIC_TEXT: usize = 256;
 
 impl Why {
     /// As an error of the protocol, where it is one.

@@ -10,15 +10,15 @@ use mcp_sansio::{OwnedJson, OwnedRequest, RawJson, Request, Revision};
 /// here and giving out a key to it.
 ///
 /// The answers to questions need no protection, since it is the client that gives them. What a
-/// handler [remembers](super::Context::remember) does when something depends on it.
-pub trait Seal: Send + Sync {
+/// handler [keeps](super::Context::set_request_state) does when something depends on it.
+pub trait StateProtector: Send + Sync {
     /// What is given to the client in place of `state`. Worth something only for the same request:
     /// the method and name at least belong into it.
-    fn close(&self, request: &Request<'_>, state: &str) -> String;
+    fn protect(&self, request: &Request<'_>, state: &str) -> String;
 
     /// What was closed. `None`, and the request is refused, when it is not ours or not for this
     /// request.
-    fn open(&self, request: &Request<'_>, sealed: &str) -> Option<String>;
+    fn unprotect(&self, request: &Request<'_>, protected: &str) -> Option<String>;
 }
 
 /// The rounds of a request that lie before this attempt, and what it leaves to the next.
@@ -36,28 +36,31 @@ struct Next {
 
 impl Rounds {
     /// # Errors
-    /// The fault of the request: its state is not ours, or it brings more than [`MAX_ANSWERS`]
+    /// The fault of the request: its state is not ours, or it brings more than [`MAX_INPUT_RESPONSES`]
     /// answers.
-    pub(super) fn of(request: &Request<'_>, seal: Option<&dyn Seal>) -> Result<Self, &'static str> {
+    pub(super) fn of(
+        request: &Request<'_>,
+        protector: Option<&dyn StateProtector>,
+    ) -> Result<Self, &'static str> {
         if !request.revision.is_modern() {
             return Ok(Self { carried: None, next: Mutex::default() });
         }
         let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
-            Some(state) => Some(open(request, state, seal).ok_or("requestState is not ours")?),
+            Some(state) => Some(open(request, state, protector).ok_or("requestState is not ours")?),
         };
         let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
         let answers = carried_answers
             .into_iter()
             .chain(request.params.get("inputResponses"))
             .flat_map(RawJson::members);
-        if answers.take(MAX_ANSWERS + 1).count() > MAX_ANSWERS {
+        if answers.take(MAX_INPUT_RESPONSES + 1).count() > MAX_INPUT_RESPONSES {
             return Err("There are too many answers in inputResponses and requestState");
         }
         Ok(Self { carried, next: Mutex::default() })
     }
 
-    /// What was remembered in an earlier round.
+    /// What was request_state in an earlier round.
     pub(super) fn kept(&self) -> Option<String> {
         let kept = self.carried.as_ref()?.as_raw().get(KEPT)?.as_string()?;
         Some(kept.to_string())
@@ -88,7 +91,7 @@ impl Rounds {
     pub(super) fn end(
         &self,
         request: &Request<'_>,
-        seal: Option<&dyn Seal>,
+        protector: Option<&dyn StateProtector>,
     ) -> (Vec<(String, OwnedJson)>, Option<String>) {
         let Next { kept, missing } = std::mem::take(&mut *self.next());
         let mut answers = Vec::new();
@@ -119,7 +122,8 @@ impl Rounds {
             state.push_str(&format!(",\"{KEPT}\":{}", kept.as_raw()));
         }
         state.push('}');
-        let state = seal.map_or_else(|| state.clone(), |seal| seal.close(request, &state));
+        let state =
+            protector.map_or_else(|| state.clone(), |protector| protector.protect(request, &state));
         (missing, Some(state))
     }
 
@@ -129,9 +133,13 @@ impl Rounds {
 }
 
 /// The state that a client brought back, as it was before it was sealed.
-fn open(request: &Request<'_>, state: String, seal: Option<&dyn Seal>) -> Option<OwnedJson> {
-    let state = match seal {
-        Some(seal) => seal.open(request, &state)?,
+fn open(
+    request: &Request<'_>,
+    state: String,
+    protector: Option<&dyn StateProtector>,
+) -> Option<OwnedJson> {
+    let state = match protector {
+        Some(protector) => protector.unprotect(request, &state)?,
         None => state,
     };
     RawJson::parse(&state)
@@ -144,7 +152,7 @@ fn open(request: &Request<'_>, state: String, seal: Option<&dyn Seal>) -> Option
 /// earlier rounds included. A request with more is refused with -32602. While the handler runs,
 /// they take the memory of the request's text, which [`App::max_line`](super::App::max_line)
 /// limits; when it asks again, about 50 bytes and the key for each.
-pub const MAX_ANSWERS: usize = 256;
+pub const MAX_INPUT_RESPONSES: usize = 256;
 
 const ANSWERS: &str = "answers";
 const KEPT: &str = "kept";

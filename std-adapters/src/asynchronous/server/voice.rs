@@ -33,7 +33,7 @@ pub(super) trait Voice: Send + Sync {
     /// Takes a question back.
     fn drop_question(&self, ticket: u64);
     #[cfg(feature = "http")]
-    fn let_go(&self, request: RequestHandle) -> bool;
+    fn release_connection(&self, request: RequestHandle) -> bool;
 }
 
 /// What is told about a request before its answer.
@@ -123,16 +123,16 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
     }
 
     #[cfg(feature = "http")]
-    fn let_go(&self, request: RequestHandle) -> bool {
+    fn release_connection(&self, request: RequestHandle) -> bool {
         use mcp_sansio::http::server::Reply;
 
         let mut state = self.lock();
         let exchange = state.server.exchange(request);
         let Some(outlet) = state.outlets.of_exchange(exchange) else { return false };
         let is_begun = outlet.tx.reply().is_some_and(|reply| reply == Reply::EVENTS);
-        outlet.is_let_go = is_begun || outlet.tx.prime().unwrap_or(false);
-        let is_let_go = outlet.is_let_go;
+        outlet.is_released = is_begun || outlet.tx.prime().unwrap_or(false);
+        let is_released = outlet.is_released;
         state.touch();
-        is_let_go
+        is_released
     }
 }

@@ -72,14 +72,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                 let answer = outcome.map(OwnedJson::from).map_err(|error| {
                     let message =
                         error.message().map(|message| message.to_string()).unwrap_or_default();
-                    Failure::answer(format!("The client refused ({}): {message}", error.code()))
+                    Failure::invalid_input_response(format!(
+                        "The client refused ({}): {message}",
+                        error.code()
+                    ))
                 });
                 link.lock().asks.answered(*call, answer);
             }
             ServerEvent::CallTimedOut { call } => {
-                link.lock()
-                    .asks
-                    .answered(*call, Err(Failure::answer("The client did not answer in time")));
+                link.lock().asks.answered(
+                    *call,
+                    Err(Failure::invalid_input_response("The client did not answer in time")),
+                );
             }
             ServerEvent::CallCancelled { call } => {
                 link.lock().asks.answered(*call, Err(Failure::GONE))
@@ -135,7 +139,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                 }
             }
         };
-        let rounds = match caught(|| Rounds::of(request, app.seal_ref())) {
+        let rounds = match caught(|| Rounds::of(request, app.state_protector_ref())) {
             Ok(Ok(rounds)) => rounds,
             Ok(Err(why)) => {
                 return self
@@ -169,7 +173,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         while self.handlers.len() < app.max_running {
             let Some(call) = self.admitted.pop_front() else { return };
             let voice: Arc<dyn Voice> = Arc::<Link<M, S>>::clone(link);
-            let context = Context { call: Arc::clone(&call), voice, hub: app.hub().clone() };
+            let context =
+                Context { call: Arc::clone(&call), voice, broadcaster: app.broadcaster().clone() };
             match caught(|| (app.handler)(context)) {
                 Ok(future) => self.handlers.insert(call, future),
                 Err(panic) => self.panicked(app, &call, &panic),
@@ -265,7 +270,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             match result {
                 Ok(_) if !is_open => {}
                 Ok(result) => {
-                    match caught(|| Outgoing::new(Arc::clone(&call), result, app.seal_ref())) {
+                    match caught(|| {
+                        Outgoing::new(Arc::clone(&call), result, app.state_protector_ref())
+                    }) {
                         Ok(outgoing) => self.outbox.push_back(outgoing),
                         Err(panic) => self.panicked(app, &call, &panic),
                     }

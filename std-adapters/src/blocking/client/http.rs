@@ -10,24 +10,24 @@ use async_io::Timer;
 use futures_lite::{AsyncRead as _, AsyncWrite as _};
 
 use super::transport::{Ended, Exchanged, Transport};
-use crate::asynchronous::client::http::{Dial, Http, Stream, Tcp};
+use crate::asynchronous::client::http::{Connect, HttpStream, HttpTransport, TcpConnector};
 
-/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(HttpServer::new(Http::new("http://127.0.0.1:8000/mcp")?))`.
+/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(HttpServer::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
-pub struct HttpServer<D: Dial = Tcp> {
-    http: Http<D>,
-    stream: Option<Stream<D>>,
+pub struct HttpServer<D: Connect = TcpConnector> {
+    http: HttpTransport<D>,
+    stream: Option<HttpStream<D>>,
 }
 
-impl<D: Dial + Clone> HttpServer<D> {
+impl<D: Connect + Clone> HttpServer<D> {
     /// The server that this describes.
     #[must_use]
-    pub const fn new(http: Http<D>) -> Self {
+    pub const fn new(http: HttpTransport<D>) -> Self {
         Self { http, stream: None }
     }
 }
 
-impl<D: Dial + Clone> Transport for HttpServer<D> {
+impl<D: Connect + Clone> Transport for HttpServer<D> {
     fn name(&self) -> String {
         self.http.url()
     }

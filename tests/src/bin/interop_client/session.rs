@@ -8,7 +8,7 @@ use mcp_sansio::types::{ElicitParams, Implementation, InputRequest};
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, Revisions,
 };
-use mcp_sansio_adapters::asynchronous::client::http::Http;
+use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
     Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way,
 };
@@ -69,9 +69,10 @@ impl Session {
         }
         let client = match server {
             [url] if url.starts_with("http://") => {
-                let http = Http::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
+                let http =
+                    HttpTransport::new(url).map_err(|error| Wrong(format!("{url}: {error}")))?;
                 let notices = Arc::clone(&seen);
-                let http = http.on_notice(move |notice| {
+                let http = http.on_diagnostic(move |notice| {
                     notices.lock().expect("no panic").push(("notice", notice.to_string().into()))
                 });
                 connector.connect(HttpServer::new(http))?

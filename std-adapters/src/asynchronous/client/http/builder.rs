@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use mcp_sansio::http::client::{Origin, UrlError};
 
-use super::dial::{Address, Dial, Tcp};
-use super::shared::{Notice, Shared};
-use super::stream::Stream;
+use super::connector::{Address, Connect, TcpConnector};
+use super::shared::{Diagnostic, Shared};
+use super::stream::HttpStream;
 
-/// A server behind a URL, and how to speak with it: `Http::new("http://127.0.0.1:8000/mcp")?.connect()`.
+/// A server behind a URL, and how to speak with it: `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
 #[derive(Clone)]
-pub struct Http<D = Tcp> {
+pub struct HttpTransport<D = TcpConnector> {
     pub(super) address: Address,
     pub(super) authority: String,
     pub(super) target: String,
-    pub(super) dial: D,
+    pub(super) connector: D,
     pub(super) fields: Vec<(String, String)>,
     pub(super) token: Option<String>,
     pub(super) authorize: Option<Authorize>,
-    pub(super) on_notice: Option<OnNotice>,
+    pub(super) on_diagnostic: Option<OnDiagnostic>,
     pub(super) max_message: usize,
     pub(super) connect_timeout: Duration,
     pub(super) accept_timeout: Duration,
@@ -30,24 +30,24 @@ pub struct Http<D = Tcp> {
 
 pub(super) type Authorize = Arc<dyn Fn(String) -> Authorizing + Send + Sync>;
 pub(super) type Authorizing = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
-pub(super) type OnNotice = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
+pub(super) type OnDiagnostic = Arc<dyn Fn(Diagnostic<'_>) + Send + Sync>;
 
-impl Http {
+impl HttpTransport {
     /// The server at this URL, over TCP.
     ///
     /// # Errors
     /// It is no URL that begins with `http://` or `https://` and names a host.
     pub fn new(url: &str) -> Result<Self, UrlError> {
-        Self::with_dial(url, Tcp)
+        Self::with_connector(url, TcpConnector)
     }
 }
 
-impl<D: Dial> Http<D> {
-    /// The server at this URL, over connections that `dial` makes.
+impl<D: Connect> HttpTransport<D> {
+    /// The server at this URL, over connections that `connector` makes.
     ///
     /// # Errors
-    /// As [`new`](Http::new).
-    pub fn with_dial(url: &str, dial: D) -> Result<Self, UrlError> {
+    /// As [`new`](HttpTransport::new).
+    pub fn with_connector(url: &str, connector: D) -> Result<Self, UrlError> {
         let (origin, target) = Origin::parse(url)?;
         Ok(Self {
             address: Address {
@@ -57,11 +57,11 @@ impl<D: Dial> Http<D> {
             },
             authority: origin.authority.to_owned(),
             target: target.to_owned(),
-            dial,
+            connector,
             fields: Vec::new(),
             token: None,
             authorize: None,
-            on_notice: None,
+            on_diagnostic: None,
             max_message: MAX_MESSAGE,
             connect_timeout: CONNECT_TIMEOUT,
             accept_timeout: ACCEPT_TIMEOUT,
@@ -95,8 +95,11 @@ impl<D: Dial> Http<D> {
 
     /// Who is told what would go unseen otherwise.
     #[must_use]
-    pub fn on_notice(self, on_notice: impl Fn(Notice<'_>) + Send + Sync + 'static) -> Self {
-        Self { on_notice: Some(Arc::new(on_notice)), ..self }
+    pub fn on_diagnostic(
+        self,
+        on_diagnostic: impl Fn(Diagnostic<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        Self { on_diagnostic: Some(Arc::new(on_diagnostic)), ..self }
     }
 
     /// The longest message accepted, in bytes; memory is taken as messages need it. Default:
@@ -114,7 +117,7 @@ impl<D: Dial> Http<D> {
 
     /// Limits the time in which the server accepts a message without an answer (a notification, or
     /// the answer to one of its requests), and begins another session. After that it counts as
-    /// [refused](Notice::Refused). Requests have time limits of their own
+    /// [refused](Diagnostic::Refused). Requests have time limits of their own
     /// ([`CallOptions`](mcp_sansio::CallOptions)). Default: 30 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn accept_timeout(self, accept_timeout: Duration) -> Self {
@@ -138,15 +141,15 @@ impl<D: Dial> Http<D> {
     /// A stream for [`Connector::connect`](crate::asynchronous::client::Connector::connect). Nothing is
     /// connected before there is a message to be sent.
     #[must_use]
-    pub fn connect(self) -> Stream<D> {
-        Stream::new(Arc::new(Shared::new(self)))
+    pub fn connect(self) -> HttpStream<D> {
+        HttpStream::new(Arc::new(Shared::new(self)))
     }
 }
 
 /// Without fields and tokens, which may be secrets.
-impl<D> fmt::Debug for Http<D> {
+impl<D> fmt::Debug for HttpTransport<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Http")
+        f.debug_struct("HttpTransport")
             .field("address", &self.address)
             .field("target", &self.target)
             .finish_non_exhaustive()
@@ -156,6 +159,6 @@ impl<D> fmt::Debug for Http<D> {
 /// The longest message accepted, in bytes, unless said otherwise.
 pub const MAX_MESSAGE: usize = 16 << 20;
 /// Connections that are kept for the next request.
-pub const MAX_IDLE: usize = 8;
+pub const MAX_IDLE_CONNECTIONS: usize = 8;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(30);

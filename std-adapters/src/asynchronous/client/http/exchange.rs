@@ -9,8 +9,8 @@ use mcp_sansio::http::client::{After, Exchange, Failure, Reply};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
-use super::dial::Dial;
-use super::shared::{Notice, Shared};
+use super::connector::Connect;
+use super::shared::{Diagnostic, Shared};
 use super::wire::Wire;
 
 /// Where what comes goes to.
@@ -34,7 +34,7 @@ pub(super) struct Got<S> {
 }
 
 /// Reads an answer that is one message.
-pub(super) async fn read<D: Dial>(
+pub(super) async fn read<D: Connect>(
     shared: &Shared<D>,
     mut wire: Wire<D::Stream>,
     exchange: &mut Exchange,
@@ -59,7 +59,7 @@ pub(super) async fn read<D: Dial>(
 }
 
 /// Reads an answer that is a stream, and takes it up again as long as there is a way to.
-pub(super) async fn follow<D: Dial>(
+pub(super) async fn follow<D: Connect>(
     shared: &Shared<D>,
     wire: Wire<D::Stream>,
     exchange: &mut Exchange,
@@ -98,7 +98,7 @@ pub(super) async fn follow<D: Dial>(
 }
 
 /// A GET that takes a stream up again, or begins one. `None` when there is none to be had.
-pub(super) async fn resume<D: Dial>(
+pub(super) async fn resume<D: Connect>(
     shared: &Shared<D>,
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
@@ -124,7 +124,7 @@ pub(super) async fn resume<D: Dial>(
 ///
 /// # Errors
 /// The connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
-pub(super) async fn hear<D: Dial>(
+pub(super) async fn hear<D: Connect>(
     shared: &Shared<D>,
     wire: &mut Wire<D::Stream>,
     exchange: &mut Exchange,
@@ -171,7 +171,7 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> us
 }
 
 /// Takes a message.
-async fn take<D: Dial>(
+async fn take<D: Connect>(
     shared: &Shared<D>,
     exchange: &mut Exchange,
     data: Frame<'_>,
@@ -185,10 +185,9 @@ async fn take<D: Dial>(
             To::Client => shared.deliver(bytes).await,
             To::ClientAsTools if exchange.is_answered() => {
                 let sound = shared.with(|state| state.tools.take(bytes));
-                sound
-                    .dropped
-                    .iter()
-                    .for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+                sound.dropped.iter().for_each(|(name, reason)| {
+                    shared.report(Diagnostic::ToolDropped { name, reason })
+                });
                 shared.deliver(sound.message.as_deref().unwrap_or(bytes)).await;
             }
             To::ClientAsTools => shared.deliver(bytes).await,
@@ -197,12 +196,12 @@ async fn take<D: Dial>(
         Frame::Oversized { .. } if exchange.is_answered() && !was_answered => {
             unusable(shared, exchange, TOO_LONG).await
         }
-        Frame::Oversized { .. } => shared.notice(Notice::TooLong),
+        Frame::Oversized { .. } => shared.report(Diagnostic::TooLong),
     }
 }
 
 /// The answer is none.
-pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, reason: &str) {
+pub(super) async fn unusable<D: Connect>(shared: &Shared<D>, exchange: &Exchange, reason: &str) {
     if let Some(id) = exchange.id() {
         shared.deliver(Failure::Unusable(reason).answer(id).to_string().as_bytes()).await;
     }
@@ -211,4 +210,4 @@ pub(super) async fn unusable<D: Dial>(shared: &Shared<D>, exchange: &Exchange, r
 /// The length of a stream without an event, in times the longest message, at which the stream is
 /// cut off: comments, and data that is too long.
 const MAX_EVENT: usize = 16;
-const TOO_LONG: &str = "the answer is longer than what is read (Http::max_message)";
+const TOO_LONG: &str = "the answer is longer than what is read (HttpTransport::max_message)";

@@ -7,10 +7,10 @@ use mcp_sansio::RawJson;
 use mcp_sansio::http::client::{Exchange, Failure, Post, Reply};
 use mcp_sansio::http::codec::BodyLength;
 
-use super::dial::Dial;
+use super::connector::Connect;
 use super::exchange::{Got, To, follow, read, unusable};
 use super::jobs::Job;
-use super::shared::{Notice, Shared, within};
+use super::shared::{Diagnostic, Shared, within};
 use super::wire::Wire;
 use super::{listen, renew, tools};
 use crate::asynchronous::client::guard;
@@ -46,7 +46,7 @@ pub(super) enum Failed {
 }
 
 /// Posts a message and delivers what comes of it.
-pub(super) async fn post<D: Dial>(shared: &Shared<D>, message: &[u8]) {
+pub(super) async fn post<D: Connect>(shared: &Shared<D>, message: &[u8]) {
     // What has been cut off is no message.
     let Some(post) = Post::read(message) else { return };
     let mut tried = Tried::default();
@@ -68,13 +68,13 @@ pub(super) async fn post<D: Dial>(shared: &Shared<D>, message: &[u8]) {
 }
 
 /// Another message may follow.
-fn opened<D: Dial>(shared: &Shared<D>, post: &Post<'_>) {
+fn opened<D: Connect>(shared: &Shared<D>, post: &Post<'_>) {
     if post.opens() {
         shared.with(|state| state.is_opening = false);
     }
 }
 
-async fn fail<D: Dial>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
+async fn fail<D: Connect>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
     let error;
     let failure = match failed {
         Failed::Status(status) => Failure::Status(*status),
@@ -90,11 +90,11 @@ async fn fail<D: Dial>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
     };
     match post.id() {
         Some(id) => shared.deliver(failure.answer(id).to_string().as_bytes()).await,
-        None => shared.notice(Notice::Refused(failure)),
+        None => shared.report(Diagnostic::Refused(failure)),
     }
 }
 
-async fn attempt<D: Dial>(
+async fn attempt<D: Connect>(
     shared: &Shared<D>,
     post: &Post<'_>,
     message: &[u8],
@@ -146,7 +146,7 @@ fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &Post<'_>, message: &[u8])
 }
 
 #[allow(clippy::too_many_arguments)] // what one attempt is about
-async fn exchange_messages<D: Dial>(
+async fn exchange_messages<D: Connect>(
     shared: &Shared<D>,
     post: &Post<'_>,
     message: &[u8],
@@ -231,7 +231,7 @@ async fn exchange_messages<D: Dial>(
 }
 
 /// The answer has come, or will not.
-async fn finish<D: Dial>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Stream>) -> Next {
+async fn finish<D: Connect>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Stream>) -> Next {
     opened(shared, post);
     if let Some(wire) = got.wire {
         shared.drain(wire).await;
@@ -239,7 +239,7 @@ async fn finish<D: Dial>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Stream
     if got.is_over { Next::Done } else { Next::Failed(Failed::Lost) }
 }
 
-async fn unauthorized<D: Dial>(
+async fn unauthorized<D: Connect>(
     shared: &Shared<D>,
     post: &Post<'_>,
     status: u16,
@@ -263,7 +263,7 @@ async fn unauthorized<D: Dial>(
 }
 
 #[allow(clippy::too_many_arguments)] // what the response was about
-async fn refused<D: Dial>(
+async fn refused<D: Connect>(
     shared: &Shared<D>,
     post: &Post<'_>,
     exchange: &Exchange,
@@ -288,7 +288,7 @@ async fn refused<D: Dial>(
         });
         return Ok(match moved {
             Ok(target) => {
-                shared.notice(Notice::Redirected(&target));
+                shared.report(Diagnostic::Redirected(&target));
                 Next::Again
             }
             Err(error) => Next::Failed(Failed::Unusable(format!(

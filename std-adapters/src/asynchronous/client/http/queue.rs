@@ -43,7 +43,8 @@ impl Queue {
     pub(super) fn next(&mut self, is_opening: bool, shorts: usize) -> Option<Queued> {
         let may_go = |queued: &Queued| {
             queued.opens
-                || (!is_opening || queued.is_answer) && (queued.id.is_some() || shorts < MAX_SHORTS)
+                || (!is_opening || queued.is_answer)
+                    && (queued.id.is_some() || shorts < MAX_ONE_WAY_POSTS)
         };
         let at = self.messages.iter().position(may_go)?;
         let queued = self.messages.remove(at)?;
@@ -71,7 +72,7 @@ const MAX_MESSAGES: usize = 256;
 const MAX_BYTES: usize = 1 << 20;
 /// Posts under way that have no answer: notifications, and answers to what the server asks.
 /// Requests are limited by the table of the client.
-pub const MAX_SHORTS: usize = 16;
+pub const MAX_ONE_WAY_POSTS: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -111,11 +112,11 @@ mod tests {
         queue.push(answer(1));
         queue.push(br#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#.to_vec());
         assert_eq!(
-            queue.next(false, MAX_SHORTS).and_then(|queued| queued.id).as_deref(),
+            queue.next(false, MAX_ONE_WAY_POSTS).and_then(|queued| queued.id).as_deref(),
             Some("7")
         );
-        assert!(queue.next(false, MAX_SHORTS).is_none());
+        assert!(queue.next(false, MAX_ONE_WAY_POSTS).is_none());
         // An answer may be what the opening waits for.
-        assert!(queue.next(true, MAX_SHORTS - 1).is_some());
+        assert!(queue.next(true, MAX_ONE_WAY_POSTS - 1).is_some());
     }
 }

@@ -8,13 +8,13 @@ use std::task::{Poll, Waker};
 use mcp_sansio::http::client::{Post, Reply};
 use mcp_sansio::http::codec::BodyLength;
 
-use super::dial::Dial;
+use super::connector::Connect;
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
-use super::shared::{Notice, Shared};
+use super::shared::{Diagnostic, Shared};
 
 /// Begins another session, unless somebody has done that since the session of this generation.
-pub(super) async fn renew<D: Dial>(shared: &Shared<D>, generation: u32) -> io::Result<()> {
+pub(super) async fn renew<D: Connect>(shared: &Shared<D>, generation: u32) -> io::Result<()> {
     let is_ours = poll_fn(|cx| {
         shared.with(|state| {
             if state.generation != generation {
@@ -42,11 +42,11 @@ pub(super) async fn renew<D: Dial>(shared: &Shared<D>, generation: u32) -> io::R
         state.jobs.push(Job::Listen);
     });
     drop(turn);
-    shared.notice(Notice::SessionRenewed);
+    shared.report(Diagnostic::SessionRenewed);
     Ok(())
 }
 
-async fn begin<D: Dial>(shared: &Shared<D>) -> io::Result<()> {
+async fn begin<D: Connect>(shared: &Shared<D>) -> io::Result<()> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
     let answer = exchange(shared, &initialize).await?;
@@ -59,7 +59,7 @@ async fn begin<D: Dial>(shared: &Shared<D>) -> io::Result<()> {
 }
 
 /// Whether this message was answered, or accepted.
-async fn exchange<D: Dial>(shared: &Shared<D>, message: &[u8]) -> io::Result<bool> {
+async fn exchange<D: Connect>(shared: &Shared<D>, message: &[u8]) -> io::Result<bool> {
     let Some(post) = Post::read(message) else { return Ok(false) };
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin(&post);
@@ -96,9 +96,9 @@ fn ended() -> io::Error {
 }
 
 /// Lets others have their turn, whatever becomes of this one.
-struct Turn<'s, D: Dial>(&'s Shared<D>);
+struct Turn<'s, D: Connect>(&'s Shared<D>);
 
-impl<D: Dial> Drop for Turn<'_, D> {
+impl<D: Connect> Drop for Turn<'_, D> {
     fn drop(&mut self) {
         let wakers = self.0.with(|state| {
             state.is_renewing = false;

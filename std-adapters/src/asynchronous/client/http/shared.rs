@@ -12,8 +12,8 @@ use mcp_sansio::Printable;
 use mcp_sansio::http::client::{Failure, Origin, Session};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
-use super::builder::{Http, MAX_IDLE};
-use super::dial::Dial;
+use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
+use super::connector::Connect;
 use super::inbox::Inbox;
 use super::jobs::Job;
 use super::queue::Queue;
@@ -21,8 +21,8 @@ use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::client::guard;
 
-pub(super) struct Shared<D: Dial> {
-    pub(super) http: Http<D>,
+pub(super) struct Shared<D: Connect> {
+    pub(super) http: HttpTransport<D>,
     state: Mutex<State<D::Stream>>,
 }
 
@@ -60,7 +60,7 @@ type Put<'p> = &'p mut dyn FnMut(&str, &dyn Display);
 /// What would go unseen otherwise.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Notice<'n> {
+pub enum Diagnostic<'n> {
     /// A tool was taken out of the list, for its annotations break a rule (2026-07-28,
     /// server/tools).
     ToolDropped {
@@ -81,7 +81,7 @@ pub enum Notice<'n> {
     TooLong,
 }
 
-impl Display for Notice<'_> {
+impl Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ToolDropped { name, reason } => {
@@ -97,8 +97,8 @@ impl Display for Notice<'_> {
     }
 }
 
-impl<D: Dial> Shared<D> {
-    pub(super) fn new(mut http: Http<D>) -> Self {
+impl<D: Connect> Shared<D> {
+    pub(super) fn new(mut http: HttpTransport<D>) -> Self {
         let state = State {
             session: Session::new(),
             generation: 0,
@@ -125,9 +125,9 @@ impl<D: Dial> Shared<D> {
         call(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn notice(&self, notice: Notice<'_>) {
-        if let Some(on_notice) = &self.http.on_notice {
-            let _ = guard::call(|| on_notice(notice));
+    pub(super) fn report(&self, diagnostic: Diagnostic<'_>) {
+        if let Some(on_diagnostic) = &self.http.on_diagnostic {
+            let _ = guard::call(|| on_diagnostic(diagnostic));
         }
     }
 
@@ -198,13 +198,13 @@ impl<D: Dial> Shared<D> {
                 return Ok(wire);
             }
         }
-        let dial = guard::call(|| self.http.dial.dial(self.http.address.clone()));
-        let dial = async {
-            guard::outcome(dial)
+        let connecting = guard::call(|| self.http.connector.connect(self.http.address.clone()));
+        let connecting = async {
+            guard::outcome(connecting)
                 .await
                 .unwrap_or_else(|| Err(io::Error::other("what makes connections has panicked")))
         };
-        let stream = within(self.http.connect_timeout, dial).await;
+        let stream = within(self.http.connect_timeout, connecting).await;
         let at =
             |error: io::Error| io::Error::new(error.kind(), format!("cannot connect: {error}"));
         let mut wire = Wire::new(stream.map_err(at)?);
@@ -216,7 +216,7 @@ impl<D: Dial> Shared<D> {
     pub(super) fn release(&self, mut wire: Wire<D::Stream>) {
         if wire.rest() {
             self.with(|state| {
-                if state.idle.len() >= MAX_IDLE {
+                if state.idle.len() >= MAX_IDLE_CONNECTIONS {
                     state.idle.remove(0);
                 }
                 state.idle.push(wire);

@@ -9,14 +9,14 @@ use std::task::{Context, Poll, Waker};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::client::Post;
 
-use super::builder::Http;
-use super::dial::{Dial, Tcp};
+use super::builder::HttpTransport;
+use super::connector::{Connect, TcpConnector};
 use super::jobs::{Job, Name, Running};
 use super::shared::Shared;
 use crate::asynchronous::tasks::Tasks;
 
 /// Messages to and from a server behind a URL, a line each. It works while it is read.
-pub struct Stream<D: Dial = Tcp> {
+pub struct HttpStream<D: Connect = TcpConnector> {
     shared: Arc<Shared<D>>,
     tasks: Tasks<Name, Running>,
     /// Those of them that bring no answer.
@@ -37,7 +37,7 @@ enum Closing {
     Closed,
 }
 
-impl<D: Dial> Stream<D> {
+impl<D: Connect> HttpStream<D> {
     pub(super) fn new(shared: Arc<Shared<D>>) -> Self {
         Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
@@ -133,7 +133,7 @@ impl<D: Dial> Stream<D> {
     }
 }
 
-impl<D: Dial> AsyncRead for Stream<D> {
+impl<D: Connect> AsyncRead for HttpStream<D> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -160,7 +160,7 @@ impl<D: Dial> AsyncRead for Stream<D> {
     }
 }
 
-impl<D: Dial> AsyncWrite for Stream<D> {
+impl<D: Connect> AsyncWrite for HttpStream<D> {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -217,10 +217,10 @@ impl<D: Dial> AsyncWrite for Stream<D> {
     }
 }
 
-impl<D: Dial> fmt::Debug for Stream<D> {
+impl<D: Connect> fmt::Debug for HttpStream<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Http { address, .. } = &self.shared.http;
-        f.debug_struct("Stream")
+        let HttpTransport { address, .. } = &self.shared.http;
+        f.debug_struct("HttpStream")
             .field("address", address)
             .field("closing", &self.closing)
             .finish_non_exhaustive()

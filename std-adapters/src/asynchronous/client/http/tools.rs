@@ -8,9 +8,9 @@ use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::mirror::{check_schema, params};
 use mcp_sansio::{OwnedJson, RawJson};
 
-use super::dial::Dial;
+use super::connector::Connect;
 use super::exchange::{To, follow, read};
-use super::shared::{Notice, Shared};
+use super::shared::{Diagnostic, Shared};
 use crate::asynchronous::client::pages::{Cursors, MAX_LIST};
 
 /// The input schemas that annotate something, by the names of their tools.
@@ -85,7 +85,7 @@ impl ToolTable {
 
 /// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
 /// when that fails.
-pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> bool {
+pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &Post<'_>) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {
@@ -108,7 +108,7 @@ pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> boo
         sound
             .dropped
             .iter()
-            .for_each(|(name, reason)| shared.notice(Notice::ToolDropped { name, reason }));
+            .for_each(|(name, reason)| shared.report(Diagnostic::ToolDropped { name, reason }));
         let text = String::from_utf8_lossy(&answer);
         let Some(result) = RawJson::parse(text.trim()).ok().and_then(|answer| answer.get("result"))
         else {
@@ -128,7 +128,7 @@ pub(super) async fn refresh<D: Dial>(shared: &Shared<D>, call: &Post<'_>) -> boo
 }
 
 /// The answer to a request of ours.
-async fn ask<D: Dial>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
+async fn ask<D: Connect>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
     let post = Post::read(message)?;
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin(&post);

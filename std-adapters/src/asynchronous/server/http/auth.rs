@@ -33,16 +33,16 @@ impl<'r> Credentials<'r> {
 
 /// Why a request is denied.
 #[derive(Clone, Debug)]
-pub struct Denied {
+pub struct AuthorizationError {
     pub(super) status: u16,
     error: Option<&'static str>,
     scope: Option<String>,
 }
 
-impl Denied {
+impl AuthorizationError {
     /// 401: there is no token, and one is needed.
     #[must_use]
-    pub fn token_needed() -> Self {
+    pub fn missing_token() -> Self {
         Self { status: 401, error: None, scope: None }
     }
 
@@ -61,7 +61,7 @@ impl Denied {
 
     /// 400: the request for authorization is malformed.
     #[must_use]
-    pub fn malformed() -> Self {
+    pub fn invalid_request() -> Self {
         Self { status: 400, error: Some("invalid_request"), scope: None }
     }
 
@@ -164,9 +164,9 @@ mod tests {
         let resource =
             ProtectedResource::new("https://mcp.example.com/mcp", "https://auth.example.com")
                 .scopes(["a"]);
-        assert_eq!(Denied::token_needed().challenge(None), "Bearer");
+        assert_eq!(AuthorizationError::missing_token().challenge(None), "Bearer");
         assert_eq!(
-            Denied::insufficient_scope("a b").challenge(Some(&resource)),
+            AuthorizationError::insufficient_scope("a b").challenge(Some(&resource)),
             "Bearer error=\"insufficient_scope\", scope=\"a b\", \
              resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource/mcp\""
         );

@@ -17,11 +17,11 @@ use mcp_sansio::http::{Only, RequestHead};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
+use super::super::broadcast::Member;
 use super::super::context::{Context, Held};
-use super::super::hub::Member;
 use super::super::reply::{Failure, Reply};
 use super::super::voice::Waiting;
-use super::auth::Denied;
+use super::auth::AuthorizationError;
 use super::bodies::Share;
 use super::head::Head;
 use super::old::{Old, endpoint};
@@ -64,9 +64,9 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    let hub = shared.app.hub();
+    let broadcaster = shared.app.broadcaster();
     let bell = Arc::new(Bell::default());
-    let _ticket = hub.ticket({
+    let _ticket = broadcaster.ticket({
         let bell: Arc<dyn Member> = Arc::<Bell>::clone(&bell);
         Arc::downgrade(&bell)
     });
@@ -74,7 +74,7 @@ where
     loop {
         let stop = |cx: &mut std::task::Context<'_>| {
             bell.set(cx.waker());
-            hub.is_shutting_down()
+            broadcaster.is_shutting_down()
         };
         let head = match wire.head(patience, stop).await? {
             Next::Got(head) => head,
@@ -86,7 +86,7 @@ where
                 return wire.close(patience).await;
             }
         };
-        let keeps_alive = wire.reader.keeps_alive() && !hub.is_shutting_down();
+        let keeps_alive = wire.reader.keeps_alive() && !broadcaster.is_shutting_down();
         let mut sender = Sender::new(head.is_http_1_0, keeps_alive, Vec::new());
         sender.answers_head(wire.reader.is_head());
         Exchange { shared, wire: &mut wire, head: &head, sender: &mut sender }.answer().await?;
@@ -136,7 +136,7 @@ where
             self.sender.json(200, json.as_raw().as_str().as_bytes(), &mut self.wire.out);
             return Ok(());
         }
-        if options.old_path.as_deref() == Some(path) {
+        if options.sse_path.as_deref() == Some(path) {
             return self.answer_old(&head).await;
         }
         if path != options.path {
@@ -179,8 +179,9 @@ where
             Route::Stream { session, after } => {
                 match self.shared.sessions.find(session, principal.as_deref()) {
                     Some(session) => {
-                        let hub = self.shared.app.hub();
-                        stream::serve(hub, options, self.wire, &session, after, self.sender).await
+                        let broadcaster = self.shared.app.broadcaster();
+                        stream::serve(broadcaster, options, self.wire, &session, after, self.sender)
+                            .await
                     }
                     None => self.refuse(&Refused::no_such_session()),
                 }
@@ -391,7 +392,7 @@ where
         Ok(())
     }
 
-    fn deny(self, denied: &Denied) -> io::Result<()> {
+    fn deny(self, denied: &AuthorizationError) -> io::Result<()> {
         let options = &self.shared.options;
         self.sender.add("www-authenticate", denied.challenge(options.resource.as_ref()));
         let message = if denied.status == 403 {

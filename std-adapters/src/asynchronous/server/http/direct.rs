@@ -12,7 +12,7 @@ use mcp_sansio::Messages;
 use super::super::app::App;
 use super::super::context::{Context, Held};
 use super::super::reply::{Failure, Reply};
-use super::options::Options;
+use super::options::HttpOptions;
 use super::patience::Patience;
 use super::peer::{Peer, Taken};
 use super::sender::Sender;
@@ -25,7 +25,7 @@ use super::wire::Wire;
 #[allow(clippy::too_many_arguments)] // what a request consists of
 pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
-    options: &Options,
+    options: &HttpOptions,
     wire: &mut Wire<T>,
     peer: &Peer<F, M, S>,
     mut messages: Option<Messages<'_>>,

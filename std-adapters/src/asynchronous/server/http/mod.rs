@@ -18,6 +18,6 @@ mod shared;
 mod stream;
 mod wire;
 
-pub use auth::{Credentials, Denied, ProtectedResource};
-pub use options::Options;
+pub use auth::{AuthorizationError, Credentials, ProtectedResource};
+pub use options::HttpOptions;
 pub use serve::serve;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::http::server::SessionId;
 
-use super::options::Options;
+use super::options::HttpOptions;
 use super::peer::Peer;
 
 /// The streams that are open.
@@ -25,7 +25,7 @@ impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
     }
 
     /// Whether no more may be opened for this principal.
-    pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+    pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         let all = self.lock();
         let own = || all.values().filter(|old| old.principal == *principal).count();
         all.len() >= options.max_sessions

@@ -5,12 +5,12 @@ use std::time::Duration;
 use mcp_sansio::http::RequestHead;
 use mcp_sansio::http::server::Access;
 
-use super::auth::{Credentials, Denied, ProtectedResource};
+use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 
 /// How an application is served over HTTP: where, to whom, and within which limits.
-pub struct Options {
+pub struct HttpOptions {
     pub(super) path: String,
-    pub(super) old_path: Option<String>,
+    pub(super) sse_path: Option<String>,
     pub(super) access: Access<'static>,
     pub(super) has_sessions: bool,
     pub(super) max_sessions: usize,
@@ -26,15 +26,16 @@ pub struct Options {
 }
 
 /// Says who a request comes from.
-pub(super) type Authorize = dyn Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync;
+pub(super) type Authorize =
+    dyn Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync;
 
-impl Options {
+impl HttpOptions {
     /// The path `/mcp`, for clients on this machine.
     #[must_use]
     pub fn new() -> Self {
         Self {
             path: "/mcp".into(),
-            old_path: None,
+            sse_path: None,
             access: Access::LOOPBACK,
             has_sessions: true,
             max_sessions: MAX_SESSIONS,
@@ -59,8 +60,8 @@ impl Options {
     /// Serves HTTP+SSE (2024-11-05) on this path as well: for clients that know nothing newer.
     /// Default: no.
     #[must_use]
-    pub fn old_path(self, path: impl Into<String>) -> Self {
-        Self { old_path: Some(path.into()), ..self }
+    pub fn sse_path(self, path: impl Into<String>) -> Self {
+        Self { sse_path: Some(path.into()), ..self }
     }
 
     /// Which hosts and origins are accepted. Default: those of this machine.
@@ -155,12 +156,12 @@ impl Options {
     /// The function is synchronous, and called within the one future that serves all connections:
     /// all of them wait until it returns. It should not ask an authorization server for each
     /// request. Check signed tokens with keys that are there already, and look others up in a cache
-    /// that another thread or task fills and expires; deny with [`Denied::invalid_token`] what is
+    /// that another thread or task fills and expires; deny with [`AuthorizationError::invalid_token`] what is
     /// not in it. A check that is a future is planned.
     #[must_use]
     pub fn authorize(
         self,
-        check: impl Fn(&Credentials<'_>) -> Result<String, Denied> + Send + Sync + 'static,
+        check: impl Fn(&Credentials<'_>) -> Result<String, AuthorizationError> + Send + Sync + 'static,
     ) -> Self {
         Self { authorize: Some(Box::new(check)), ..self }
     }
@@ -173,7 +174,10 @@ impl Options {
     }
 
     /// Who sends a request; nobody in particular where nothing checks it.
-    pub(super) fn check(&self, head: &RequestHead<'_>) -> Result<Option<String>, Denied> {
+    pub(super) fn check(
+        &self,
+        head: &RequestHead<'_>,
+    ) -> Result<Option<String>, AuthorizationError> {
         self.authorize.as_ref().map(|authorize| authorize(&Credentials::of(head))).transpose()
     }
 }
@@ -185,15 +189,15 @@ const MAX_SESSIONS: usize = 1000;
 /// Sessions of one principal, unless the options say otherwise.
 const MAX_SESSIONS_PER_PRINCIPAL: usize = 100;
 
-impl Default for Options {
+impl Default for HttpOptions {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options")
+        f.debug_struct("HttpOptions")
             .field("path", &self.path)
             .field("access", &self.access)
             .finish_non_exhaustive()

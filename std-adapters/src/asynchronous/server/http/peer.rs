@@ -8,8 +8,8 @@ use std::task::{Context, Waker};
 use mcp_sansio::{Instant, Messages, ServerEvent, TxBuffer};
 
 use super::super::app::App;
+use super::super::broadcast::{Broadcaster, Member};
 use super::super::context::{self, Held};
-use super::super::hub::{Hub, Member};
 use super::super::link::Link;
 use super::super::reply::{Failure, Reply};
 use super::super::work::Work;
@@ -18,7 +18,7 @@ use super::super::work::Work;
 pub(super) struct Peer<F, const M: usize, const S: usize> {
     pub(super) link: Arc<Link<M, S>>,
     work: Mutex<Work<F>>,
-    hub: Hub,
+    broadcaster: Broadcaster,
     ticket: OnceLock<u64>,
     /// Whether the client has sent `initialized`.
     is_initialized: AtomicBool,
@@ -47,7 +47,7 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
             link,
             work: Mutex::new(Work::new()),
             ticket: OnceLock::new(),
-            hub: app.hub().clone(),
+            broadcaster: app.broadcaster().clone(),
             is_initialized: AtomicBool::new(false),
         }
     }
@@ -59,7 +59,7 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
         self.ticket.get_or_init(|| {
             is_new = true;
             let link: Weak<dyn Member> = Arc::<Link<M, S>>::downgrade(&self.link);
-            self.hub.join_beside(link)
+            self.broadcaster.join_beside(link)
         });
         is_new
     }
@@ -78,7 +78,7 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
         self.work().drop_all();
         self.link.close();
         if let Some(ticket) = self.ticket.get() {
-            self.hub.leave(*ticket);
+            self.broadcaster.leave(*ticket);
         }
     }
 }
@@ -105,7 +105,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         if taken.is_held && work.still_holds_back(app, &self.link) {
             return;
         }
-        work.is_closing = self.hub.is_shutting_down();
+        work.is_closing = self.broadcaster.is_shutting_down();
         work.held = held.cloned();
         let (was_still, due) = self.is_still(&work);
         loop {
@@ -157,7 +157,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         let waker = Waker::from(Arc::clone(&self.link.alarm));
         let mut cx = Context::from_waker(&waker);
         let mut work = self.work();
-        work.is_closing = self.hub.is_shutting_down();
+        work.is_closing = self.broadcaster.is_shutting_down();
         let moved =
             work.run(app, &self.link, &mut cx) | work.handle_timeouts(app, &self.link, &mut cx);
         work.send(app, &self.link);

@@ -13,7 +13,7 @@ use super::super::app::App;
 use super::super::context::{Context, Held};
 use super::super::reply::{Failure, Reply};
 use super::direct::COMMENT;
-use super::options::Options;
+use super::options::HttpOptions;
 use super::peer::Taken;
 use super::sender::Sender;
 use super::session::Session;
@@ -24,7 +24,7 @@ use super::wire::Wire;
 #[allow(clippy::too_many_arguments)] // what a request consists of
 pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     app: &App<H, N, S>,
-    options: &Options,
+    options: &HttpOptions,
     wire: &mut Wire<T>,
     session: &Session<F, N, S>,
     head: &RequestHead<'_>,
@@ -126,8 +126,8 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         if sender.is_done() {
             return true;
         }
-        if outlet.is_let_go && sender.is_open() && !outlet.tx.is_mid_frame() {
-            outlet.is_let_go = false;
+        if outlet.is_released && sender.is_open() && !outlet.tx.is_mid_frame() {
+            outlet.is_released = false;
             line.is_detached = true;
             sender.end(out);
             return true;

@@ -11,11 +11,11 @@ use super::super::listener::{Listener, accept_stream};
 use super::super::reply::{Failure, Reply};
 use super::super::tasks::Tasks;
 use super::connection;
-use super::options::Options;
+use super::options::HttpOptions;
 use super::shared::Shared;
 
 /// Serves an application over HTTP to everybody who connects, in this one future. It ends when the
-/// application [shuts down](super::super::Hub::shut_down), after the last connection has.
+/// application [shuts down](super::super::Broadcaster::shut_down), after the last connection has.
 ///
 /// # Errors
 /// Of the operating system, while it accepts connections; no lack of resources, as long as there
@@ -23,7 +23,7 @@ use super::shared::Shared;
 pub async fn serve<A, H, L, F, const N: usize, const S: usize>(
     app: A,
     listener: L,
-    options: Options,
+    options: HttpOptions,
 ) -> io::Result<()>
 where
     A: Deref<Target = App<H, N, S>>,

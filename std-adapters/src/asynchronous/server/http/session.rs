@@ -15,7 +15,7 @@ use super::super::app::App;
 use super::super::context::Context;
 use super::super::reply::{Failure, Reply};
 use super::direct::poll_timer;
-use super::options::Options;
+use super::options::HttpOptions;
 use super::patience::{Patience, later};
 use super::peer::Peer;
 
@@ -56,7 +56,7 @@ pub(super) struct Line {
 impl<F, const N: usize, const S: usize> Session<F, N, S> {
     pub(super) fn new<H>(
         app: &App<H, N, S>,
-        options: &Options,
+        options: &HttpOptions,
         id: SessionId,
         principal: Option<Arc<str>>,
     ) -> Self {
@@ -88,7 +88,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     }
 
     /// A new exchange.
-    pub(super) fn open_exchange(&self, max_pending: usize, options: &Options) -> NonZeroU32 {
+    pub(super) fn open_exchange(&self, max_pending: usize, options: &HttpOptions) -> NonZeroU32 {
         let mut state = self.peer.link.lock();
         let mut streams = self.streams();
         // Four billion requests later the first ones have long been answered.
@@ -194,7 +194,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
                 }
                 return !is_over;
             }
-            if (has_more || !is_open || outlet.is_let_go)
+            if (has_more || !is_open || outlet.is_released)
                 && let Some(waker) = line.waker.take()
             {
                 waker.wake();
@@ -208,7 +208,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     }
 
     /// When it has been of no use for too long.
-    fn ends_at(&self, options: &Options) -> Option<Instant> {
+    fn ends_at(&self, options: &HttpOptions) -> Option<Instant> {
         let is_used = self.peer.link.lock().server.open_requests() > 0;
         let streams = self.streams();
         if is_used || streams.attached > 0 || !streams.lines.is_empty() {
@@ -221,7 +221,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
 impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize> Session<F, N, S> {
     /// Has its handlers go on, and time pass, until it ends.
-    pub(super) async fn drive<H>(&self, app: &App<H, N, S>, options: &Options)
+    pub(super) async fn drive<H>(&self, app: &App<H, N, S>, options: &HttpOptions)
     where
         H: Fn(Context<N, S>) -> F,
     {
@@ -230,7 +230,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
             self.peer.link.alarm.rise();
             for _ in 0..ROUNDS {
                 let mut moved = self.peer.round(app) | self.distribute();
-                let is_closing = app.hub().is_shutting_down();
+                let is_closing = app.broadcaster().is_shutting_down();
                 let is_done = {
                     let work = self.peer.work();
                     work.is_unresponsive || is_closing && work.is_idle(&self.peer.link)

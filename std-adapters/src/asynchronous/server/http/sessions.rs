@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::http::server::SessionId;
 
-use super::options::Options;
+use super::options::HttpOptions;
 use super::session::Session;
 
-/// The sessions that are open: at most [`Options::max_sessions`], and of each principal at most
-/// [`Options::max_sessions_per_principal`].
+/// The sessions that are open: at most [`HttpOptions::max_sessions`], and of each principal at most
+/// [`HttpOptions::max_sessions_per_principal`].
 pub(super) struct Sessions<F, const N: usize, const S: usize>(Mutex<State<F, N, S>>);
 
 struct State<F, const N: usize, const S: usize> {
@@ -64,7 +64,7 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
 
     /// Whether one more may be opened for this principal, perhaps in the place of one whose client
     /// has not sent `initialized`.
-    pub(super) fn has_room(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+    pub(super) fn has_room(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         let mut state = self.lock();
         !state.is_full(principal, options) || state.oldest_new(principal, options).is_some()
     }
@@ -72,7 +72,7 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
     /// Takes a session in, to be driven. At a limit, the oldest session whose client has not sent
     /// `initialized` ends: one of the same principal at the limit for a principal, any at the
     /// other.
-    pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &Options) {
+    pub(super) fn open(&self, session: &Arc<Session<F, N, S>>, options: &HttpOptions) {
         let mut state = self.lock();
         let is_full = state.is_full(&session.principal, options);
         let replaced = if is_full { state.oldest_new(&session.principal, options) } else { None };
@@ -107,12 +107,12 @@ impl<F, const N: usize, const S: usize> Sessions<F, N, S> {
 }
 
 impl<F, const N: usize, const S: usize> State<F, N, S> {
-    fn is_full(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+    fn is_full(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         self.by_id.len() >= options.max_sessions || self.has_all_its_own(principal, options)
     }
 
     /// Whether this principal has as many as it may have.
-    fn has_all_its_own(&self, principal: &Option<Arc<str>>, options: &Options) -> bool {
+    fn has_all_its_own(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         principal.is_some()
             && self.by_principal.get(principal).map_or(0, |own| own.count)
                 >= options.max_sessions_per_principal
@@ -120,7 +120,11 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
 
     /// The session that ends when another one is opened at a limit. Each session is looked at once
     /// after its client has sent `initialized`.
-    fn oldest_new(&mut self, principal: &Option<Arc<str>>, options: &Options) -> Option<SessionId> {
+    fn oldest_new(
+        &mut self,
+        principal: &Option<Arc<str>>,
+        options: &HttpOptions,
+    ) -> Option<SessionId> {
         let is_own = self.has_all_its_own(principal, options);
         let Self { by_id, new, by_principal, .. } = self;
         let new = if is_own { &mut by_principal.get_mut(principal)?.new } else { new };

@@ -8,16 +8,16 @@ use std::task::Waker;
 use mcp_sansio::http::server::{Endpoint, SessionId};
 
 use super::super::app::App;
-use super::super::hub::{Member, News};
+use super::super::broadcast::{Member, News};
 use super::bodies::Bodies;
 use super::old::OldStreams;
-use super::options::Options;
+use super::options::HttpOptions;
 use super::sessions::Sessions;
 
 /// What all connections have in common.
 pub(super) struct Shared<A, F, const N: usize, const S: usize> {
     pub(super) app: A,
-    pub(super) options: Options,
+    pub(super) options: HttpOptions,
     pub(super) endpoint: Endpoint<'static>,
     pub(super) sessions: Sessions<F, N, S>,
     pub(super) old: OldStreams<F, N, S>,
@@ -49,7 +49,7 @@ impl<A, F, H, const N: usize, const S: usize> Shared<A, F, N, S>
 where
     A: Deref<Target = App<H, N, S>>,
 {
-    pub(super) fn new(app: A, options: Options) -> Self {
+    pub(super) fn new(app: A, options: HttpOptions) -> Self {
         let endpoint = Endpoint::new(app.config.revisions).access(options.access);
         let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
         let bodies = Arc::new(Bodies::new(options.body_budget, app.max_line));

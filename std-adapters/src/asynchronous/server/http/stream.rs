@@ -9,17 +9,17 @@ use mcp_sansio::Revision;
 use mcp_sansio::http::server::EventId;
 use mcp_sansio::http::sse::Piece;
 
-use super::super::hub::Hub;
+use super::super::broadcast::Broadcaster;
 use super::direct::COMMENT;
-use super::options::Options;
+use super::options::HttpOptions;
 use super::sender::Sender;
 use super::session::Session;
 use super::wire::Wire;
 
 /// Writes events until the stream is over, somebody else takes it, or the client has gone away.
 pub(super) async fn serve<T, F, const N: usize, const S: usize>(
-    hub: &Hub,
-    options: &Options,
+    broadcaster: &Broadcaster,
+    options: &HttpOptions,
     wire: &mut Wire<T>,
     session: &Session<F, N, S>,
     after: Option<EventId>,
@@ -48,7 +48,8 @@ where
             let mut moved = false;
             if wire.out.is_empty() && !sender.is_done() {
                 let mut streams = session.streams();
-                let is_early = (stream == 0 && streams.holder != holder || hub.is_shutting_down())
+                let is_early = (stream == 0 && streams.holder != holder
+                    || broadcaster.is_shutting_down())
                     && !cursor.is_inside();
                 if is_early || streams.is_over {
                     drop(streams);
@@ -208,7 +209,7 @@ mod tests {
     #[test]
     fn s5_an_open_stream_keeps_one_waker_however_often_it_is_woken() {
         let app = App::new(&CONFIG, answer);
-        let options = Options::new();
+        let options = HttpOptions::new();
         let session = Session::<Ready<Result<Reply, Failure>>, IN_FLIGHT, SUBSCRIPTIONS>::new(
             &app,
             &options,
@@ -222,7 +223,7 @@ mod tests {
             let mut wire = Wire::new(Silent, 1000);
             let mut sender = Sender::new(false, true, Vec::new());
             let mut stream =
-                pin!(serve(app.hub(), &options, &mut wire, &session, after, &mut sender));
+                pin!(serve(app.broadcaster(), &options, &mut wire, &session, after, &mut sender));
             for _ in 0..3000 {
                 assert!(stream.as_mut().poll(&mut cx).is_pending());
             }

@@ -7,7 +7,7 @@ use async_io::Async;
 use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, Era, RawJson};
-use mcp_sansio_adapters::asynchronous::Pair;
+use mcp_sansio_adapters::asynchronous::JoinedIo;
 use mcp_sansio_adapters::asynchronous::client::{Client, Connector};
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(output), Some(input)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("no pipes".into());
     };
-    let pipes = Pair::new(Async::new(input)?, Async::new(output)?);
+    let pipes = JoinedIo::new(Async::new(input)?, Async::new(output)?);
     let (client, connection) =
         Connector::<64>::with_table_sizes(&CONFIG).set_era(Some(Era::Legacy)).connect(pipes);
     async_io::block_on(connection.drive(async {

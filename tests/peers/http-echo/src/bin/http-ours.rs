@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use async_io::Async;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
-use mcp_sansio_adapters::asynchronous::http::{self, Options};
+use mcp_sansio_adapters::asynchronous::http::{self, HttpOptions};
 use mcp_sansio_adapters::asynchronous::{App, Context, Failure, Reply};
 
 static CONFIG: ServerConfig = ServerConfig::new(
@@ -28,7 +28,7 @@ async fn echo(ctx: Context) -> Result<Reply, Failure> {
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::arguments("no text"))?;
+        .ok_or(Failure::invalid_arguments("no text"))?;
     ctx.reply(&TextResult::from(Text::from(text)))
 }
 
@@ -36,5 +36,5 @@ fn main() -> io::Result<()> {
     let app = App::new(&CONFIG, echo).catalog(&CATALOG).max_connections(10_000);
     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0))?;
     println!("{}", listener.get_ref().local_addr()?.port());
-    async_io::block_on(http::serve(&app, listener, Options::new()))
+    async_io::block_on(http::serve(&app, listener, HttpOptions::new()))
 }

@@ -24,7 +24,7 @@ async fn echo(ctx: Context) -> Result<Reply, Failure> {
         .arguments()
         .get("text")
         .and_then(RawJson::as_string)
-        .ok_or(Failure::arguments("no text"))?;
+        .ok_or(Failure::invalid_arguments("no text"))?;
     ctx.reply(&TextResult::from(Text::from(text)))
 }
 

@@ -20,15 +20,15 @@ pub struct Address {
 }
 
 /// Makes connections. A function is one: `|address| async move { .. }`.
-pub trait Dial: Send + Sync + 'static {
+pub trait Connect: Send + Sync + 'static {
     /// A connection.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
     /// Connects.
-    fn dial(&self, address: Address) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+    fn connect(&self, address: Address) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 }
 
-impl<D, F, S> Dial for D
+impl<D, F, S> Connect for D
 where
     D: Fn(Address) -> F + Send + Sync + 'static,
     F: Future<Output = io::Result<S>> + Send,
@@ -36,7 +36,7 @@ where
 {
     type Stream = S;
 
-    fn dial(&self, address: Address) -> impl Future<Output = io::Result<S>> + Send {
+    fn connect(&self, address: Address) -> impl Future<Output = io::Result<S>> + Send {
         self(address)
     }
 }
@@ -44,15 +44,14 @@ where
 /// Connects over TCP, for URLs that begin with `http://`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Tcp;
+pub struct TcpConnector;
 
-impl Dial for Tcp {
+impl Connect for TcpConnector {
     type Stream = Async<TcpStream>;
 
-    async fn dial(&self, address: Address) -> io::Result<Async<TcpStream>> {
+    async fn connect(&self, address: Address) -> io::Result<Async<TcpStream>> {
         if address.is_secure {
-            let message =
-                "https needs a stream with TLS: give Http::with_dial a function that makes one";
+            let message = "https needs a stream with TLS: give HttpTransport::with_connector a function that makes one";
             return Err(io::Error::new(io::ErrorKind::Unsupported, message));
         }
         let Address { host, port, .. } = address;

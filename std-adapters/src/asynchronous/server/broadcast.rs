@@ -11,7 +11,7 @@ use mcp_sansio::Change;
 /// Reaches all connections of an [`App`](super::App), from anywhere: tells subscribers what has
 /// changed, and ends them all.
 #[derive(Clone)]
-pub struct Hub(Arc<Shared>);
+pub struct Broadcaster(Arc<Shared>);
 
 struct Shared {
     /// Apart from the rest: all look at it, often.
@@ -29,7 +29,7 @@ struct Members {
     waiting: Vec<Waker>,
 }
 
-/// A connection, as the hub sees it.
+/// A connection, as the broadcaster sees it.
 pub(super) trait Member: Send + Sync {
     fn tell(&self, change: News);
     fn wake(&self);
@@ -44,7 +44,7 @@ pub(super) enum News {
     Resource(Arc<str>),
 }
 
-impl Hub {
+impl Broadcaster {
     pub(super) fn new() -> Self {
         Self(Arc::new(Shared { is_stopping: AtomicBool::new(false), members: Mutex::default() }))
     }
@@ -152,7 +152,7 @@ impl Hub {
 
 /// A place among the members.
 #[cfg(feature = "http")]
-pub(super) struct Ticket(Hub, u64);
+pub(super) struct Ticket(Broadcaster, u64);
 
 #[cfg(feature = "http")]
 impl Drop for Ticket {
@@ -172,8 +172,10 @@ impl News {
     }
 }
 
-impl fmt::Debug for Hub {
+impl fmt::Debug for Broadcaster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hub").field("connections", &self.connections()).finish_non_exhaustive()
+        f.debug_struct("Broadcaster")
+            .field("connections", &self.connections())
+            .finish_non_exhaustive()
     }
 }
