@@ -70,7 +70,9 @@ pub enum Target<'c> {
     CompletePrompt(&'c Prompt<'c>),
     /// `completion/complete` for a variable of this template.
     CompleteTemplate(&'c ResourceTemplate<'c>),
-    /// A method that the catalog has nothing to do with.
+    /// The catalog has sent the response, a list or an error: nothing is left to do.
+    Responded,
+    /// A method that catalogs do not handle.
     Other,
 }
 
@@ -215,18 +217,20 @@ impl<'c> Catalog<'c> {
         }
     }
 
-    /// Answers what the catalog alone can answer, lists and names that do not exist, and then
-    /// returns `None`; otherwise says what the request is about.
+    /// Sends the response to a list request, or the error for an unknown name, URI or argument, and
+    /// returns [`Target::Responded`]. For any other request it sends nothing and returns the entry
+    /// that the application has to respond for.
     ///
     /// # Errors
     /// As [`Server::respond`]: drain and call again.
     #[cfg_attr(small, inline(never))]
-    pub fn answer<const N: usize, const S: usize>(
+    pub fn respond<const N: usize, const S: usize>(
         &self,
         server: &mut Server<'_, N, S>,
         request: &Request<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Option<Target<'c>>, SendError> {
+    ) -> Result<Target<'c>, SendError> {
+        let handle = request.handle;
         let (list, key, len) = match request.method {
             Method::ToolsList => (0, "tools", self.tools.len()),
             Method::ResourcesList => (1, "resources", self.resources.len()),
@@ -234,18 +238,21 @@ impl<'c> Catalog<'c> {
             Method::PromptsList => (3, "prompts", self.prompts.len()),
             _ => {
                 return match self.target(request) {
-                    Ok(target) => Ok(Some(target)),
-                    Err(error) => server.respond_error(request.handle, &error, tx).map(|_| None),
+                    Ok(target) => Ok(target),
+                    Err(error) => {
+                        server.respond_error(handle, &error, tx).map(|_| Target::Responded)
+                    }
                 };
             }
         };
         let Some(start) = self.page(len, list, request.cursor()) else {
             let error = RpcError::invalid_params("Invalid cursor");
-            return server.respond_error(request.handle, &error, tx).map(|_| None);
+            return server.respond_error(handle, &error, tx).map(|_| Target::Responded);
         };
         let end = len.min(start.saturating_add(self.page_size));
         let page = Page { catalog: self, list, key, start, end, is_last: end == len };
-        server.respond_with::<dyn Payload>(request.handle, "complete", &page, tx).map(|_| None)
+        let sent = server.respond_with::<dyn Payload>(handle, "complete", &page, tx);
+        sent.map(|_| Target::Responded)
     }
 
     /// What a request is about, or the error that answers it.

@@ -18,7 +18,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 fn main() -> Result<(), blocking::Error> {
     blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut blocking::Session<'_, '_>| {
         let ServerEvent::Request(request) = event else { return Ok(()) };
-        let Some(Target::Tool(_)) = session.answer_from(&CATALOG, &request)? else { return Ok(()) };
+        let Target::Tool(_) = session.respond_from(&CATALOG, &request)? else { return Ok(()) };
         match request.arguments().get("text").and_then(RawJson::as_string) {
             Some(text) => session.respond(request.handle, &TextResult::from(Text::from(text))),
             None => session.respond(request.handle, &TextResult::error("text must be a string")),

@@ -65,7 +65,7 @@ fn answer(
     request: &Request<'_>,
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
-    let Some(Target::Tool(tool)) = CATALOG.answer(server, request, tx)? else { return Ok(()) };
+    let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
     let answered = if tool.name == "add" {
         match request.arguments().to::<Terms>() {
             Ok(terms) => server.respond(

@@ -85,7 +85,7 @@ impl Exchange {
     }
 
     fn answer(&mut self, request: &Request<'_>) -> Result<(), SendError> {
-        let Some(Target::Tool(tool)) = CATALOG.answer(&mut self.server, request, &mut self.tx)?
+        let Target::Tool(tool) = CATALOG.respond(&mut self.server, request, &mut self.tx)?
         else {
             return Ok(());
         };

@@ -148,7 +148,7 @@ impl Firmware {
     fn call(&mut self, request: &Request<'_>) -> Result<(), SendError> {
         let Self { server, tx, asking } = self;
         let tx: &mut Tx<'_> = tx;
-        let Some(Target::Tool(tool)) = CATALOG.answer(server, request, tx)? else { return Ok(()) };
+        let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
         if tool.name == "ask" {
             *asking = Some(request.handle);
             server.request(NOW, &ClientRequest::roots().on_behalf_of(request.handle), tx)?;

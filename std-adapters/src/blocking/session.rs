@@ -47,16 +47,17 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
         self.server
     }
 
-    /// [`Catalog::answer`]: answers lists and unknown names, and says what the request is about otherwise.
+    /// [`Catalog::respond`]: responds to lists and unknown names, and returns the entry that the
+    /// request is for otherwise.
     ///
     /// # Errors
     /// See [`Session`].
-    pub fn answer_from<'k>(
+    pub fn respond_from<'k>(
         &mut self,
         catalog: &Catalog<'k>,
         request: &Request<'_>,
-    ) -> Result<Option<Target<'k>>, Error> {
-        self.send(|server, tx| catalog.answer(server, request, tx))
+    ) -> Result<Target<'k>, Error> {
+        self.send(|server, tx| catalog.respond(server, request, tx))
     }
 
     /// [`Server::respond`]

@@ -30,8 +30,8 @@
 //!     let mut link: Link<'_, U, 1024, 512> = Link::new(uart, &CONFIG, clock);
 //!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| {
 //!         let ServerEvent::Request(request) = event else { return Ok(()) };
-//!         let target = session.send(|server, tx| CATALOG.answer(server, &request, tx))?;
-//!         let Some(Target::Tool(_)) = target else { return Ok(()) };
+//!         let target = session.send(|server, tx| CATALOG.respond(server, &request, tx))?;
+//!         let Target::Tool(_) = target else { return Ok(()) };
 //!         let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
 //!             Some(on) => {
 //!                 lamp(on);

@@ -145,11 +145,11 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let target = match self.catalog {
             None => Target::Other,
             Some(catalog) => match self
-                .send(Turn::Lines, |server, _, tx| catalog.answer(server, request, tx))
+                .send(Turn::Lines, |server, _, tx| catalog.respond(server, request, tx))
                 .await
             {
-                Ok(Some(target)) => target,
-                Ok(None) | Err(_) => return,
+                Ok(Target::Responded) | Err(_) => return,
+                Ok(target) => target,
             },
         };
         match self.handler.begin(request, target) {

@@ -88,8 +88,8 @@ fn serve(
         });
         let Some(event) = event else { return sent };
         let ServerEvent::Request(request) = event else { continue };
-        let target = repeat(tx, &mut sent, |tx| CATALOG.answer(server, &request, tx));
-        let Some(Target::Tool(_)) = target else { continue };
+        let target = repeat(tx, &mut sent, |tx| CATALOG.respond(server, &request, tx));
+        let Target::Tool(_) = target else { continue };
         let text = request.arguments().get("text").and_then(RawJson::as_string).unwrap();
         let result = TextResult::from(Text::from(text));
         let _ = repeat(tx, &mut sent, |tx| server.respond(request.handle, &result, tx));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mcp_sansio::{
-    Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent,
+    Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent, Target,
 };
 use serde_json::Value;
 
@@ -163,8 +163,8 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
 
     fn happened(&mut self, event: &ServerEvent<'_>) {
         if let (ServerEvent::Request(request), Some(catalog)) = (event, self.setup.catalog) {
-            let target = self.bench.wire.send(|tx| catalog.answer(&mut self.server, request, tx));
-            if target.expect("the catalog answers").is_none() {
+            let target = self.bench.wire.send(|tx| catalog.respond(&mut self.server, request, tx));
+            if matches!(target.expect("the catalog responds"), Target::Responded) {
                 return;
             }
         }

@@ -11,7 +11,7 @@ use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Frame, Instant, Messages, Progress, RawJson, Server, ServerConfig, ServerEvent,
-    ServerFeatures, TxBuffer,
+    ServerFeatures, Target, TxBuffer,
 };
 
 static CONFIG: ServerConfig<'_> =
@@ -77,7 +77,7 @@ fn serve<const N: usize, const S: usize>(
     let mut tx = TxBuffer::for_exchange([0; 1024], 0).primed(exchange, Duration::from_secs(1));
     while let Some(event) = server.next_event(NOW, &mut messages, &mut tx).unwrap() {
         let ServerEvent::Request(request) = event else { continue };
-        if CATALOG.answer(server, &request, &mut tx).unwrap().is_some() {
+        if let Target::Tool(_) = CATALOG.respond(server, &request, &mut tx).unwrap() {
             let _ = server.progress(NOW, request.handle, &Progress::of(1), &mut tx).unwrap();
             let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx).unwrap();
         }

@@ -4,7 +4,7 @@
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Instant, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent,
-    ServerFeatures, TxBuffer,
+    ServerFeatures, Target, TxBuffer,
 };
 use mcp_sansio_tests::transcript::{self, Transcript};
 
@@ -151,7 +151,8 @@ impl Peer {
             self.server.next_event(Instant::from_millis(0), &mut messages, &mut tx).expect("room")
         {
             let ServerEvent::Request(request) = event else { continue };
-            if CATALOG.answer(&mut self.server, &request, &mut tx).expect("room").is_none() {
+            let target = CATALOG.respond(&mut self.server, &request, &mut tx).expect("room");
+            if matches!(target, Target::Responded) {
                 continue;
             }
             let answered = match (request.name(), request.request_state()) {

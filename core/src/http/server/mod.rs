@@ -14,7 +14,7 @@
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::{
 //!     Catalog, Frame, Instant, Messages, RawJson, Server, ServerFeatures, ServerConfig,
-//!     ServerEvent, TxBuffer,
+//!     ServerEvent, Target, TxBuffer,
 //! };
 //!
 //! static CONFIG: ServerConfig =
@@ -41,7 +41,7 @@
 //! let mut tx = TxBuffer::for_exchange([0; 512], 0);
 //! while let Some(event) = server.next_event(Instant::from_millis(0), &mut messages, &mut tx)? {
 //!     let ServerEvent::Request(request) = event else { continue };
-//!     if CATALOG.answer(&mut server, &request, &mut tx)?.is_some() {
+//!     if let Target::Tool(_) = CATALOG.respond(&mut server, &request, &mut tx)? {
 //!         let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx)?;
 //!     }
 //! }

@@ -124,7 +124,7 @@ impl Body<'_> {
         let mut text = [0; DATA_BYTES];
         let contents = match self {
             Self::Catalog(asked) => {
-                return CATALOG.answer(server, asked, tx).map(|_| Delivery::Sent);
+                return CATALOG.respond(server, asked, tx).map(|_| Delivery::Sent);
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
             Self::BadArguments(fault) => {

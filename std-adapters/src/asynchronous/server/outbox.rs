@@ -58,7 +58,7 @@ impl Outgoing {
             }
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
             Self::Listed { request, .. } => match catalog {
-                Some(catalog) => catalog.answer(server, &request.as_request(), tx).map(|_| ()),
+                Some(catalog) => catalog.respond(server, &request.as_request(), tx).map(|_| ()),
                 None => Ok(()),
             },
             Self::Input(call, questions, carried) => {

@@ -124,9 +124,9 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             Some(catalog) => {
                 let mut state = link.lock();
                 let (server, outlet) = state.at(request.handle);
-                match catalog.answer(server, request, &mut outlet.tx) {
-                    Ok(Some(target)) => target,
-                    Ok(None) => return,
+                match catalog.respond(server, request, &mut outlet.tx) {
+                    Ok(Target::Responded) => return,
+                    Ok(target) => target,
                     // Begun, and to be finished before those that wait.
                     Err(SendError::More) => {
                         let listed = self.listed(request, share);

@@ -197,8 +197,8 @@ impl Board {
     }
 
     fn answer(&mut self, request: &Request<'_>) {
-        let target = self.send(|server, tx| CATALOG.answer(server, request, tx));
-        let Ok(Some(target)) = target else { return };
+        let target = self.send(|server, tx| CATALOG.respond(server, request, tx));
+        let Ok(target) = target else { return };
         match target {
             Target::Tool(tool) => self.call(tool, request),
             Target::Prompt(_) => self.prompt(request),
@@ -222,6 +222,7 @@ impl Board {
             }
             Target::Template(_) => self.read_pin(&target, request),
             Target::CompletePrompt(_) => self.complete(request),
+            Target::Responded => {}
             _ => {
                 let _ = self.send(|server, tx| {
                     server.respond(request.handle, &CompleteResult::new(Completion::new(&[])), tx)

@@ -103,8 +103,8 @@ fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &m
     while let Ok(Some(event)) = sender.send(tx, |tx| server.next_event(board::now(), messages, tx))
     {
         let ServerEvent::Request(request) = event else { continue };
-        let Ok(Some(Target::Tool(_))) =
-            sender.send(tx, |tx| CATALOG.answer(&mut server, &request, tx))
+        let Ok(Target::Tool(_)) =
+            sender.send(tx, |tx| CATALOG.respond(&mut server, &request, tx))
         else {
             continue;
         };

@@ -46,8 +46,8 @@ fn main() -> ! {
                 send(&mut port, TX, |tx| server.next_event(board::now(), &mut messages, tx))
             {
                 let ServerEvent::Request(request) = event else { continue };
-                let Ok(Some(Target::Tool(_))) =
-                    send(&mut port, TX, |tx| CATALOG.answer(server, &request, tx))
+                let Ok(Target::Tool(_)) =
+                    send(&mut port, TX, |tx| CATALOG.respond(server, &request, tx))
                 else {
                     continue;
                 };

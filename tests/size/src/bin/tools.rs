@@ -129,8 +129,8 @@ impl Board {
 
     fn answer(&mut self, request: &Request<'_>) {
         let target =
-            send(&mut self.port, &mut self.tx, |tx| CATALOG.answer(&mut self.server, request, tx));
-        let Ok(Some(Target::Tool(tool))) = target else { return };
+            send(&mut self.port, &mut self.tx, |tx| CATALOG.respond(&mut self.server, request, tx));
+        let Ok(Target::Tool(tool)) = target else { return };
         match tool.name.as_plain() {
             Some("lamp") => match request.arguments().to::<Lamp>() {
                 Ok(Lamp { on }) => {

@@ -223,8 +223,8 @@ impl<const TX: usize> Outside<TX> {
 
     fn request(&mut self, server: &mut Server<'static, 4, 4>, now: u64, request: &Request<'_>) {
         let handle = request.handle;
-        match self.send(|tx| CATALOG.answer(server, request, tx)).unwrap() {
-            Some(Target::Tool(tool)) => match tool.name.as_plain() {
+        match self.send(|tx| CATALOG.respond(server, request, tx)).unwrap() {
+            Target::Tool(tool) => match tool.name.as_plain() {
                 // Asked first whether it is a string: with `alloc`, the error of a type that does
                 // not fit is worded on the heap.
                 Some("echo")
@@ -249,22 +249,22 @@ impl<const TX: usize> Outside<TX> {
                     self.done(|tx| server.respond_error(handle, &error, tx));
                 }
             },
-            Some(Target::Resource(resource)) => {
+            Target::Resource(resource) => {
                 let contents = [ResourceContents::blob("memory://blob", &BYTES)];
                 assert!(resource.size.is_some());
                 self.done(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx));
             }
-            Some(target @ Target::Template(_)) => {
+            target @ Target::Template(_) => {
                 let uri = request.uri().unwrap();
                 assert!(target.variable("line", uri).unwrap().eq("7".chars()));
                 let contents = [ResourceContents::text("memory://log/7", "seven")];
                 self.done(|tx| server.respond(handle, &ReadResourceResult::new(&contents), tx));
             }
-            Some(Target::Prompt(_)) => {
+            Target::Prompt(_) => {
                 let messages = [PromptMessage::user("Greet \"them\"")];
                 self.done(|tx| server.respond(handle, &GetPromptResult::new(&messages), tx));
             }
-            Some(Target::CompletePrompt(_)) => {
+            Target::CompletePrompt(_) => {
                 let values = [Text::new("you"), Text::new("yourself")];
                 self.done(|tx| {
                     server.respond(
@@ -274,8 +274,8 @@ impl<const TX: usize> Outside<TX> {
                     )
                 });
             }
-            Some(_) => self.done(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
-            None => {}
+            Target::Responded => {}
+            _ => self.done(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
         }
     }
 

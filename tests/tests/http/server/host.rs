@@ -477,9 +477,13 @@ fn handle<const N: usize, const S: usize>(
     tx: &mut TxBuffer<Vec<u8>>,
     out: &mut Vec<u8>,
 ) -> Option<RequestHandle> {
-    let target = send(tx, out, |tx| CATALOG.answer(server, request, tx)).unwrap()?;
+    let target = send(tx, out, |tx| CATALOG.respond(server, request, tx)).unwrap();
     let handle = request.handle;
-    let Target::Tool(tool) = target else { panic!("{target:?}") };
+    let tool = match target {
+        Target::Tool(tool) => tool,
+        Target::Responded => return None,
+        _ => panic!("{target:?}"),
+    };
     let done = TextResult::new("done");
     let answered = match tool.name.as_plain().unwrap() {
         "slow" => return Some(handle),

@@ -59,7 +59,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
         let mut peer = Peer::new(revision);
         for name in ["Echo", "echo", "\u{45}cho"] {
             let answer = peer.ask("tools/call", json!({"name": name}), |server, request, tx| {
-                let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else {
+                let Ok(Target::Tool(tool)) = catalog.respond(server, request, tx) else {
                     panic!("{name} is a tool")
                 };
                 let text = tool.name.to_string();
@@ -71,7 +71,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
             assert_eq!(answer["result"]["content"][0]["text"], name);
         }
         let answer = peer.ask("tools/call", json!({"name": "ECHO"}), |server, request, tx| {
-            assert!(matches!(catalog.answer(server, request, tx), Ok(None)));
+            assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
         });
         assert_eq!(answer["error"]["code"], -32602);
     }
@@ -118,7 +118,10 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
         let Ok(Some(mcp_sansio::ServerEvent::Request(request))) = event else {
             panic!("{event:?}")
         };
-        assert!(matches!(catalog.answer(&mut peer.server, &request, &mut tx), Ok(None)));
+        assert!(matches!(
+            catalog.respond(&mut peer.server, &request, &mut tx),
+            Ok(Target::Responded)
+        ));
         let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
         tx.advance(usize::MAX);
         let expected = if revision < Revision::V2025_06_18 { 1 } else { 2 };
@@ -129,7 +132,7 @@ fn tool_24_a_schema_leaves_the_catalog_as_it_is() {
 fn list(peer: &mut Peer, catalog: &Catalog<'_>, method: &str, cursor: Option<&Value>) -> Value {
     let params = cursor.map_or(json!({}), |cursor| json!({"cursor": cursor}));
     peer.ask(method, params, |server, request, tx| {
-        assert!(matches!(catalog.answer(server, request, tx), Ok(None)))
+        assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)))
     })
 }
 

@@ -87,7 +87,7 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
                 "tools/call",
                 json!({"name": "t", "arguments": arguments}),
                 |server, request, tx| {
-                    let Ok(Some(Target::Tool(tool))) = catalog.answer(server, request, tx) else {
+                    let Ok(Target::Tool(tool)) = catalog.respond(server, request, tx) else {
                         panic!("a tool")
                     };
                     if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
@@ -343,7 +343,7 @@ fn res_06_an_unknown_resource_is_never_empty() {
                 "resources/read",
                 json!({"uri": uri}),
                 |server, request, tx| {
-                    assert!(matches!(catalog.answer(server, request, tx), Ok(None)));
+                    assert!(matches!(catalog.respond(server, request, tx), Ok(Target::Responded)));
                 },
             );
             let code = if revision.is_modern() { -32602 } else { -32002 };

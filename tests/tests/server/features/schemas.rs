@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{RequestedSchema, Tool};
-use mcp_sansio::{Catalog, MAX_DEPTH, RawJson, Revision, to_slice};
+use mcp_sansio::{Catalog, MAX_DEPTH, RawJson, Revision, Target, to_slice};
 use serde_json::{Value, json};
 
 use super::support::{Peer, leaked, raw};
@@ -334,7 +334,10 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
     );
     // What the example's tool answers with.
     let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
-        assert!(matches!(everything_catalog::CATALOG.answer(server, request, tx), Ok(None)));
+        assert!(matches!(
+            everything_catalog::CATALOG.respond(server, request, tx),
+            Ok(Target::Responded)
+        ));
     });
     let tools = list["result"]["tools"].as_array().expect("a list");
     let structured = tools.iter().find(|tool| tool["name"] == "structured").expect("the tool");
@@ -431,7 +434,10 @@ fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
 fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
     let mut schemas = Vec::new();
     let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
-        assert!(matches!(everything_catalog::CATALOG.answer(server, request, tx), Ok(None)));
+        assert!(matches!(
+            everything_catalog::CATALOG.respond(server, request, tx),
+            Ok(Target::Responded)
+        ));
     });
     for tool in list["result"]["tools"].as_array().expect("a list") {
         schemas.push(tool["inputSchema"].clone());
