@@ -1,17 +1,22 @@
 //! What can go wrong on our side. The peer's faults are [`Violation`](crate::Violation)s.
 
-/// Why a call wrote nothing and changed nothing, with the one exception of [`More`](Self::More).
+/// Reasons why a call did nothing.
 ///
-/// The answer to `Full` and to `More` is the same: drain the [`TxBuffer`](crate::TxBuffer) and
-/// repeat the call with the same arguments.
+/// After [`Full`](Self::Full) the [`TxBuffer`](crate::TxBuffer) is drained and the same call
+/// repeated until it is through ([`TxBuffer::send`](crate::TxBuffer::send) does both); all others
+/// are final.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// No room now. Nothing was written: drain, and call again.
+    /// No room in the output buffer now: drain it, and repeat the call with the same arguments.
+    ///
+    /// A frame that is longer than the buffer is written in parts: then
+    /// [`is_mid_frame`](crate::TxBuffer::is_mid_frame) holds, each repetition writes the next part,
+    /// and every other call is `Full` until the last part is written. A caller who gives up in
+    /// mid-frame has to abandon the frame ([`Server::abandon`](crate::Server::abandon),
+    /// [`Client::abandon`](crate::Client::abandon)) or to close the connection; in between frames
+    /// a call that was `Full` can be dropped without further ado.
     Full,
-    /// The frame is longer than the buffer and its beginning is in it: drain, and call again with
-    /// the same arguments.
-    More,
     /// It does not fit even an empty buffer. Only for what may be dropped: progress and log
     /// messages.
     TooLarge,
@@ -31,7 +36,7 @@ impl SendError {
     /// Whether draining and repeating the call is the remedy.
     #[must_use]
     pub const fn is_full(self) -> bool {
-        matches!(self, Self::Full | Self::More)
+        matches!(self, Self::Full)
     }
 }
 
@@ -39,9 +44,6 @@ impl core::fmt::Display for SendError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Full => "the output buffer is full: drain it and call again",
-            Self::More => {
-                "the beginning of a long frame is in the output buffer: drain it and call again with the same arguments"
-            }
             Self::TooLarge => "the message does not fit the output buffer: shorten it or enlarge the buffer",
             Self::Value => {
                 "the value cannot be written: its Serialize failed, it is not a JSON object, or it holds a type private to another format"

@@ -310,7 +310,7 @@ impl Tx<'_> {
             self.tail = len;
             self.open = Some(Open { key, sent: sent + len, way: piece.way() });
             self.framing.wrote(key.is_response(), status, false);
-            return Err(SendError::More);
+            return Err(SendError::Full);
         }
     }
 }
@@ -539,7 +539,8 @@ mod tests {
         let tx: &mut Tx<'_> = &mut tx;
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut body), Err(SendError::TooLarge));
         assert!(tx.is_idle());
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         tx.advance(16);
         assert_eq!(tx.frame(OTHER, Revision::LATEST, &mut body), Err(SendError::Full));
         assert_eq!(tx.whole_frame(Revision::LATEST, &mut |w| w.put(b"1")), Err(SendError::Full));
@@ -621,7 +622,8 @@ mod tests {
         let mut tx = TxBuffer::new([0; 16]);
         let tx: &mut Tx<'_> = &mut tx;
         assert_eq!(tx.abandon(KEY), Ok(()));
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         // No room for the end of the line: nothing happened, and the frame may still be finished.
         assert_eq!(tx.abandon(KEY), Err(SendError::Full));
         assert_eq!(tx.abandon(OTHER), Ok(()));
@@ -630,7 +632,8 @@ mod tests {
         tx.advance(16);
         assert_eq!([first, pieces(tx, 16)].concat(), whole());
 
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         tx.advance(16);
         assert_eq!(tx.abandon(KEY), Ok(()));
         assert_eq!(tx.pending(), b"\n");
@@ -725,15 +728,18 @@ mod tests {
         assert_eq!((tx.feed(KEY, b",6,7"), tx.pending()), (Ok(4), &b",4,5,6,7"[..]));
         tx.advance(usize::MAX);
         // The end is longer than the buffer: once it has begun nothing more is fed.
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::More));
+        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         assert_eq!(tx.feed(KEY, b"8"), Err(SendError::NotAllowed));
         tx.advance(usize::MAX);
-        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::More));
+        assert_eq!(tx.end(KEY, Revision::LATEST, &mut end), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         tx.advance(usize::MAX);
         assert_eq!((tx.end(KEY, Revision::LATEST, &mut end), tx.pending()), (Ok(()), &b"\n"[..]));
         // A frame that is written from values is not fed.
         tx.advance(usize::MAX);
-        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::More));
+        assert_eq!(tx.frame(KEY, Revision::LATEST, &mut body), Err(SendError::Full));
+        assert!(tx.is_mid_frame());
         tx.advance(usize::MAX);
         assert_eq!(tx.feed(KEY, b"1"), Err(SendError::NotAllowed));
     }

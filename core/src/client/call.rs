@@ -31,7 +31,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// know or the server did not declare, and for `subscriptions/listen`
     /// ([`listen`](Self::listen)). [`SendError::Value`] when the parameters are no object, or have
     /// what is the client's to add. [`SendError::TooMany`] when the table is full.
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same arguments.
+    /// [`SendError::Full`]: drain and call again with the same arguments.
     pub fn request<P: Serialize + ?Sized>(
         &mut self,
         now: Instant,
@@ -106,7 +106,7 @@ impl<'c, const N: usize> Client<'c, N> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is open, and for a legacy server.
-    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`], [`SendError::More`]: drain and call again with the same arguments.
+    /// [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again with the same arguments.
     pub fn listen(
         &mut self,
         now: Instant,
@@ -130,7 +130,7 @@ impl<'c, const N: usize> Client<'c, N> {
     /// Gives a request up and tells the server. `false` when it was over already. No event follows.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn cancel(
         &mut self,
         call: Call,
@@ -148,8 +148,9 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     /// Breaks off a request, listen or notification of ours whose beginning is in `tx`
-    /// ([`SendError::More`]) and whose rest will not come: the line ends where it is, and the
-    /// server takes it for noise. `false` when there is none.
+    /// (after [`SendError::Full`], where [`is_mid_frame`](crate::TxBuffer::is_mid_frame)) and whose
+    /// rest will not come: the line ends where it is, and the server rejects it as noise. `false`
+    /// when there is none.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.

@@ -15,7 +15,7 @@ impl<const N: usize> Client<'_, N> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is open, to a modern server, and where
-    /// `roots.listChanged` was not declared. [`SendError::Full`], [`SendError::More`]: drain and
+    /// `roots.listChanged` was not declared. [`SendError::Full`]: drain and
     /// call again.
     pub fn roots_changed(&mut self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !self.is_open() || !self.declared().contains(ClientFeatures::ROOTS_LIST_CHANGED) {
@@ -31,7 +31,7 @@ impl<const N: usize> Client<'_, N> {
     ///
     /// # Errors
     /// [`SendError::NotAllowed`] before the client is open, and for those of the protocol, which
-    /// have methods of their own. [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// have methods of their own. [`SendError::Full`]: drain and call again.
     pub fn notify<P: Serialize + ?Sized>(
         &mut self,
         method: &str,

@@ -24,7 +24,7 @@ impl<const N: usize> Client<'_, N> {
     /// # Errors
     /// [`SendError::NotAllowed`] when it is open or opening ([`close`](Self::close) it first), and
     /// when no revision of the era is spoken. [`SendError::TooMany`] when the table is full.
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn connect(&mut self, now: Instant, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if !matches!(self.phase, Phase::Closed) {
             return Err(SendError::NotAllowed);

@@ -22,7 +22,7 @@ impl<const N: usize> Client<'_, N> {
     /// of the opening.
     ///
     /// # Errors
-    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and
+    /// [`SendError::Full`] when such an answer does not fit: drain `tx` and
     /// call again with the same cursor.
     pub fn next_event<'f>(
         &mut self,

@@ -15,7 +15,7 @@ impl<const N: usize> Client<'_, N> {
     /// Answers with a result: anything that serializes as a JSON object.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
+    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
     pub fn respond<T: Serialize + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -46,7 +46,7 @@ impl<const N: usize> Client<'_, N> {
     /// [`ErrorCode::Application`](crate::ErrorCode::Application).
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn respond_error(
         &mut self,
         request: RequestHandle,

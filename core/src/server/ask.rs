@@ -92,8 +92,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// initialized (ping excepted), or is modern: there a handler answers
     /// [`input_required`](Self::input_required). [`SendError::Value`] for a form that is not flat,
     /// a page without a URL (in 2025-11-25: or id), and a conversation in which a tool's use
-    /// has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`],
-    /// [`SendError::More`]: drain and call again.
+    /// has no result. [`SendError::TooMany`] when the table is full. [`SendError::Full`]: drain and call again.
     pub fn request<P: Payload + ?Sized>(
         &mut self,
         now: Instant,
@@ -157,7 +156,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Gives a request of ours up and tells the client. `false` when it was no longer open.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn cancel_call(
         &mut self,
         now: Instant,

@@ -19,7 +19,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// streams by itself.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when it has begun.
     pub fn begin_response(
         &mut self,
         request: RequestHandle,
@@ -55,7 +55,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// must not have been fed.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the answer has not begun.
     pub fn finish_response(
         &mut self,
         request: RequestHandle,

@@ -25,7 +25,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Does one thing that is due, and says which. Call it until it says `None`.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn handle_timeout(
         &mut self,
         now: Instant,

@@ -26,7 +26,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// result, so two frames. Call again while it says `true`.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the request is no listen.
     pub fn end_listen(
         &mut self,
         request: RequestHandle,

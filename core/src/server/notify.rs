@@ -199,7 +199,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// `notifications/elicitation/complete`.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] before `notifications/initialized`, to modern clients, and for
     /// what has a method of its own, since only that knows whether the client may be told.
     pub fn notify<P: Payload + ?Sized>(
         &mut self,
@@ -228,7 +228,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// subscribed; and each `subscriptions/listen` that asked for it.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again with the same change.
+    /// [`SendError::Full`]: drain and call again with the same change.
     pub fn publish(&mut self, change: &mut Change<'_>, tx: &mut Tx<'_>) -> Result<bool, SendError> {
         if !self.config.capabilities().contains(change.kind.list_changed()) {
             return Ok(false);

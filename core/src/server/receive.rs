@@ -27,7 +27,7 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     /// `logging/setLevel`, subscriptions, and whatever is wrong.
     ///
     /// # Errors
-    /// [`SendError::Full`] and [`SendError::More`] when such an answer does not fit: drain `tx` and
+    /// [`SendError::Full`] when such an answer does not fit: drain `tx` and
     /// call again with the same cursor.
     pub fn next_event<'f>(
         &mut self,

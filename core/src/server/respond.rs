@@ -23,7 +23,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// missing.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
+    /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
     pub fn respond<T: Payload + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -82,7 +82,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// or the handler.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn respond_invalid_arguments(
         &mut self,
         request: RequestHandle,
@@ -112,7 +112,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Answers with an error.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] for
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] for
     /// [`UrlElicitationRequired`](ErrorCode::UrlElicitationRequired) to a client that did not
     /// declare that mode.
     pub fn respond_error(
@@ -135,7 +135,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// 2026-07-28, [`SendError::NotAllowed`]).
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] where the client did not declare that mode.
     /// [`SendError::Value`] when there is no page, or one without a URL or an id.
     pub fn require_url_elicitation(
         &mut self,
@@ -195,8 +195,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     }
 
     /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer
-    /// open. Not in the middle of a frame about it, so not between a [`SendError::More`] and
-    /// the call that goes on.
+    /// open. Not in the middle of a frame about it
+    /// ([`is_mid_frame`](crate::TxBuffer::is_mid_frame)): first that call is repeated until it is
+    /// through, or the frame [abandoned](Self::abandon).
     pub fn cancel(&mut self, request: RequestHandle) -> bool {
         self.forget(request.0)
     }
@@ -206,7 +207,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// ended already when this says `Full`, and calling again goes on with the second.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again.
+    /// [`SendError::Full`]: drain and call again.
     pub fn abandon(
         &mut self,
         request: RequestHandle,

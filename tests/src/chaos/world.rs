@@ -32,6 +32,8 @@ pub(super) struct World<'d> {
     ending: bool,
     /// The next event is one of a batch.
     in_batch: bool,
+    /// Whether the last call was `Full` and wrote a part of its frame.
+    pub(super) wrote_part: bool,
     /// An answer is fed piece by piece: calls end in the middle of its line.
     pub(super) by_hand: bool,
     /// Bytes that arrived, of a line whose end has not.
@@ -86,6 +88,7 @@ impl<'d> World<'d> {
             intruding: false,
             ending: false,
             in_batch: false,
+            wrote_part: false,
             by_hand: false,
             line: Vec::new(),
             lines: VecDeque::new(),
@@ -229,13 +232,15 @@ impl<'d> World<'d> {
         // What is broken off ends with a line's end of its own.
         let more = self.in_batch || self.ledger.broken;
         assert!(lines <= 1 || more, "a call wrote {lines} frames");
+        let wrote_part = result.is_err() && self.tx.is_mid_frame() && !written.is_empty();
+        self.wrote_part = wrote_part;
         match &result {
             Ok(_) => assert!(
                 self.by_hand || written.is_empty() || written.ends_with(b"\n"),
                 "an end is missing"
             ),
-            Err(SendError::More) => {
-                assert!(!written.is_empty() && !written.ends_with(b"\n"), "More, and nothing more")
+            Err(SendError::Full) if wrote_part => {
+                assert!(!written.ends_with(b"\n"), "a part of a frame ends a line")
             }
             // The value turned out to be none when its beginning was on its way.
             Err(SendError::Value) if !self.ledger.is_whole() => {
@@ -278,8 +283,8 @@ impl<'d> World<'d> {
                 {
                     return Err(SendError::Full);
                 }
-                Err(SendError::Full | SendError::More) => {
-                    begun |= result.is_err_and(|error| error == SendError::More);
+                Err(SendError::Full) => {
+                    begun |= self.wrote_part;
                     assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
                     if begun && self.script.once_in(4) {
                         self.break_in(writer);

@@ -121,7 +121,7 @@ impl<'c> ClientSide<'c> {
             .position(|waiting| waiting.label == label)
             .expect("nothing of that name");
         let Waiting { call, .. } = self.app.waiting.remove(at);
-        self.line.send(|tx| self.client.cancel(call, reason, tx)).expect("only Full and More")
+        self.line.send(|tx| self.client.cancel(call, reason, tx)).expect("only Full")
     }
 
     /// Takes what has arrived.
@@ -129,9 +129,8 @@ impl<'c> ClientSide<'c> {
         let Self { client, line, rx, app } = self;
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = line
-                .send(|tx| client.next_event(now, &mut messages, tx))
-                .expect("only Full and More")
+            while let Some(event) =
+                line.send(|tx| client.next_event(now, &mut messages, tx)).expect("only Full")
             {
                 app.event(client, line, now, &event);
             }
@@ -141,9 +140,7 @@ impl<'c> ClientSide<'c> {
     /// Does what is due.
     pub fn timeouts(&mut self, now: Instant) {
         let Self { client, line, app, .. } = self;
-        while let Some(event) =
-            line.send(|tx| client.handle_timeout(now, tx)).expect("only Full and More")
-        {
+        while let Some(event) = line.send(|tx| client.handle_timeout(now, tx)).expect("only Full") {
             app.event(client, line, now, &event);
         }
     }

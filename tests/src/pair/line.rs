@@ -8,6 +8,8 @@ use mcp_sansio::{RxBuffer, SendError, Tx, TxBuffer};
 pub struct Line {
     /// The output buffer.
     pub tx: TxBuffer<Vec<u8>>,
+    /// Whether the last call was `Full` and wrote a part of its frame.
+    pub wrote_part: bool,
     way: VecDeque<u8>,
     unfinished: Vec<u8>,
     /// Whole lines, without their ends.
@@ -20,6 +22,7 @@ impl Line {
     pub fn new(room: usize) -> Self {
         Self {
             tx: TxBuffer::new(vec![0; room]),
+            wrote_part: false,
             way: VecDeque::new(),
             unfinished: Vec::new(),
             said: Vec::new(),
@@ -40,7 +43,7 @@ impl Line {
         loop {
             let result = call(&mut self.tx);
             match result {
-                Err(SendError::Full | SendError::More) => {
+                Err(SendError::Full) => {
                     assert!(!self.tx.pending().is_empty(), "no room, and nothing to drain");
                     self.drain(usize::MAX);
                 }

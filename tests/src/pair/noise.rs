@@ -152,7 +152,7 @@ impl Noise {
             let Self { client, line, .. } = self;
             let event = line
                 .send(|tx| client.next_event(Instant::from_millis(now), &mut messages, tx))
-                .expect("only Full and More");
+                .expect("only Full");
             let Some(event) = event else { return };
             self.event(&event);
         }
@@ -164,7 +164,7 @@ impl Noise {
             let Self { client, line, .. } = self;
             let event = line
                 .send(|tx| client.handle_timeout(Instant::from_millis(now), tx))
-                .expect("only Full and More");
+                .expect("only Full");
             let Some(event) = event else { return self.read() };
             self.event(&event);
         }

@@ -59,9 +59,8 @@ impl<'c> ServerSide<'c> {
         let Self { server, line, rx, app } = self;
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = line
-                .send(|tx| server.next_event(now, &mut messages, tx))
-                .expect("only Full and More")
+            while let Some(event) =
+                line.send(|tx| server.next_event(now, &mut messages, tx)).expect("only Full")
             {
                 app.event(server, line, now, &event);
             }
@@ -71,18 +70,14 @@ impl<'c> ServerSide<'c> {
     /// Does what is due.
     pub fn timeouts(&mut self, now: Instant) {
         let Self { server, line, app, .. } = self;
-        while let Some(event) =
-            line.send(|tx| server.handle_timeout(now, tx)).expect("only Full and More")
-        {
+        while let Some(event) = line.send(|tx| server.handle_timeout(now, tx)).expect("only Full") {
             app.event(server, line, now, &event);
         }
     }
 
     /// Tells of a change whoever wants to know.
     pub fn publish(&mut self, mut change: Change<'_>) {
-        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full and More")
-        {
-        }
+        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full") {}
     }
 }
 

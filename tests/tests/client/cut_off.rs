@@ -34,7 +34,7 @@ fn cut_off(
     cut: impl FnOnce(&mut Client<'_, 2>, &mut TxBuffer<[u8; 64]>),
 ) -> (Client<'static, 2>, mcp_sansio::Call, String) {
     let (mut client, mut tx, mut sent) = (open(), TxBuffer::new([0; 64]), Vec::new());
-    assert_eq!(send(&mut client, first, &mut tx), Err(SendError::More));
+    assert_eq!(send(&mut client, first, &mut tx), Err(SendError::Full));
     sent.extend_from_slice(tx.pending());
     tx.advance(usize::MAX);
     cut(&mut client, &mut tx);
@@ -93,7 +93,7 @@ fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     assert_eq!(client.abandon(&mut tx), Ok(false));
     let long =
         [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
-    assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::More));
+    assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::Full));
     assert_eq!(client.abandon(&mut tx), Err(SendError::Full));
     tx.advance(1);
     assert_eq!(client.abandon(&mut tx), Ok(true));

@@ -78,7 +78,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
     // Unless the offer is on its way already.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
-    assert_eq!(peer.at(10_000), Err(SendError::More));
+    assert_eq!(peer.at(10_000), Err(SendError::Full));
     assert_eq!(peer.takes(too_long), ["Violation(TooLong)"]);
     while peer.at(10_000).is_err() {
         peer.drain();
@@ -92,7 +92,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     // An offer that takes the place of a probe.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
-    assert_eq!(peer.at(10_000), Err(SendError::More));
+    assert_eq!(peer.at(10_000), Err(SendError::Full));
     peer.drain();
     while peer.at(9_000).is_err() {
         peer.drain();
@@ -103,7 +103,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     // A cancellation, when another request, which stands before it in the table, is due as well.
     let mut peer = Peer::opened();
     let (slow, fast) = (peer.call(60), peer.call(10));
-    assert_eq!(peer.at(10), Err(SendError::More));
+    assert_eq!(peer.at(10), Err(SendError::Full));
     assert_eq!((peer.ended(70), peer.ended(70)), (Some(fast), Some(slow)));
     assert_eq!(peer.sent().matches("notifications/cancelled").count(), 2);
 
@@ -111,7 +111,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     let mut peer = Peer::opened();
     let call = peer.call(150);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
-    assert_eq!(peer.at(100), Err(SendError::More));
+    assert_eq!(peer.at(100), Err(SendError::Full));
     assert_eq!((peer.ended(200), peer.ended(200)), (None, Some(call)));
     let sent = peer.sent();
     assert!(sent.find("timed out") < sent.find("notifications/cancelled"), "{sent}");
@@ -121,7 +121,8 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let (roots, request) = ([Root::new("file:///a")], peer.request.expect("a request"));
     let result = ListRootsResult::new(&roots);
-    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     assert_eq!(peer.at(500), Ok(String::new()));
     assert_eq!(peer.finish(|client, tx| client.respond(request, &result, tx)), Ok(Delivery::Sent));
     assert!(peer.sent().ends_with("file:///a\"}]}}\n"));
@@ -137,8 +138,9 @@ fn a_pong_that_leaves_in_part_does_not_disturb_the_opening() {
         let mut messages = Messages::new(Frame::Complete(ping));
         assert!(matches!(
             peer.client.next_event(peer.now, &mut messages, &mut peer.tx),
-            Err(SendError::More)
+            Err(SendError::Full)
         ));
+        assert!(peer.tx.is_mid_frame());
         assert_eq!(peer.at(20), Ok(String::new()), "nothing is due");
         let rest = peer.finish(|client, tx| {
             client.next_event(Instant::from_millis(20), &mut messages, tx).map(|e| e.is_none())

@@ -15,7 +15,8 @@ fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
         let (call, answer) = peer.call();
         let cancel =
             |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
-        assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::More));
+        assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::Full));
+        assert!(peer.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
         assert!(peer.client.is_call_open(call), "until its cancellation is out");
         assert_eq!(peer.finish(cancel), Ok(true));
@@ -38,7 +39,8 @@ fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
         let (call, answer) = peer.call();
         peer.now = Instant::from_millis(60_000);
         let now = peer.now;
-        assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::More)));
+        assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::Full)));
+        assert!(peer.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty());
         let ended = peer.finish(|client, tx| {
             client.handle_timeout(now, tx).map(
@@ -57,7 +59,8 @@ fn ver_13_an_answer_to_the_probe_that_comes_while_initialize_leaves_is_late() {
     peer.sent();
     peer.now = Instant::from_millis(10_000);
     let now = peer.now;
-    assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::More)));
+    assert!(matches!(peer.client.handle_timeout(now, &mut peer.tx), Err(SendError::Full)));
+    assert!(peer.tx.is_mid_frame());
     let discovered = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}"#;
     assert_eq!(
         peer.hears(discovered),
@@ -77,7 +80,8 @@ fn canc_05_an_answer_of_the_clients_that_has_begun_is_finished_though_it_is_canc
     let roots =
         [Root::new("file:///a-path-that-is-longer-than-the-buffer"), Root::new("file:///another")];
     let result = ListRootsResult::new(&roots);
-    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.client.respond(request, &result, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     let cancelled =
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#;
     assert!(peer.hears(cancelled).is_empty());

@@ -113,9 +113,10 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         peer.sent();
         assert_eq!(
             peer.server.publish(&mut change, &mut peer.tx),
-            Err(SendError::More),
+            Err(SendError::Full),
             "{change:?}"
         );
+        assert!(peer.tx.is_mid_frame());
         peer.drain();
         for (other_at, mut other) in
             changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3)

@@ -30,7 +30,8 @@ fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
     hear(&mut server, &mut line, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     line.send(|tx| server.request(at(0), &ClientRequest::roots(), tx)).unwrap();
     line.sent.clear();
-    assert_eq!(server.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(server.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     // The ping is on its way when the question is too old.
     assert!(line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap().is_none());
     let event = line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap();
@@ -50,7 +51,8 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
     let call =
         line.send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, options, tx)).unwrap();
     line.sent.clear();
-    assert_eq!(client.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     assert!(line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap().is_none());
     assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
@@ -74,7 +76,8 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
         .unwrap();
     line.sent.clear();
     let reason = Some("the person went away for lunch");
-    assert_eq!(client.cancel(call, reason, &mut line.tx), Err(SendError::More));
+    assert_eq!(client.cancel(call, reason, &mut line.tx), Err(SendError::Full));
+    assert!(line.tx.is_mid_frame());
     // Its time is over, too, and its answer comes: both too late.
     assert!(line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap().is_none());
     let mut late = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
@@ -94,7 +97,8 @@ fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
         .send(|tx| client.request(at(0), "tools/list", &RawJson::EMPTY, CallOptions::new(), tx))
         .unwrap();
     line.sent.clear();
-    assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     line.drain();
     assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Err(SendError::Full));
     let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
@@ -114,7 +118,8 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
     let filter = SubscriptionFilter::new().tools_list_changed(true);
     line.send(|tx| client.listen(at(0), &filter, CallOptions::new(), tx)).unwrap();
     line.sent.clear();
-    assert_eq!(client.handle_timeout(at(60_000), &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.handle_timeout(at(60_000), &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     line.drain();
     let acknowledgement = br#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}"#;
     let mut messages = Messages::new(Frame::Complete(acknowledgement));
@@ -135,7 +140,8 @@ fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
     line.sent.clear();
     let refusal = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no","data":{"supported":["2025-03-26"]}}}"#;
     let mut messages = Messages::new(Frame::Complete(refusal));
-    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     line.drain();
     // Asked what is due, early and late.
     for now in [2, 100_000] {
@@ -156,7 +162,8 @@ fn an_opening_whose_last_step_is_on_its_way_is_not_too_late() {
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
     let mut messages = Messages::new(Frame::Complete(OPENED.as_bytes()));
-    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     line.drain();
     assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
     let event = line.send(|tx| client.next_event(at(100_000), &mut messages, tx)).unwrap();
@@ -170,7 +177,8 @@ fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer
     let (mut client, mut line) = (Client::new(&CLIENT), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
     line.sent.clear();
-    assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::More);
+    assert_eq!(client.handle_timeout(at(10_000), &mut line.tx).unwrap_err(), SendError::Full);
+    assert!(line.tx.is_mid_frame());
     line.drain();
     let mut broken = Messages::new(Frame::Complete(br#"{"id":1,"result":{}}"#));
     assert!(line.send(|tx| client.next_event(at(10_000), &mut broken, tx)).unwrap().is_none());
@@ -213,7 +221,7 @@ impl Line {
     ) -> Result<R, SendError> {
         for _ in 0..1000 {
             match call(&mut self.tx) {
-                Err(SendError::Full | SendError::More) => self.drain(),
+                Err(SendError::Full) => self.drain(),
                 other => {
                     self.drain();
                     return other;

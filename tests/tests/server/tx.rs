@@ -12,7 +12,8 @@ use mcp_sansio::{
 fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
     let mut peer = Peer::session(16);
     let call = peer.ask(&ClientRequest::roots());
-    assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     assert_eq!(peer.say(r#"{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}"#), [""; 0]);
     let done = peer.finish(|server, now, tx| server.cancel_call(now, call, tx));
     assert_eq!(done, Ok(true));
@@ -29,7 +30,8 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     let first = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(50)));
     let second = peer.ask(&ClientRequest::ping().timeout(Duration::from_millis(10)));
     peer.now = Instant::from_millis(10);
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
+    assert!(peer.tx.is_mid_frame());
     // By now the other one, which stands before it in the table, is due as well.
     peer.now = Instant::from_millis(60);
     let event =
@@ -52,7 +54,8 @@ fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() 
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     peer.now = Instant::from_millis(1000);
-    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::More)));
+    assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
+    assert!(peer.tx.is_mid_frame());
     assert_eq!(
         peer.say(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
@@ -83,7 +86,8 @@ fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
     let request =
         peer.request(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a"}}"#);
     let result = TextResult::new("a text");
-    assert_eq!(peer.server.respond(request, &result, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.respond(request, &result, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     assert_eq!(
         peer.say(
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#
@@ -111,7 +115,8 @@ fn two_who_send_in_turns_do_not_write_into_one_frame() {
         None,
         mcp_sansio::ClientFeatures::NONE,
     );
-    assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.request(peer.now, &own, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     assert_eq!(
         peer.server.request(peer.now, &ClientRequest::roots(), &mut peer.tx),
         Err(SendError::Full)
@@ -142,7 +147,8 @@ fn two_who_send_in_turns_do_not_write_into_one_frame() {
             .contains("Subscribed")
     );
     peer.sent();
-    assert_eq!(peer.server.publish(&mut tools, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.publish(&mut tools, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     peer.drain();
     assert_eq!(peer.server.publish(&mut resource, &mut peer.tx), Err(SendError::Full));
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut tools, tx)), Ok(true));
@@ -167,7 +173,8 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     // The session first, whole; then the listen, in pieces.
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
     peer.sent();
-    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::More));
+    assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::Full));
+    assert!(peer.tx.is_mid_frame());
     let cancel = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"L\"}}\n";
     let mut rx = RxBuffer::new([0; 256]);
     rx.spare()[..cancel.len()].copy_from_slice(cancel);

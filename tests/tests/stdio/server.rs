@@ -122,7 +122,7 @@ impl Handler for Panicking {
                 let mut result = Long { panics: false };
                 let _ = session.send(|server, tx| {
                     let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
-                    result.panics = matches!(done, Err(SendError::More));
+                    result.panics = done == Err(SendError::Full) && tx.is_mid_frame();
                     done
                 })?;
             }

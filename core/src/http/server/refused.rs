@@ -73,7 +73,7 @@ impl<'f> Refused<'f> {
     /// Writes the body, so that [`reply`](crate::TxBuffer::reply) says the status.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. [`SendError::NotAllowed`] when the exchange has been answered.
+    /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the exchange has been answered.
     pub fn write(&self, tx: &mut Tx<'_>) -> Result<(), SendError> {
         // Only here is an id left out where there is none.
         let revision = if matches!(self.code, ErrorCode::Application(_)) {

@@ -94,7 +94,7 @@ impl<'f> Reply<'f> {
     /// Sends it. Goes on where it was when it is called again.
     ///
     /// # Errors
-    /// [`SendError::Full`], [`SendError::More`]: drain and call again. Others mean a bug here.
+    /// [`SendError::Full`]: drain and call again. Others mean a bug here.
     pub fn send(&mut self, server: &mut AppServer<'_>, tx: &mut Tx<'_>) -> Result<(), SendError> {
         if let Some(text) = self.log {
             match server.log(

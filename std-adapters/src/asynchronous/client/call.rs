@@ -177,6 +177,7 @@ impl<const N: usize> Turn<'_, N> {
                 && !state.is_cut_off
             {
                 self.was_full = false;
+                let was_mid_frame = state.tx.is_mid_frame();
                 let result = send(&mut state.client, now, &mut state.tx);
                 match result {
                     Ok(result) => {
@@ -184,12 +185,13 @@ impl<const N: usize> Turn<'_, N> {
                         state.touch();
                         return Poll::Ready(Ok(sent(state, result)));
                     }
-                    Err(SendError::More) => {
-                        state.turns.has_begun = true;
+                    Err(SendError::Full) => {
                         self.was_full = true;
-                        state.touch();
+                        if state.tx.is_mid_frame() {
+                            state.turns.has_begun |= !was_mid_frame;
+                            state.touch();
+                        }
                     }
-                    Err(SendError::Full) => self.was_full = true,
                     Err(SendError::TooMany) => {}
                     Err(error) => {
                         state.turns.has_begun = false;

@@ -119,9 +119,10 @@ impl<const N: usize, const S: usize> State<N, S> {
             if outlet.is_blocked() {
                 continue;
             }
+            let was_mid_frame = outlet.tx.is_mid_frame();
             let sent = match ask.stage {
                 // Two of one handler and method could not be told apart in the middle of a frame.
-                Stage::Waiting if outlet.tx.is_mid_frame() => Err(SendError::Full),
+                Stage::Waiting if was_mid_frame => Err(SendError::Full),
                 Stage::Waiting | Stage::Begun => {
                     let sent = match ask.question.to() {
                         Ok(question) => {
@@ -138,7 +139,10 @@ impl<const N: usize, const S: usize> State<N, S> {
             };
             match sent {
                 Err(error) if error.is_full() => {
-                    if error == SendError::More && matches!(ask.stage, Stage::Waiting) {
+                    if matches!(ask.stage, Stage::Waiting)
+                        && !was_mid_frame
+                        && outlet.tx.is_mid_frame()
+                    {
                         ask.stage = Stage::Begun;
                     }
                     outlet.block();

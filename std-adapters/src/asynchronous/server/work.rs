@@ -124,11 +124,12 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
             Some(catalog) => {
                 let mut state = link.lock();
                 let (server, outlet) = state.at(request.handle);
+                let was_mid_frame = outlet.tx.is_mid_frame();
                 match catalog.respond(server, request, &mut outlet.tx) {
                     Ok(Target::Responded) => return,
                     Ok(target) => target,
                     // Begun, and to be finished before those that wait.
-                    Err(SendError::More) => {
+                    Err(SendError::Full) if !was_mid_frame && outlet.tx.is_mid_frame() => {
                         let listed = self.listed(request, share);
                         return self.outbox.push_front(listed);
                     }

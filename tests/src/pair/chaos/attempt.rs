@@ -18,13 +18,13 @@ pub(super) fn attempt<M, S: PartialEq + std::fmt::Debug, R>(
     let written = &line.tx.pending()[before..];
     let ends = written.iter().filter(|byte| **byte == b'\n').count();
     assert!(!intrudes || written.is_empty(), "somebody wrote into the frame of another");
+    let wrote_part = result.is_err() && line.tx.is_mid_frame() && !written.is_empty();
+    line.wrote_part = wrote_part;
     match &result {
         Ok(_) => {
             assert!(ends <= 1 && (written.is_empty() || written.ends_with(b"\n")), "not one frame")
         }
-        Err(SendError::More) => {
-            assert!(!written.is_empty() && ends == 0, "More, and not more of it")
-        }
+        Err(SendError::Full) if wrote_part => assert_eq!(ends, 0, "a part of a frame ends a line"),
         Err(error) => {
             assert!(written.is_empty(), "{error:?}, but something was written");
             assert_eq!(state(machine), was, "{error:?}, but something happened");

@@ -104,7 +104,7 @@ impl ClientEnd {
     /// A call is made, or goes on. What finds no room is given up.
     pub(super) fn run(&mut self, op: &Op, now: u64) {
         match self.perform(op, now) {
-            Err(SendError::More) => self.begun = Some(op.clone()),
+            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op.clone()),
             _ => self.check(),
         }
     }
@@ -116,7 +116,7 @@ impl ClientEnd {
         let result = self.perform(&op, now);
         let goes_on = std::mem::take(&mut self.going_on);
         match result {
-            Err(SendError::More) => self.begun = Some(op),
+            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op),
             // Without an end so far; otherwise it is something new that found no room.
             Err(SendError::Full) if goes_on => self.begun = Some(op),
             _ => self.check(),
@@ -142,7 +142,7 @@ impl ClientEnd {
         self.crossing = !self.client.is_open() && by_itself(begun) && by_itself(&op);
         let result = self.perform(&op, now);
         assert!(
-            self.crossing || result != Err(SendError::More),
+            self.crossing || !(result.is_err() && self.line.wrote_part),
             "{op:?} in the middle of {:?}",
             self.begun
         );
@@ -198,9 +198,7 @@ impl ClientEnd {
                         })
                     }
                 };
-                if !matches!(result, Err(SendError::Full | SendError::More))
-                    && !self.books.again.is_empty()
-                {
+                if !matches!(result, Err(SendError::Full)) && !self.books.again.is_empty() {
                     self.books.again.remove(0);
                 }
                 self.books.calls.push(how.waiting(result?, Some(again.kind), now));
@@ -245,13 +243,8 @@ impl ClientEnd {
                 let progress = Progress::of(*done as u64).total(5).message("so \"far\"");
                 let told = self.attempt(|client, tx| client.progress(at, *request, &progress, tx));
                 assert!(!matches!(told, Ok(Delivery::Gone)) || !self.books.asked.contains(request));
-                assert!(
-                    !matches!(
-                        told,
-                        Err(SendError::More | SendError::NotAllowed | SendError::Value)
-                    ),
-                    "{told:?}"
-                );
+                assert!(!self.line.wrote_part, "{told:?}");
+                assert!(!matches!(told, Err(SendError::NotAllowed | SendError::Value)), "{told:?}");
                 _ = told?;
             }
             Op::Notify { kind } => match kind {
@@ -297,7 +290,7 @@ impl ClientEnd {
                 Ok(Some(event)) => event,
                 Ok(None) => return Ok(()),
                 Err(error) if complete => {
-                    assert!(matches!(error, SendError::Full | SendError::More), "{error:?}");
+                    assert!(matches!(error, SendError::Full), "{error:?}");
                     self.position = Some(messages.position());
                     self.rx.unread();
                     return Err(error);
