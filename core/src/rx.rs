@@ -293,6 +293,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "alloc")]
     fn d5_a_line_is_never_longer_than_what_32_bits_count() {
         assert_eq!(RxBuffer::with_limit(Vec::new(), usize::MAX).limit, 0xffff_ffff);
     }
