@@ -274,6 +274,7 @@ impl<'d> World<'d> {
         let mut begun = false;
         for _ in 0..20_000 {
             let result = self.attempt(&mut call);
+            begun |= self.wrote_part;
             match result {
                 Err(SendError::Full)
                     if !begun
@@ -284,7 +285,6 @@ impl<'d> World<'d> {
                     return Err(SendError::Full);
                 }
                 Err(SendError::Full) => {
-                    begun |= self.wrote_part;
                     assert!(!self.tx.pending().is_empty(), "nothing to drain, and no room");
                     if begun && self.script.once_in(4) {
                         self.break_in(writer);
