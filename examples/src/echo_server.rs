@@ -16,12 +16,12 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
 .description("Says what you say")]);
 
 fn main() -> Result<(), blocking::Error> {
-    blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut blocking::Session<'_, '_>| {
+    blocking::serve(&CONFIG, |event: ServerEvent<'_>, ctx: &mut blocking::Context<'_, '_>| {
         let ServerEvent::Request(request) = event else { return Ok(()) };
-        let Target::Tool(_) = session.respond_from(&CATALOG, &request)? else { return Ok(()) };
+        let Target::Tool(_) = ctx.respond_from(&CATALOG, &request)? else { return Ok(()) };
         match request.arguments().get("text").and_then(RawJson::as_string) {
-            Some(text) => session.respond(request.handle, &TextResult::from(Text::from(text))),
-            None => session.respond(request.handle, &TextResult::error("text must be a string")),
+            Some(text) => ctx.respond(request.handle, &TextResult::from(Text::from(text))),
+            None => ctx.respond(request.handle, &TextResult::error("text must be a string")),
         }
         .map(|_| ())
     })

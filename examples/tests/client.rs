@@ -15,8 +15,8 @@ use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, SendError,
 };
 use mcp_sansio_adapters::blocking::client::{
-    Answer, CallId, Client, Connector, Error, Handler, Process, Question, ThreadedStreams,
-    Transport,
+    CallId, Client, Connector, Error, Handler, InputResponse, Process, ReceivedInputRequest,
+    ThreadedStreams, Transport,
 };
 use serde_json::json;
 
@@ -41,17 +41,17 @@ impl Person {
 }
 
 impl Handler for Person {
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         match question.request {
             InputRequest::Elicit(_) => {
                 self.note("form");
-                question.answer(&ElicitResult::accept(RawJson::from_static(
+                question.respond(&ElicitResult::accept(RawJson::from_static(
                     r#"{"name":"Ada","username":"ada","email":"ada@example.com","color":"red","context":"a test","ok":true}"#,
                 )))
             }
             InputRequest::CreateMessage(_) => {
                 self.note("model");
-                question.answer(&CreateMessageResult::new(
+                question.respond(&CreateMessageResult::new(
                     Role::Assistant,
                     SamplingContents::text("Paris"),
                     "none",
@@ -59,13 +59,13 @@ impl Handler for Person {
             }
             InputRequest::ListRoots => {
                 self.note("roots");
-                question.answer(&ListRootsResult::new(&[Root::new("file:///home/ada")]))
+                question.respond(&ListRootsResult::new(&[Root::new("file:///home/ada")]))
             }
             _ => question.refuse(),
         }
     }
 
-    fn told(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
+    fn on_event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Log { .. } => self.note("log"),
             ClientEvent::Progress { .. } => {
@@ -173,7 +173,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
     let answer = client.call_tool("test_error_handling", &json!({})).unwrap();
     assert_eq!(answer.to::<CallToolResult<'_>>().unwrap().is_error, Some(true));
     assert!(
-        matches!(client.call_tool("no such tool", &json!({})), Err(Error::Peer(fault)) if fault.code == -32602)
+        matches!(client.call_tool("no such tool", &json!({})), Err(Error::Server(fault)) if fault.code == -32602)
     );
 
     client
@@ -185,7 +185,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
         .unwrap();
     assert_eq!(person.noted(), ["progress"; 3]);
 
-    client.set_level(LoggingLevel::Info).unwrap();
+    client.set_log_level(LoggingLevel::Info).unwrap();
     client.call_tool("test_tool_with_logging", &json!({})).unwrap();
     assert_eq!(person.noted(), ["log"; 3]);
 
@@ -261,8 +261,9 @@ fn a_question_that_is_refused_ends_a_modern_call_and_fails_a_legacy_tool() {
 
 #[test]
 fn a_closure_is_a_handler() {
-    let declines =
-        |question: &Question<'_>| question.answer(&ElicitResult::new(ElicitAction::Decline));
+    let declines = |question: &ReceivedInputRequest<'_>| {
+        question.respond(&ElicitResult::new(ElicitAction::Decline))
+    };
     let mut client =
         Connector::new(&CONFIG).handler(declines).connect(Process::new(command())).unwrap();
     let answer = client.call_tool("test_input_required_result_elicitation", &json!({})).unwrap();
@@ -290,9 +291,9 @@ fn the_smallest_client_lists_and_calls() {
 #[test]
 fn time_that_a_person_takes_counts_for_no_deadline() {
     // The server waits for the answer while its own request is waited for.
-    let slow = |question: &Question<'_>| {
+    let slow = |question: &ReceivedInputRequest<'_>| {
         std::thread::sleep(Duration::from_millis(700));
-        question.answer(&ElicitResult::new(ElicitAction::Decline))
+        question.respond(&ElicitResult::new(ElicitAction::Decline))
     };
     let mut client = Connector::new(&CONFIG)
         .handler(slow)
@@ -317,9 +318,9 @@ fn notifications_of_ours_are_for_legacy_servers() {
     client.notify("notifications/of/ours", &json!({"n": 1})).unwrap();
     assert!(matches!(
         client.notify("notifications/cancelled", &json!({})),
-        Err(Error::Send(SendError::NotAllowed))
+        Err(Error::NotSent(SendError::NotAllowed))
     ));
     client.call_tool("test_simple_text", &json!({})).unwrap();
     let mut client = Connector::new(&ROOTS).connect(Process::new(command())).unwrap();
-    assert!(matches!(client.roots_changed(), Err(Error::Send(SendError::NotAllowed))));
+    assert!(matches!(client.roots_changed(), Err(Error::NotSent(SendError::NotAllowed))));
 }

@@ -13,7 +13,7 @@ use mcp_sansio::{
     CallOptions, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant, Outcome,
     RawJson, SendError, Violation,
 };
-use mcp_sansio_adapters::embedded::{Client, ClientHandler, ClientSession, Error};
+use mcp_sansio_adapters::embedded::{Client, ClientContext, ClientHandler, Error};
 
 static CONFIG: ClientConfig<'static> =
     ClientConfig::new(Implementation::new("c", "1"), ClientFeatures::ROOTS);
@@ -77,7 +77,7 @@ fn text(said: &str) -> String {
 }
 
 fn open(house: &mut House) -> String {
-    let opened = house.open(|opened| {
+    let opened = house.connect(|opened| {
         opened
             .map(|opened| opened.revision.as_str().to_owned())
             .unwrap_or_else(|error| error.to_string())
@@ -129,7 +129,7 @@ fn c7_a_list_whose_cursors_lead_in_a_circle_ends() {
     };
     let (mut house, port) = house(1000, modern((0..10_000).map(page)));
     open(&mut house);
-    assert_eq!(house.list("tools/list", |_| None::<()>), Err(Error::Send(SendError::TooLarge)));
+    assert_eq!(house.list("tools/list", |_| None::<()>), Err(Error::NotSent(SendError::TooLarge)));
     assert!(port.is_through());
 }
 
@@ -158,21 +158,21 @@ fn a_legacy_server_is_found_by_its_error_or_by_its_silence() {
 fn a_server_of_another_time_is_not_opened_and_it_is_said_why() {
     let refused = r#"{"jsonrpc":"2.0","id":#,"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-01"]}}}"#;
     let (mut house, _) = house(64, vec![("server/discover", format!("{refused}\n"))]);
-    let why = house.open(
+    let why = house.connect(
         |opened| matches!(opened, Err(ConnectError::NoCommonRevision(Some(theirs))) if theirs.as_str() == r#"["2099-01-01"]"#),
     );
     assert_eq!(why, Ok(Some(true)));
     assert_eq!(
         house.call_tool("x", &RawJson::EMPTY, said),
-        Err(Error::Send(SendError::NotAllowed))
+        Err(Error::NotSent(SendError::NotAllowed))
     );
 }
 
 #[test]
 fn a_server_that_is_known_to_be_modern_is_not_asked() {
     let (mut house, port) = house(64, vec![("tools/call", text("at once"))]);
-    house.session().client().set_era(Some(mcp_sansio::Era::Modern));
-    assert_eq!(house.open(|_| ()), Ok(None));
+    house.context().client().set_era(Some(mcp_sansio::Era::Modern));
+    assert_eq!(house.connect(|_| ()), Ok(None));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("at once".to_owned()));
     assert!(port.is_through());
 }
@@ -230,7 +230,7 @@ fn lists_are_asked_for_page_by_page() {
         (names, ended)
     };
     let long = "c".repeat(300);
-    let too_long = Err(Error::Send(SendError::TooLarge));
+    let too_long = Err(Error::NotSent(SendError::TooLarge));
     for (next, then, expected) in [
         (String::new(), None, ("a", Ok(None))),
         (
@@ -294,14 +294,14 @@ fn an_end_is_an_error() {
     let (mut house, port) = house(64, modern([("tools/call", String::new())]));
     open(&mut house);
     port.0.borrow_mut().has_ended = true;
-    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Ended));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::ConnectionClosed));
     port.0.borrow_mut().is_deaf = true;
-    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::Closed));
+    assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Err(Error::WriteZero));
     port.0.borrow_mut().is_deaf = false;
     port.fails(ErrorKind::ConnectionReset);
     assert_eq!(
-        house.attend(Duration::from_secs(1)),
-        Err(Error::Port(Fault(ErrorKind::ConnectionReset)))
+        house.run_for(Duration::from_secs(1)),
+        Err(Error::Io(Fault(ErrorKind::ConnectionReset)))
     );
 }
 
@@ -310,16 +310,16 @@ fn changes_are_attended_to() {
     let (mut house, port) = house(64, modern([]));
     open(&mut house);
     port.says("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
-    assert_eq!(house.attend(Duration::from_secs(3)), Ok(()));
+    assert_eq!(house.run_for(Duration::from_secs(3)), Ok(()));
     assert_eq!(house.handler().events, ["changed"]);
     assert_eq!(NOW.get(), 3000);
 }
 
 impl ClientHandler<Port, 64, 2> for Notes {
-    fn event(
+    fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        session: &mut ClientSession<'_, Port, 64, 2>,
+        session: &mut ClientContext<'_, Port, 64, 2>,
     ) -> Result<(), Error<Fault>> {
         self.events.push(match event {
             ClientEvent::Progress { .. } => "progress".to_owned(),
@@ -337,15 +337,15 @@ impl ClientHandler<Port, 64, 2> for Notes {
         Ok(())
     }
 
-    fn idle(&mut self, wake: Option<Instant>) {
+    fn on_idle(&mut self, wake: Option<Instant>) {
         let wake = wake.expect("it would wait for ever").as_millis();
         self.waited += wake - NOW.get();
         NOW.set(wake);
     }
 
-    fn fault(&mut self, error: Fault) -> Result<(), Error<Fault>> {
+    fn on_read_error(&mut self, error: Fault) -> Result<(), Error<Fault>> {
         self.events.push(format!("fault {:?}", error.0));
-        if error.0 == ErrorKind::ConnectionReset { Err(Error::Port(error)) } else { Ok(()) }
+        if error.0 == ErrorKind::ConnectionReset { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 

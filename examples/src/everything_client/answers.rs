@@ -4,15 +4,15 @@
 use mcp_sansio::types::{
     ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema,
 };
-use mcp_sansio_adapters::blocking::client::{Answer, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{Handler, InputResponse, ReceivedInputRequest};
 use serde_json::{Map, Value, json};
 
 /// Agrees to everything.
 pub(crate) struct Answers;
 
 impl Handler for Answers {
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
-        question.answer(&match &question.request {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
+        question.respond(&match &question.request {
             InputRequest::Elicit(ElicitParams::Form(form)) => {
                 json!({"action": "accept", "content": fill(&form.requested_schema)})
             }

@@ -12,7 +12,9 @@ use std::time::Duration;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Era, Printable};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
-use mcp_sansio_adapters::blocking::client::{Client, Connector, Error, HttpServer, Process};
+use mcp_sansio_adapters::blocking::client::{
+    BlockingHttpTransport, Client, Connector, Error, Process,
+};
 
 use answers::Answers;
 
@@ -96,7 +98,7 @@ fn connect(server: &Server, era: Option<Era>) -> Result<Client<'static>, Error> 
         Server::Url(url) => {
             let http = HttpTransport::new(url)
                 .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
-            connector.connect(HttpServer::new(http.on_diagnostic(|notice| {
+            connector.connect(BlockingHttpTransport::new(http.on_diagnostic(|notice| {
                 eprintln!("everything-client: {}", Printable::new(notice))
             })))
         }

@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
 };
 use mcp_sansio::{CallOptions, Printable, RawJson};
-use mcp_sansio_adapters::blocking::client::{Client, Error, Listing};
+use mcp_sansio_adapters::blocking::client::{Client, Error, List};
 use serde_json::{Map, Value, json};
 
 /// Lists everything, calls every tool with the least that its schema wants, reads every resource
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
     println!("speaks {}", client.revision().map_or("nothing", |revision| revision.as_str()));
     // A server need not log.
-    let _ = client.set_level(LoggingLevel::Debug);
+    let _ = client.set_log_level(LoggingLevel::Debug);
     let tools = client.list_tools();
     for tool in entries(offered(tools)?.as_ref()) {
         let arguments = least(&tool["inputSchema"]);
@@ -73,17 +73,17 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
 }
 
 /// What the server does not have is not on the tour.
-fn offered(listed: Result<Listing, Error>) -> Result<Option<Listing>, Error> {
+fn offered(listed: Result<List, Error>) -> Result<Option<List>, Error> {
     match listed {
-        Err(Error::NotOffered { .. }) => Ok(None),
+        Err(Error::Unsupported { .. }) => Ok(None),
         listed => listed.map(Some),
     }
 }
 
-fn entries(listing: Option<&Listing>) -> Vec<Value> {
+fn entries(listing: Option<&List>) -> Vec<Value> {
     listing
         .into_iter()
-        .flat_map(Listing::raw)
+        .flat_map(List::raw)
         .filter_map(|entry| serde_json::from_str(entry.as_str()).ok())
         .collect()
 }
@@ -108,8 +108,8 @@ fn said(method: &str, what: &Value, outcome: Result<bool, Error>) -> Result<(), 
     match outcome {
         Ok(false) => println!("{method} {what}: answered"),
         Ok(true) => println!("{method} {what}: failed, as it says itself"),
-        Err(Error::Peer(fault)) => println!("{method} {what}: error: {fault}"),
-        Err(Error::NotOffered { .. }) => println!("{method} {what}: not offered"),
+        Err(Error::Server(fault)) => println!("{method} {what}: error: {fault}"),
+        Err(Error::Unsupported { .. }) => println!("{method} {what}: not offered"),
         Err(error) => return Err(error),
     }
     Ok(())

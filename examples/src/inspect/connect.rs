@@ -8,7 +8,7 @@ use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures};
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    Client, Connector, Error, HttpServer, Process, Stderr, Way,
+    BlockingHttpTransport, Client, Connector, Direction, Error, Process, Stderr,
 };
 
 use super::options::{Era, Options, Server};
@@ -33,7 +33,7 @@ pub(crate) fn connect<'c>(
     let mut connector = Connector::new(config).handler(Terminal::default());
     if options.trace {
         connector = connector.trace(|way, line| {
-            let arrow = if way == Way::Sent { "→" } else { "←" };
+            let arrow = if way == Direction::Sent { "→" } else { "←" };
             eprintln!("{arrow} {}", plain(&String::from_utf8_lossy(line)));
         });
     }
@@ -70,7 +70,7 @@ pub(crate) fn connect<'c>(
             let http = if let Some(token) = token { http.bearer(token) } else { http };
             let http =
                 http.on_diagnostic(|notice| eprintln!("inspect: {}", plain(&notice.to_string())));
-            connector.connect(HttpServer::new(http))
+            connector.connect(BlockingHttpTransport::new(http))
         }
         Server::Tcp(address) => connector
             .connect(mcp_sansio_examples::tcp(address).map_err(|error| start(address, error))?),

@@ -112,10 +112,10 @@ fn watch(server: &mut Client<'_>, uris: &[String]) -> Result<(), Failure> {
         server.subscribe(uri)?;
     }
     // A server without log messages is watched all the same.
-    let _ = server.set_level(LoggingLevel::Info);
+    let _ = server.set_log_level(LoggingLevel::Info);
     eprintln!("watching; Ctrl-C ends it");
     loop {
-        server.attend(std::time::Duration::from_secs(3600))?;
+        server.run_for(std::time::Duration::from_secs(3600))?;
     }
 }
 

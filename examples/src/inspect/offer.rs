@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use mcp_sansio::RawJson;
-use mcp_sansio_adapters::blocking::client::{Client, Error, Listing};
+use mcp_sansio_adapters::blocking::client::{Client, Error, List};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -27,17 +27,17 @@ pub(crate) fn show(
     let (resources, templates) =
         resources.map_or((None, None), |(resources, templates)| (Some(resources), Some(templates)));
     // What is not offered is no failure of an overview.
-    let listed = |listing: Option<Result<Listing, Error>>| match listing {
-        Some(Err(Error::NotOffered { .. })) if all => Ok(None),
+    let listed = |listing: Option<Result<List, Error>>| match listing {
+        Some(Err(Error::Unsupported { .. })) if all => Ok(None),
         other => other.transpose(),
     };
     let [tools, resources, templates, prompts] =
         [listed(tools)?, listed(resources)?, listed(templates)?, listed(prompts)?];
     if options.json {
-        let entries = |listing: &Option<Listing>| {
-            listing.iter().flat_map(Listing::raw).map(value).collect::<Vec<_>>()
+        let entries = |listing: &Option<List>| {
+            listing.iter().flat_map(List::raw).map(value).collect::<Vec<_>>()
         };
-        let about = server.about().map(|about| value(about.as_raw()));
+        let about = server.connect_result().map(|about| value(about.as_raw()));
         let lists = json!({"server": about, "tools": entries(&tools), "resources": entries(&resources),
             "resourceTemplates": entries(&templates), "prompts": entries(&prompts)});
         writeln!(out, "{}", safe(format_args!("{lists:#}")))?;
@@ -84,7 +84,7 @@ pub(crate) fn show(
 }
 
 fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
-    let about = server.about().map(|about| value(about.as_raw())).unwrap_or_default();
+    let about = server.connect_result().map(|about| value(about.as_raw())).unwrap_or_default();
     let info = [&about["serverInfo"], &about["_meta"]["io.modelcontextprotocol/serverInfo"]]
         .into_iter()
         .find(|info| info.is_object());
@@ -103,7 +103,7 @@ fn introduce(server: &Client<'_>, out: &mut impl Write) -> io::Result<()> {
 fn print<const N: usize>(
     out: &mut impl Write,
     title: &str,
-    listing: Option<Listing>,
+    listing: Option<List>,
     heading: [&str; N],
     width: usize,
     cells: impl Fn(&Value) -> [String; N],

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal as _, Write as _};
 
 use mcp_sansio::types::{ElicitParams, InputRequest, LoggingMessageParams, ProgressParams};
 use mcp_sansio::{Changed, ClientEvent};
-use mcp_sansio_adapters::blocking::client::{Answer, CallId, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, ReceivedInputRequest};
 use serde_json::{Value, json};
 
 use super::bar::Bar;
@@ -18,7 +18,7 @@ pub(crate) struct Terminal {
 }
 
 impl Handler for Terminal {
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         self.bar.clear();
         let (input, output) = (&mut io::stdin().lock(), &mut io::stderr().lock());
         let answer = match &question.request {
@@ -43,11 +43,11 @@ impl Handler for Terminal {
         };
         match answer {
             Ok(Value::Null) | Err(_) => question.refuse(),
-            Ok(answer) => question.answer(&answer),
+            Ok(answer) => question.respond(&answer),
         }
     }
 
-    fn told(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
+    fn on_event(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Progress { params, .. } => {
                 let Ok(report) = params.to::<ProgressParams<'_>>() else { return };

@@ -3,31 +3,31 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use mcp_sansio_adapters::blocking::client::{Process, Transport as _, Way};
+use mcp_sansio_adapters::blocking::client::{Direction, Process, Transport as _};
 use serde_json::Value;
 
 use super::{Unexpected, screen};
 
 /// Sends a line and receives one.
 pub(super) fn exchange(server: &mut Process, line: &str) -> Result<Value, Unexpected> {
-    screen::show(Way::Sent, line.as_bytes());
+    screen::show(Direction::Sent, line.as_bytes());
     let sent = format!("{line}\n");
     let (mut unsent, mut received) = (sent.as_bytes(), Vec::new());
     let until = Instant::now() + PATIENCE;
     while !received.ends_with(b"\n") {
         let mut chunk = [0; 1024];
-        let exchanged = server.exchange(
+        let transferred = server.transfer(
             unsent,
             &mut chunk,
             Some(until.saturating_duration_since(Instant::now())),
         )?;
-        if exchanged.ended || Instant::now() >= until {
+        if transferred.ended || Instant::now() >= until {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no line from the server").into());
         }
-        unsent = unsent.get(exchanged.written..).unwrap_or_default();
-        received.extend_from_slice(chunk.get(..exchanged.read).unwrap_or_default());
+        unsent = unsent.get(transferred.written..).unwrap_or_default();
+        received.extend_from_slice(chunk.get(..transferred.read).unwrap_or_default());
     }
-    screen::show(Way::Received, received.trim_ascii_end());
+    screen::show(Direction::Received, received.trim_ascii_end());
     Ok(serde_json::from_slice(&received)?)
 }
 

@@ -13,7 +13,9 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use mcp_sansio::Printable;
-use mcp_sansio_adapters::blocking::client::{Ended, Ending, Process, Stderr, Transport as _};
+use mcp_sansio_adapters::blocking::client::{
+    ConnectionEnd, Process, Shutdown, Stderr, Transport as _,
+};
 use mcp_sansio_examples::everything_server;
 
 fn main() -> ExitCode {
@@ -48,7 +50,9 @@ fn play() -> Result<(), Unexpected> {
     script::mistakes(&mut server)?;
     script::legacy(&mut server)?;
     match server.close()? {
-        Ended { how: Ending::ByItself, status: Some(status), .. } if status.success() => Ok(()),
+        ConnectionEnd { how: Shutdown::Graceful, status: Some(status), .. } if status.success() => {
+            Ok(())
+        }
         ended => Err(ended.to_string().into()),
     }
 }

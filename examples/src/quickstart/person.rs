@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_sansio::types::{ElicitParams, ElicitResult, InputRequest, ProgressParams};
 use mcp_sansio::{ClientEvent, RawJson, Violation};
-use mcp_sansio_adapters::blocking::client::{Answer, CallId, Handler, Question};
+use mcp_sansio_adapters::blocking::client::{CallId, Handler, InputResponse, ReceivedInputRequest};
 
 #[derive(Clone, Default)]
 pub(super) struct Person {
@@ -25,16 +25,16 @@ impl Person {
 }
 
 impl Handler for Person {
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         let InputRequest::Elicit(ElicitParams::Form(form)) = question.request else {
             return question.refuse();
         };
         let wants_address =
             form.requested_schema.fields().flatten().any(|field| field.name == "email");
-        question.answer(&ElicitResult::accept(if wants_address { ADDRESS } else { NAME }))
+        question.respond(&ElicitResult::accept(if wants_address { ADDRESS } else { NAME }))
     }
 
-    fn told(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
+    fn on_event(&mut self, _: Option<CallId>, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Progress { params, .. } => {
                 let seen = params.to().map(|params: ProgressParams<'_>| params.progress.as_f64());

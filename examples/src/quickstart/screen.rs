@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mcp_sansio::Printable;
-use mcp_sansio_adapters::blocking::client::Way;
+use mcp_sansio_adapters::blocking::client::Direction;
 
 /// The heading of a part.
 pub(super) fn part(title: &str) {
@@ -18,13 +18,13 @@ pub(super) fn step(sentence: &str) {
 }
 
 /// A line, and which way it goes.
-pub(super) fn show(way: Way, line: &[u8]) {
+pub(super) fn show(way: Direction, line: &[u8]) {
     let line = Printable::new(shorten(&String::from_utf8_lossy(line)));
     match way {
-        Way::Sent => say(&paint("36", &format!("  → {line}"))),
-        Way::Received => say(&paint("32", &format!("  ← {line}"))),
+        Direction::Sent => say(&paint("36", &format!("  → {line}"))),
+        Direction::Received => say(&paint("32", &format!("  ← {line}"))),
     }
-    COUNTS[usize::from(way == Way::Received)].fetch_add(1, Ordering::Relaxed);
+    COUNTS[usize::from(way == Direction::Received)].fetch_add(1, Ordering::Relaxed);
 }
 
 /// How it went, and where to go from here.

@@ -24,7 +24,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
     let person = Person::default();
     let mut client = Connector::new(&CONFIG).handler(person.clone()).trace(show).connect(server)?;
     expect(client.revision() == Some(Revision::V2026_07_28), "2026-07-28", &client.revision())?;
-    let found = client.about().map(|about| {
+    let found = client.connect_result().map(|about| {
         about.as_raw().get("capabilities").is_some_and(|all| all.get("tools").is_some())
     });
     expect(found == Some(true), "the capability tools", &found)?;
@@ -61,7 +61,7 @@ pub(super) fn modern(server: &mut Process) -> Result<(), Unexpected> {
         progress,
     )?;
     while person.seen().is_empty() {
-        client.attend(Duration::from_millis(1))?;
+        client.run_for(Duration::from_millis(1))?;
     }
     client.cancel(slow, Some("That is too long"))?;
     says(&client.call_tool("test_simple_text", &json!({}))?, "simple text")?;
@@ -112,8 +112,9 @@ pub(super) fn legacy(server: &mut Process) -> Result<(), Unexpected> {
         .era(Era::Legacy)
         .connect(server)?;
     expect(client.revision() == Some(Revision::V2025_11_25), "2025-11-25", &client.revision())?;
-    let name =
-        client.about().and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
+    let name = client
+        .connect_result()
+        .and_then(|about| about.as_raw().get("serverInfo")?.get("name")?.as_string());
     expect(name.is_some_and(|name| name == "everything-server"), "the server's name", &name)?;
 
     step("The same lists and the same tools; _meta is not needed any more.");

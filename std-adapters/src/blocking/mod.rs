@@ -4,13 +4,13 @@
 //! ```no_run
 //! use mcp_sansio::types::Implementation;
 //! use mcp_sansio::{RpcError, ServerFeatures, ServerConfig, ServerEvent};
-//! use mcp_sansio_adapters::blocking::{self, Session};
+//! use mcp_sansio_adapters::blocking::{self, Context};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("nothing", "0.1.0"), ServerFeatures::TOOLS);
 //!
 //! fn main() -> Result<(), blocking::Error> {
-//!     blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
+//!     blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Context<'_, '_>| match event {
 //!         ServerEvent::Request(request) => {
 //!             session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ())
 //!         }
@@ -44,7 +44,7 @@
 //! # Panics
 //!
 //! A handler that panics ends the request that it was called with, which is answered with an
-//! internal error. The session goes on: [`Handler::panicked`].
+//! internal error. The session goes on: [`Handler::on_panic`].
 //!
 //! # Cancellation
 //!
@@ -58,16 +58,16 @@
 //! reading is an end too, and no error.
 
 pub mod client;
+mod context;
 mod error;
 mod input;
 mod panics;
-mod session;
 
+pub use context::Context;
 pub use error::Error;
 #[cfg(unix)]
 pub use input::Polled;
 pub use input::{Input, Threaded};
-pub use session::Session;
 
 use std::io::{self, Write};
 
@@ -83,64 +83,64 @@ use panics::catch;
 /// What an application does with the events of a session.
 ///
 /// A closure will do for one that answers at once. One with work that takes time keeps it as jobs:
-/// `wake` says when the next of them wants to go on, and ping and cancellation are attended to in
+/// `next_timer` says when the next of them wants to go on, and ping and cancellation are attended to in
 /// between.
 pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     /// Something happened.
     ///
     /// # Errors
-    /// End the session: what [`Session`]'s calls return, as a rule.
-    fn event(
+    /// End the session: what [`Context`]'s calls return, as a rule.
+    fn on_event(
         &mut self,
         event: ServerEvent<'_>,
-        session: &mut Session<'_, '_, N, S>,
+        ctx: &mut Context<'_, '_, N, S>,
     ) -> Result<(), Error>;
 
-    /// [`event`](Self::event) or [`woken`](Self::woken) panicked. The panic hook has reported it,
+    /// [`on_event`](Self::on_event) or [`on_timer`](Self::on_timer) panicked. The panic hook has reported it,
     /// on standard error unless the program has set another; with `panic = "abort"` the process has
     /// ended instead.
     ///
     /// `request` is the request that the event brought: it has been answered with an internal error
-    /// (-32603), unless it was answered before. After `woken`, and after other events, it is
-    /// `None`: the request of the job that failed is for this to answer. `woken` is not called
-    /// again for [`AFTER_PANIC`]. A panic in here ends the session.
+    /// (-32603), unless it was answered before. After `on_timer`, and after other events, it is
+    /// `None`: the request of the job that failed is for this to answer. `on_timer` is not called
+    /// again for [`PANIC_DELAY`]. A panic in here ends the session.
     ///
     /// # Errors
     /// End the session.
-    fn panicked(
+    fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        session: &mut Session<'_, '_, N, S>,
+        ctx: &mut Context<'_, '_, N, S>,
     ) -> Result<(), Error> {
-        let _ = (request, session);
+        let _ = (request, ctx);
         Ok(())
     }
 
-    /// When [`woken`](Self::woken) is to be called.
-    fn wake(&self) -> Option<Instant> {
+    /// When [`on_timer`](Self::on_timer) is to be called.
+    fn next_timer(&self) -> Option<Instant> {
         None
     }
 
-    /// The time that [`wake`](Self::wake) said has come.
+    /// The time that [`next_timer`](Self::next_timer) said has come.
     ///
     /// # Errors
     /// End the session.
-    fn woken(&mut self, session: &mut Session<'_, '_, N, S>) -> Result<(), Error> {
-        let _ = session;
+    fn on_timer(&mut self, ctx: &mut Context<'_, '_, N, S>) -> Result<(), Error> {
+        let _ = ctx;
         Ok(())
     }
 }
 
 impl<F, const N: usize, const S: usize> Handler<N, S> for F
 where
-    F: FnMut(ServerEvent<'_>, &mut Session<'_, '_, N, S>) -> Result<(), Error>,
+    F: FnMut(ServerEvent<'_>, &mut Context<'_, '_, N, S>) -> Result<(), Error>,
 {
-    fn event(
+    fn on_event(
         &mut self,
         event: ServerEvent<'_>,
-        session: &mut Session<'_, '_, N, S>,
+        ctx: &mut Context<'_, '_, N, S>,
     ) -> Result<(), Error> {
-        self(event, session)
+        self(event, ctx)
     }
 }
 
@@ -181,9 +181,9 @@ pub fn serve_on<const N: usize, const S: usize>(
     let mut rx = RxBuffer::with_limit(Vec::new(), MAX_LINE);
     let mut tx = TxBuffer::with_limit(Vec::new(), MAX_PENDING);
     let clock = std::time::Instant::now();
-    let mut session = Session::new(&mut server, &mut tx, &mut output, clock);
-    let ended = run(&mut session, &mut rx, &mut input, &mut handler);
-    session.close();
+    let mut ctx = Context::new(&mut server, &mut tx, &mut output, clock);
+    let ended = run(&mut ctx, &mut rx, &mut input, &mut handler);
+    ctx.close();
     match ended {
         Err(error) if error.is_closed() => Ok(()),
         ended => ended,
@@ -191,45 +191,45 @@ pub fn serve_on<const N: usize, const S: usize>(
 }
 
 fn run<const N: usize, const S: usize>(
-    session: &mut Session<'_, '_, N, S>,
+    ctx: &mut Context<'_, '_, N, S>,
     rx: &mut RxBuffer<Vec<u8>>,
     input: &mut impl Input,
     handler: &mut impl Handler<N, S>,
 ) -> Result<(), Error> {
     let mut ended = false;
-    // The earliest that `woken` may be called.
+    // The earliest that `on_timer` may be called.
     let mut wakeable = Instant::from_millis(0);
     loop {
-        session.tick();
+        ctx.tick();
         while let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
-            while let Some(event) = session.next_event(&mut messages)? {
-                happened(event, session, handler)?;
+            while let Some(event) = ctx.next_event(&mut messages)? {
+                happened(event, ctx, handler)?;
             }
         }
-        while let Some(event) = session.handle_timeout()? {
-            happened(event, session, handler)?;
+        while let Some(event) = ctx.handle_timeout()? {
+            happened(event, ctx, handler)?;
         }
-        if handler.wake().is_some_and(|wake| wake.max(wakeable) <= session.now()) {
-            match catch(|| handler.woken(session)) {
+        if handler.next_timer().is_some_and(|wake| wake.max(wakeable) <= ctx.now()) {
+            match catch(|| handler.on_timer(ctx)) {
                 Some(done) => done?,
                 None => {
-                    wakeable = session.now().saturating_add(AFTER_PANIC);
-                    session.broken_off()?;
-                    handler.panicked(None, session)?;
+                    wakeable = ctx.now().saturating_add(PANIC_DELAY);
+                    ctx.broken_off()?;
+                    handler.on_panic(None, ctx)?;
                 }
             }
         }
-        session.drain()?;
+        ctx.drain()?;
         if ended {
             return Ok(());
         }
-        let due = [session.poll_timeout(), handler.wake().map(|wake| wake.max(wakeable))]
+        let due = [ctx.poll_timeout(), handler.next_timer().map(|wake| wake.max(wakeable))]
             .into_iter()
             .flatten()
             .min();
         if let Some(due) = due
-            && !input.wait(due.saturating_duration_since(session.now()))?
+            && !input.wait(due.saturating_duration_since(ctx.now()))?
         {
             continue;
         }
@@ -257,24 +257,24 @@ fn run<const N: usize, const S: usize>(
 /// else.
 fn happened<const N: usize, const S: usize>(
     event: ServerEvent<'_>,
-    session: &mut Session<'_, '_, N, S>,
+    ctx: &mut Context<'_, '_, N, S>,
     handler: &mut impl Handler<N, S>,
 ) -> Result<(), Error> {
     let request =
         if let ServerEvent::Request(request) = &event { Some(request.handle) } else { None };
-    if let Some(done) = catch(|| handler.event(event, session)) {
+    if let Some(done) = catch(|| handler.on_event(event, ctx)) {
         return done;
     }
-    session.broken_off()?;
+    ctx.broken_off()?;
     if let Some(request) = request {
-        session.respond_error(request, &RpcError::internal("The handler panicked")).map(|_| ())?;
+        ctx.respond_error(request, &RpcError::internal("The handler panicked")).map(|_| ())?;
     }
-    handler.panicked(request, session)
+    handler.on_panic(request, ctx)
 }
 
-/// The pause of [`Handler::woken`] after it has panicked, so that one that fails each time does not
+/// The pause of [`Handler::on_timer`] after it has panicked, so that one that fails each time does not
 /// fill the log.
-pub const AFTER_PANIC: Duration = Duration::from_secs(1);
+pub const PANIC_DELAY: Duration = Duration::from_secs(1);
 /// Bytes that are read in one turn.
 const MOST_READ: usize = 64 << 10;
 /// The longest line accepted, in bytes. A longer one is refused; memory is taken as lines need it.

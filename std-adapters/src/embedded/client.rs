@@ -11,7 +11,7 @@ use mcp_sansio::{
 use serde::Serialize;
 
 use super::Error;
-use super::session::is_the_end;
+use super::context::is_the_end;
 
 /// A client on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
 /// requests in flight.
@@ -39,7 +39,7 @@ use super::session::is_the_end;
 ///     clock: fn() -> Instant,
 /// ) -> Result<bool, Error<U::Error>> {
 ///     let mut house: Client<'_, U, (), 2048, 256> = Client::new(uart, &CONFIG, clock, ());
-///     house.open(|opened| opened.is_ok())?;
+///     house.connect(|opened| opened.is_ok())?;
 ///     house.call_tool("temperature", &Arguments { room: "hall" }, |outcome| match outcome {
 ///         Outcome::Result(result) => result
 ///             .get("structuredContent")
@@ -52,7 +52,7 @@ use super::session::is_the_end;
 #[derive(Debug)]
 pub struct Client<'c, P, H, const RX: usize, const TX: usize, const N: usize = 2> {
     rx: RxBuffer<[u8; RX]>,
-    session: ClientSession<'c, P, TX, N>,
+    ctx: ClientContext<'c, P, TX, N>,
     handler: H,
 }
 
@@ -63,19 +63,19 @@ pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
     /// answer), or something wrong.
     ///
     /// # Errors
-    /// End the call that waits: what the session's calls return, as a rule.
-    fn event(
+    /// End the call that waits: what the calls of the context return, as a rule.
+    fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        session: &mut ClientSession<'_, P, TX, N>,
+        ctx: &mut ClientContext<'_, P, TX, N>,
     ) -> Result<(), Error<P::Error>> {
-        let _ = (event, session);
+        let _ = (event, ctx);
         Ok(())
     }
 
     /// There is nothing to do until bytes come, or until that time: sleep, or do something else for
     /// a moment. The default returns at once.
-    fn idle(&mut self, wake: Option<Instant>) {
+    fn on_idle(&mut self, wake: Option<Instant>) {
         let _ = wake;
         core::hint::spin_loop();
     }
@@ -85,8 +85,8 @@ pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
     ///
     /// # Errors
     /// End the call that waits: the error itself, where there is no going on.
-    fn fault(&mut self, error: P::Error) -> Result<(), Error<P::Error>> {
-        if is_the_end(&error) { Err(Error::Port(error)) } else { Ok(()) }
+    fn on_read_error(&mut self, error: P::Error) -> Result<(), Error<P::Error>> {
+        if is_the_end(&error) { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 
@@ -94,7 +94,7 @@ impl<P: Write, const TX: usize, const N: usize> ClientHandler<P, TX, N> for () {
 
 /// A client with the port that it writes to.
 #[derive(Debug)]
-pub struct ClientSession<'c, P, const TX: usize, const N: usize> {
+pub struct ClientContext<'c, P, const TX: usize, const N: usize> {
     client: mcp_sansio::Client<'c, N>,
     tx: TxBuffer<[u8; TX]>,
     port: P,
@@ -118,14 +118,14 @@ where
         let client = mcp_sansio::Client::with_table_sizes(config);
         Self {
             rx: RxBuffer::new([0; RX]),
-            session: ClientSession { client, tx: TxBuffer::new([0; TX]), port, clock },
+            ctx: ClientContext { client, tx: TxBuffer::new([0; TX]), port, clock },
             handler,
         }
     }
 
     /// The core's client with its port: for calls that are not here.
-    pub const fn session(&mut self) -> &mut ClientSession<'c, P, TX, N> {
-        &mut self.session
+    pub const fn context(&mut self) -> &mut ClientContext<'c, P, TX, N> {
+        &mut self.ctx
     }
 
     /// What was given as the handler.
@@ -140,16 +140,16 @@ where
     /// # Errors
     /// The port's, or the handler's. That the server cannot be spoken with is what `opened` is
     /// told.
-    pub fn open<R>(
+    pub fn connect<R>(
         &mut self,
         mut opened: impl FnMut(Result<Connected<'_>, ConnectError<'_>>) -> R,
     ) -> Result<Option<R>, Error<P::Error>> {
-        self.session.send(|client, now, tx| client.connect(now, tx))?;
-        if self.session.client.is_open() {
+        self.ctx.send(|client, now, tx| client.connect(now, tx))?;
+        if self.ctx.client.is_open() {
             return Ok(None);
         }
         self.wait(|event| match event {
-            ClientEvent::Connected(session) => Some(opened(Ok(*session))),
+            ClientEvent::Connected(ctx) => Some(opened(Ok(*ctx))),
             ClientEvent::ConnectFailed(error) => Some(opened(Err(*error))),
             _ => None,
         })
@@ -169,9 +169,8 @@ where
         options: CallOptions,
         mut ended: impl FnMut(Outcome<'_>) -> R,
     ) -> Result<R, Error<P::Error>> {
-        let this = self
-            .session
-            .send(|client, now, tx| client.request(now, method, params, options, tx))?;
+        let this =
+            self.ctx.send(|client, now, tx| client.request(now, method, params, options, tx))?;
         self.wait(|event| match event {
             ClientEvent::CallFinished { call, outcome } if *call == this => Some(ended(*outcome)),
             _ => None,
@@ -194,7 +193,7 @@ where
 
     /// Asks for a list, page by page. `Some` of what `page` returns ends it before its end. A
     /// cursor of more than 256 bytes, or one that leads nowhere, ends it too, and so do more than
-    /// 10,000 pages: [`Error::Send`] with [`SendError::TooLarge`] says so. Each page has the time
+    /// 10,000 pages: [`Error::NotSent`] with [`SendError::TooLarge`] says so. Each page has the time
     /// limit of a call; `page` can end a list that takes too long.
     ///
     /// # Errors
@@ -232,11 +231,11 @@ where
                 return Ok(ended);
             }
             if next_len > CURSOR || next == cursor {
-                return Err(Error::Send(SendError::TooLarge));
+                return Err(Error::NotSent(SendError::TooLarge));
             }
             (cursor, len) = (next, next_len);
         }
-        Err(Error::Send(SendError::TooLarge))
+        Err(Error::NotSent(SendError::TooLarge))
     }
 
     /// Attends to whatever comes for so long: changes that are
@@ -244,9 +243,9 @@ where
     ///
     /// # Errors
     /// As [`call`](Self::call).
-    pub fn attend(&mut self, duration: Duration) -> Result<(), Error<P::Error>> {
-        let until = self.session.now().saturating_add(duration);
-        while self.session.now() < until {
+    pub fn run_for(&mut self, duration: Duration) -> Result<(), Error<P::Error>> {
+        let until = self.ctx.now().saturating_add(duration);
+        while self.ctx.now() < until {
             self.turn(&mut |_| None::<()>, Some(until))?;
         }
         Ok(())
@@ -270,28 +269,28 @@ where
         look: &mut impl FnMut(&ClientEvent<'_>) -> Option<R>,
         until: Option<Instant>,
     ) -> Result<Option<R>, Error<P::Error>> {
-        let Self { rx, session, handler } = self;
+        let Self { rx, ctx, handler } = self;
         let mut found = None;
-        let mut happened = |event: ClientEvent<'_>, session: &mut ClientSession<'c, P, TX, N>| {
+        let mut happened = |event: ClientEvent<'_>, ctx: &mut ClientContext<'c, P, TX, N>| {
             match look(&event) {
                 Some(value) => found = Some(value),
-                None => handler.event(&event, session)?,
+                None => handler.on_event(&event, ctx)?,
             }
             Ok(())
         };
         if let Some(frame) = rx.next_frame() {
             let mut messages = Messages::new(frame);
             while let Some(event) =
-                session.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
+                ctx.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
             {
-                happened(event, session)?;
+                happened(event, ctx)?;
             }
             return Ok(found);
         }
-        while let Some(event) = session.send(|client, now, tx| client.handle_timeout(now, tx))? {
-            happened(event, session)?;
+        while let Some(event) = ctx.send(|client, now, tx| client.handle_timeout(now, tx))? {
+            happened(event, ctx)?;
         }
-        session.drain()?;
+        ctx.drain()?;
         if found.is_none() {
             self.read(until)?;
         }
@@ -299,16 +298,16 @@ where
     }
 
     fn read(&mut self, until: Option<Instant>) -> Result<(), Error<P::Error>> {
-        let Self { rx, session, handler } = self;
-        let port = &mut session.port;
+        let Self { rx, ctx, handler } = self;
+        let port = &mut ctx.port;
         match port
             .read_ready()
             .and_then(|ready| if ready { port.read(rx.spare()).map(Some) } else { Ok(None) })
         {
-            Ok(Some(0)) => return Err(Error::Ended),
+            Ok(Some(0)) => return Err(Error::ConnectionClosed),
             Ok(Some(read)) => rx.commit(read),
             Ok(None) => {
-                handler.idle([until, session.client.poll_timeout()].into_iter().flatten().min())
+                handler.on_idle([until, ctx.client.poll_timeout()].into_iter().flatten().min())
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
@@ -320,14 +319,14 @@ where
                     *spare = 0xff;
                     rx.commit(1);
                 }
-                handler.fault(error)?;
+                handler.on_read_error(error)?;
             }
         }
         Ok(())
     }
 }
 
-impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> {
+impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> {
     /// The time.
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -348,7 +347,7 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> 
     /// Any call of the client that sends: repeated after each drain, until it is through.
     ///
     /// # Errors
-    /// The port's, or what the core refuses; after the latter the session can go on.
+    /// The port's, or what the core refuses; after the latter the connection can go on.
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(
@@ -361,7 +360,7 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> 
         loop {
             match call(&mut self.client, now, &mut self.tx) {
                 Err(error) if error.is_full() => self.drain()?,
-                result => return result.map_err(Error::Send),
+                result => return result.map_err(Error::NotSent),
             }
         }
     }
@@ -371,7 +370,7 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientSession<'c, P, TX, N> 
     /// # Errors
     /// The port's.
     pub fn drain(&mut self) -> Result<(), Error<P::Error>> {
-        super::session::drain(&mut self.port, &mut self.tx)
+        super::context::drain(&mut self.port, &mut self.tx)
     }
 }
 

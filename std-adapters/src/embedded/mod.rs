@@ -1,4 +1,4 @@
-//! A server on a serial line ([`Link`]), a client on one ([`Client`]), or either on any port that
+//! A server on a serial line ([`Connection`]), a client on one ([`Client`]), or either on any port that
 //! implements the traits of [embedded-io](::embedded_io). Without an allocator and without
 //! blocking: what a firmware's main loop calls again and again.
 //!
@@ -8,7 +8,7 @@
 //! use mcp_sansio::{
 //!     Catalog, Instant, RawJson, ServerFeatures, ServerConfig, ServerEvent, Target,
 //! };
-//! use mcp_sansio_adapters::embedded::{Error, Link, Session, Turn};
+//! use mcp_sansio_adapters::embedded::{Error, Connection, Context, PollResult};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("lamp", "1.0.0"), ServerFeatures::TOOLS)
@@ -27,10 +27,10 @@
 //!     sleep: fn(),
 //!     lamp: fn(bool),
 //! ) -> Result<(), Error<U::Error>> {
-//!     let mut link: Link<'_, U, 1024, 512> = Link::new(uart, &CONFIG, clock);
-//!     let mut handler = |event: ServerEvent<'_>, session: &mut Session<'_, U, 512, 4, 4>| {
+//!     let mut connection: Connection<'_, U, 1024, 512> = Connection::new(uart, &CONFIG, clock);
+//!     let mut handler = |event: ServerEvent<'_>, ctx: &mut Context<'_, U, 512, 4, 4>| {
 //!         let ServerEvent::Request(request) = event else { return Ok(()) };
-//!         let target = session.send(|server, tx| CATALOG.respond(server, &request, tx))?;
+//!         let target = ctx.send(|server, tx| CATALOG.respond(server, &request, tx))?;
 //!         let Target::Tool(_) = target else { return Ok(()) };
 //!         let result = match request.arguments().get("on").and_then(RawJson::as_bool) {
 //!             Some(on) => {
@@ -39,13 +39,13 @@
 //!             }
 //!             None => TextResult::error("on must be true or false"),
 //!         };
-//!         session.send(|server, tx| server.respond(request.handle, &result, tx)).map(|_| ())
+//!         ctx.send(|server, tx| server.respond(request.handle, &result, tx)).map(|_| ())
 //!     };
 //!     loop {
-//!         match link.poll(&mut handler)? {
-//!             Turn::Done => {}
-//!             Turn::Idle => sleep(), // until bytes come, or until `link.wake()`
-//!             Turn::Ended => return Ok(()),
+//!         match connection.poll(&mut handler)? {
+//!             PollResult::Active => {}
+//!             PollResult::Idle => sleep(), // until bytes come, or until `connection.poll_timeout()`
+//!             PollResult::Closed => return Ok(()),
 //!         }
 //!     }
 //! }
@@ -60,27 +60,27 @@
 //!   nothing had been.
 //! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept
 //!   of it; the rest of it is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::fault`]. Bytes are missing, so the line
+//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. Bytes are missing, so the line
 //!   that they are missing from is refused whatever it looks like; it could be valid and mean
 //!   something else. Lines that were whole before and after it are served.
-//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`]
+//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Connection::line_timeout`]
 //!   the line is ended where it is, so that the first line of the next peer is not glued to it.
 //! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see
 //!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
 //! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of
-//! the handler, where panics unwind, leaves [`Link::poll`] with the message half handled and the
-//! link usable; whether to go on is the caller's decision.
+//! the handler, where panics unwind, leaves [`Connection::poll`] with the message half handled and the
+//! connection usable; whether to go on is the caller's decision.
 //!
 //! Output blocks, as [`Write`](::embedded_io::Write) does: against a peer that never reads, the
-//! driver's own time limit ends the turn, with [`Error::Port`]. What was not written stays, and the
+//! driver's own time limit ends the turn, with [`Error::Io`]. What was not written stays, and the
 //! next turn goes on with it. While a long answer is written nothing is read, so the driver needs
 //! room for what a client sends meanwhile: a ring buffer that its interrupt fills, or flow control.
 
 mod client;
-mod link;
-mod session;
+mod connection;
+mod context;
 
-pub use client::{Client, ClientHandler, ClientSession};
-pub use link::{Link, Turn};
-pub use session::{Error, Handler, Session};
+pub use client::{Client, ClientContext, ClientHandler};
+pub use connection::{Connection, PollResult};
+pub use context::{Context, Error, Handler};

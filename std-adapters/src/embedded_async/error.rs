@@ -1,10 +1,10 @@
-//! Why a link failed.
+//! Why a connection failed.
 
 use core::fmt;
 
 use ::embedded_io_async::ErrorKind;
 
-/// Why a link failed. `R` and `W` are the errors of its reader and its writer.
+/// Why a connection failed. `R` and `W` are the errors of its reader and its writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error<R, W> {
@@ -13,8 +13,8 @@ pub enum Error<R, W> {
     /// Writing failed.
     Write(W),
     /// The writer takes no more bytes.
-    Closed,
-    /// The link serves another port already.
+    WriteZero,
+    /// The connection serves another port already.
     InUse,
 }
 
@@ -23,8 +23,8 @@ impl<R: fmt::Display, W: fmt::Display> fmt::Display for Error<R, W> {
         match self {
             Self::Read(error) => error.fmt(f),
             Self::Write(error) => error.fmt(f),
-            Self::Closed => f.write_str("the port takes no more bytes"),
-            Self::InUse => f.write_str("a link serves one port at a time"),
+            Self::WriteZero => f.write_str("the port takes no more bytes"),
+            Self::InUse => f.write_str("a connection serves one port at a time"),
         }
     }
 }

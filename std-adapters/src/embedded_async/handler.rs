@@ -1,4 +1,4 @@
-//! What an application is to a link, and what it is given.
+//! What an application is to a connection, and what it is given.
 
 use core::fmt;
 use core::future::{Future, poll_fn};
@@ -10,59 +10,62 @@ use mcp_sansio::{
     ServerEvent, Target, Tx,
 };
 
-use super::link::Turn;
+use super::connection::Writer;
 
 /// An application: what it says to a request at once, or what it keeps of it and does later.
 ///
-/// `N` and `S` are those of the [`Link`](super::Link).
+/// `N` and `S` are those of the [`Connection`](super::Connection).
 pub trait Handler<const N: usize, const S: usize> {
     /// What is kept of a request when its line is gone: its arguments, parsed.
     type Job;
     /// What it is answered with; may borrow from the request when it is answered at once.
-    type Answer<'f>: Answer<N, S>;
+    type Response<'f>: Response<N, S>;
 
-    /// Takes a request in. Lists and unknown names have been answered, where the link has a
+    /// Takes a request in. Lists and unknown names have been answered, where the connection has a
     /// catalog; `target` is its entry, and lives as long as the request, so an answer may hold what
     /// [`Catalog::check_arguments`](mcp_sansio::Catalog::check_arguments) finds.
-    fn begin<'f>(
+    fn on_request<'f>(
         &self,
         request: &Request<'f>,
         target: Target<'f>,
-    ) -> Begun<Self::Job, Self::Answer<'f>>;
+    ) -> Action<Self::Job, Self::Response<'f>>;
 
     /// Does what was asked. Dropped when nobody waits for it any more.
-    fn work(&self, job: Self::Job, ctx: Context<'_>)
-    -> impl Future<Output = Self::Answer<'static>>;
+    fn run(
+        &self,
+        job: Self::Job,
+        ctx: Context<'_>,
+    ) -> impl Future<Output = Self::Response<'static>>;
 
     /// Is shown everything that happens, before it is dealt with.
-    fn event(&self, event: &ServerEvent<'_>) {
+    fn on_event(&self, event: &ServerEvent<'_>) {
         let _ = event;
     }
 
     /// Reading failed; what was lost by it is skipped. The end of a connection is
     /// [`Error::Read`](super::Error::Read) instead.
-    fn fault(&self, error: ErrorKind) {
+    fn on_read_error(&self, error: ErrorKind) {
         let _ = error;
     }
 
     /// The core refused to send an answer: its `Serialize` fails, or the protocol does not allow
     /// it. The client has been told that there is none.
-    fn refused(&self, error: SendError) {
+    fn on_send_error(&self, error: SendError) {
         let _ = error;
     }
 }
 
 /// What becomes of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Begun<J, A> {
+pub enum Action<J, R> {
     /// It is answered at once.
-    Answer(A),
+    Respond(R),
     /// It is worked on.
-    Job(J),
+    Run(J),
 }
 
-/// An answer, to be sent by the link.
-pub trait Answer<const N: usize, const S: usize> {
+/// An answer, to be sent by the connection.
+pub trait Response<const N: usize, const S: usize> {
     /// Sends it: whatever calls of the server it takes, the one that answers `request` last. Called
     /// again until it is through, so it must say the same each time, or go on where it was.
     ///
@@ -81,22 +84,22 @@ pub trait Clock {
     /// The time. Counts from anywhere, and does not go backwards.
     fn now(&self) -> Instant;
     /// Is done at that time, or soon after. Dropped when there is no need to wait any longer.
-    fn until(&self, at: Instant) -> impl Future<Output = ()>;
+    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()>;
 }
 
 /// What a handler speaks through while it works on a request.
 #[derive(Clone, Copy)]
 pub struct Context<'l> {
-    pub(super) link: &'l dyn Speak,
+    pub(super) connection: &'l dyn ContextBackend,
     pub(super) request: RequestHandle,
-    pub(super) place: usize,
+    pub(super) slot: usize,
 }
 
 impl Context<'_> {
     /// Tells the client how far its request has come, if it asked. Waits while the client does not
     /// read. What is longer than all room there is, is not sent.
     pub async fn progress(&self, progress: &Progress<'_>) {
-        let _ = self.say(|| self.link.progress(self, progress)).await;
+        let _ = self.say(|| self.connection.progress(self, progress)).await;
     }
 
     /// Logs to the client, if it asked for that level. Waits while the client does not read.
@@ -105,12 +108,12 @@ impl Context<'_> {
     /// [`SendError::NotAllowed`] where the capability `logging` was not declared,
     /// [`SendError::TooLarge`] when it is longer than all room there is.
     pub async fn log(&self, message: &LogMessage<'_, str>) -> Result<(), SendError> {
-        self.say(|| self.link.log(self, message)).await.map(|_| ())
+        self.say(|| self.connection.log(self, message)).await.map(|_| ())
     }
 
-    /// [`Link::publish`](super::Link::publish)
+    /// [`Connection::publish`](super::Connection::publish)
     pub fn publish(&self, change: Change<'static>) -> bool {
-        self.link.publish(change)
+        self.connection.publish(change)
     }
 
     /// The request: what cancellations and expiries name.
@@ -124,10 +127,10 @@ impl Context<'_> {
         &self,
         mut call: impl FnMut() -> Result<Delivery, SendError>,
     ) -> Result<Delivery, SendError> {
-        let _turn = GiveBack(self);
+        let _turn = ReleaseOnDrop(self);
         poll_fn(|cx| match call() {
             Err(error) if error.is_full() => {
-                self.link.wait(self.place, cx.waker());
+                self.connection.wait(self.slot, cx.waker());
                 Poll::Pending
             }
             said => Poll::Ready(said),
@@ -142,20 +145,20 @@ impl fmt::Debug for Context<'_> {
     }
 }
 
-/// A link as its handlers see it, whatever its sizes.
-pub(super) trait Speak {
+/// A connection as its handlers see it, whatever its sizes.
+pub(super) trait ContextBackend {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError>;
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError>;
     fn publish(&self, change: Change<'static>) -> bool;
-    fn wait(&self, place: usize, waker: &core::task::Waker);
-    fn give_back(&self, turn: Turn);
+    fn wait(&self, slot: usize, waker: &core::task::Waker);
+    fn release(&self, writer: Writer);
 }
 
 /// Whoever waited for room and waits no more lets others have their turn.
-struct GiveBack<'c>(&'c Context<'c>);
+struct ReleaseOnDrop<'c>(&'c Context<'c>);
 
-impl Drop for GiveBack<'_> {
+impl Drop for ReleaseOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.link.give_back(Turn::Place(self.0.place));
+        self.0.connection.release(Writer::Slot(self.0.slot));
     }
 }

@@ -8,7 +8,7 @@
 //! use embedded_io_async::{Read, Write};
 //! use mcp_sansio::types::{Implementation, TextResult, Tool};
 //! use mcp_sansio::*;
-//! use mcp_sansio_adapters::embedded_async::{Answer, Begun, Clock, Context, Handler, Link};
+//! use mcp_sansio_adapters::embedded_async::{Response, Action, Clock, Context, Handler, Connection};
 //!
 //! static CONFIG: ServerConfig =
 //!     ServerConfig::new(Implementation::new("kettle", "0.1.0"), ServerFeatures::TOOLS);
@@ -27,25 +27,25 @@
 //!
 //! impl<C: Clock, const N: usize, const S: usize> Handler<N, S> for Kettle<C> {
 //!     type Job = Boil;
-//!     type Answer<'f> = Said;
+//!     type Response<'f> = Said;
 //!
-//!     fn begin(&self, request: &Request<'_>, _: Target<'_>) -> Begun<Boil, Said> {
+//!     fn on_request(&self, request: &Request<'_>, _: Target<'_>) -> Action<Boil, Said> {
 //!         match request.arguments().get("cups").and_then(|cups| cups.to().ok()) {
-//!             Some(cups @ 1..=9) => Begun::Job(Boil { cups }),
-//!             _ => Begun::Answer(Said("cups must be 1 to 9")),
+//!             Some(cups @ 1..=9) => Action::Run(Boil { cups }),
+//!             _ => Action::Respond(Said("cups must be 1 to 9")),
 //!         }
 //!     }
 //!
-//!     async fn work(&self, job: Boil, ctx: Context<'_>) -> Said {
+//!     async fn run(&self, job: Boil, ctx: Context<'_>) -> Said {
 //!         for cup in 0..job.cups {
 //!             ctx.progress(&Progress::of(cup).total(job.cups)).await;
-//!             self.0.until(self.0.now().saturating_add(Duration::from_secs(20))).await;
+//!             self.0.sleep_until(self.0.now().saturating_add(Duration::from_secs(20))).await;
 //!         }
 //!         Said("It boils")
 //!     }
 //! }
 //!
-//! impl<const N: usize, const S: usize> Answer<N, S> for Said {
+//! impl<const N: usize, const S: usize> Response<N, S> for Said {
 //!     fn send(
 //!         &mut self,
 //!         server: &mut Server<'_, N, S>,
@@ -57,8 +57,8 @@
 //! }
 //!
 //! async fn serve(rx: impl Read, tx: impl Write, clock: impl Clock + Copy) {
-//!     let link: Link<'_, _, 1024, 512> = Link::new(&CONFIG, Kettle(clock)).catalog(&CATALOG);
-//!     let _ = link.serve(rx, tx, &clock).await;
+//!     let connection: Connection<'_, _, 1024, 512> = Connection::new(&CONFIG, Kettle(clock)).catalog(&CATALOG);
+//!     let _ = connection.serve(rx, tx, &clock).await;
 //! }
 //! ```
 //!
@@ -69,7 +69,7 @@
 //!     fn now(&self) -> Instant {
 //!         Instant::from_millis(embassy_time::Instant::now().as_millis())
 //!     }
-//!     fn until(&self, at: Instant) -> impl Future<Output = ()> {
+//!     fn sleep_until(&self, at: Instant) -> impl Future<Output = ()> {
 //!         embassy_time::Timer::at(embassy_time::Instant::from_millis(at.as_millis()))
 //!     }
 //! }
@@ -77,10 +77,10 @@
 //!
 //! # Handlers
 //!
-//! [`Handler::begin`] looks at a request while its line is in the receive buffer. It answers at
-//! once, or keeps what it needs: the [`Handler::Job`]. [`Handler::work`] is a future, and takes as
+//! [`Handler::on_request`] looks at a request while its line is in the receive buffer. It answers at
+//! once, or keeps what it needs: the [`Handler::Job`]. [`Handler::run`] is a future, and takes as
 //! long as it likes; up to `N` of them run beside each other, and beside ping, cancellation and
-//! everything else. It returns the [`Handler::Answer`], which the link then sends. **A future never
+//! everything else. It returns the [`Handler::Response`], which the connection then sends. **A future never
 //! sends its own answer**, so it may be dropped at any time, and it is: when its request is
 //! cancelled, when it expires
 //! ([`ServerConfig::request_timeout`](mcp_sansio::ServerConfig::request_timeout)), when the
@@ -99,32 +99,32 @@
 //!   nothing had been.
 //! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept
 //!   of it; the rest of it is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::fault`]. Bytes are missing, so the line
+//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. Bytes are missing, so the line
 //!   that they are missing from is refused whatever it looks like; it could be valid and mean
 //!   something else. Lines that were whole before and after it are served.
-//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Link::line_timeout`]
+//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Connection::line_timeout`]
 //!   the line is ended where it is, so that the first line of the next peer is not glued to it.
 //!
-//! A client that never reads holds up its own answers, and the link with them, for as long as a
-//! write takes: the port's own time limit (that of a socket, for example) ends [`Link::serve`] with
+//! A client that never reads holds up its own answers, and the connection with them, for as long as a
+//! write takes: the port's own time limit (that of a socket, for example) ends [`Connection::serve`] with
 //! [`Error::Write`]. Handlers, cancellations and their deadlines go on meanwhile as far as nothing
 //! is to be sent.
 //!
 //! # Memory
 //!
-//! A [`Link`] holds both buffers and the core's [`Server`](mcp_sansio::Server), about a kilobyte
-//! for four requests in flight. The future of [`Link::serve`] holds `N` of the handler's
+//! A [`Connection`] holds both buffers and the core's [`Server`](mcp_sansio::Server), about a kilobyte
+//! for four requests in flight. The future of [`Connection::serve`] holds `N` of the handler's
 //! futures and two chunks of 64 bytes. Neither is `Send`: they stay on one executor, as a `RefCell`
 //! does.
 
+mod connection;
 mod error;
 mod handler;
-mod inbox;
-mod link;
-mod port;
+mod io;
+mod read_buffer;
 mod serve;
 
+pub use connection::Connection;
 pub use error::Error;
-pub use handler::{Answer, Begun, Clock, Context, Handler};
-pub use link::Link;
-pub use serve::End;
+pub use handler::{Action, Clock, Context, Handler, Response};
+pub use serve::ConnectionEnd;

@@ -15,14 +15,14 @@ use mcp_sansio::{
     Frame, Instant, Messages, Request, RequestHandle, RpcError, ServerEvent, Spare, Target,
 };
 
+use super::connection::{Connection, Slot, Writer};
 use super::error::Error;
-use super::handler::{Answer as _, Begun, Clock, Context, Handler};
-use super::link::{Link, Place, Turn};
+use super::handler::{Action, Clock, Context, Handler, Response as _};
 
 /// How serving a port ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum End {
+pub enum ConnectionEnd {
     /// By the client. A serial line never ends.
     Closed,
     /// The client did not answer a ping: see
@@ -31,10 +31,10 @@ pub enum End {
 }
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Link<'_, H, RX, TX, N, S>
+    Connection<'_, H, RX, TX, N, S>
 {
     /// Serves a port until its input ends; then what is answered is written out, and what is still
-    /// worked on is dropped. Afterwards, or when the future is dropped, the link can serve the
+    /// worked on is dropped. Afterwards, or when the future is dropped, the connection can serve the
     /// next.
     ///
     /// # Errors
@@ -45,8 +45,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         reader: R,
         writer: W,
         clock: &impl Clock,
-    ) -> Result<End, Error<R::Error, W::Error>> {
-        if core::mem::replace(&mut self.desk.borrow_mut().is_in_use, true) {
+    ) -> Result<ConnectionEnd, Error<R::Error, W::Error>> {
+        if core::mem::replace(&mut self.state.borrow_mut().is_in_use, true) {
             return Err(Error::InUse);
         }
         let _serving = Serving(self);
@@ -55,28 +55,28 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let mut write = pin!(self.write(writer));
         let mut lines = pin!(self.take_lines());
         let mut clockwork = pin!(self.watch(clock));
-        let mut news = pin!(self.tell());
-        let mut places = pin!(join_array::<_, N>(array::from_fn(|place| self.work(place))));
+        let mut changes = pin!(self.tell());
+        let mut slots = pin!(join_array::<_, N>(array::from_fn(|slot| self.work(slot))));
         poll_fn(|cx| {
-            self.desk.borrow_mut().is_polled_by(cx.waker());
+            self.state.borrow_mut().is_polled_by(cx.waker());
             for _ in 0..ROUNDS {
-                self.desk.borrow_mut().begin_round(clock.now());
+                self.state.borrow_mut().begin_round(clock.now());
                 if let Poll::Ready(ended) = read.as_mut().poll(cx) {
-                    return Poll::Ready(ended.map(|()| End::Closed).map_err(Error::Read));
+                    return Poll::Ready(ended.map(|()| ConnectionEnd::Closed).map_err(Error::Read));
                 }
                 if let Poll::Ready(Err(error)) = write.as_mut().poll(cx) {
                     return Poll::Ready(Err(error));
                 }
                 let _: Poll<Infallible> = lines.as_mut().poll(cx);
                 let _: Poll<Infallible> = clockwork.as_mut().poll(cx);
-                let _: Poll<Infallible> = news.as_mut().poll(cx);
-                let _: Poll<[Infallible; N]> = places.as_mut().poll(cx);
-                let desk = self.desk.borrow();
-                if desk.is_unresponsive {
-                    return Poll::Ready(Ok(End::Unresponsive));
+                let _: Poll<Infallible> = changes.as_mut().poll(cx);
+                let _: Poll<[Infallible; N]> = slots.as_mut().poll(cx);
+                let state = self.state.borrow();
+                if state.is_unresponsive {
+                    return Poll::Ready(Ok(ConnectionEnd::Unresponsive));
                 }
                 // One part does what another waits for.
-                if !desk.is_touched {
+                if !state.is_touched {
                     return Poll::Pending;
                 }
             }
@@ -91,7 +91,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     /// behind the line.
     #[expect(
         clippy::await_holding_refcell_ref,
-        reason = "nobody else borrows it: a link serves one port at a time"
+        reason = "nobody else borrows it: a connection serves one port at a time"
     )]
     async fn take_lines(&self) -> Infallible {
         let rx = &mut *self.rx.borrow_mut();
@@ -102,8 +102,8 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                 }
                 None => {
                     {
-                        let desk = &mut *self.desk.borrow_mut();
-                        (desk.has_lines, desk.is_touched) = (false, true);
+                        let state = &mut *self.state.borrow_mut();
+                        (state.has_lines, state.is_touched) = (false, true);
                     }
                     let read = Self::until(|| self.pour(rx.spare())).await;
                     rx.commit(read);
@@ -122,58 +122,59 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     async fn take(&self, frame: Frame<'_>) {
         let mut messages = Messages::new(frame);
         loop {
-            Self::until(|| self.desk.borrow().may_take().then_some(())).await;
+            Self::until(|| self.state.borrow().may_take().then_some(())).await;
             // An error means that there is no room now.
-            let event = Self::until(|| self.desk.borrow_mut().next_event(&mut messages).ok());
+            let event = Self::until(|| self.state.borrow_mut().next_event(&mut messages).ok());
             let Some(event) = event.await else { return };
-            self.event(&event);
+            self.on_event(&event);
             if let ServerEvent::Request(request) = event {
                 self.begin(&request).await;
             }
         }
     }
 
-    fn event(&self, event: &ServerEvent<'_>) {
-        self.handler.event(event);
-        let desk = &mut *self.desk.borrow_mut();
-        desk.is_unresponsive |= matches!(event, ServerEvent::Unresponsive);
+    fn on_event(&self, event: &ServerEvent<'_>) {
+        self.handler.on_event(event);
+        let state = &mut *self.state.borrow_mut();
+        state.is_unresponsive |= matches!(event, ServerEvent::Unresponsive);
         // Something may be over.
-        desk.is_touched = true;
+        state.is_touched = true;
     }
 
     async fn begin(&self, request: &Request<'_>) {
         let target = match self.catalog {
             None => Target::Other,
             Some(catalog) => match self
-                .send(Turn::Lines, |server, _, tx| catalog.respond(server, request, tx))
+                .send(Writer::Lines, |server, _, tx| catalog.respond(server, request, tx))
                 .await
             {
                 Ok(Target::Responded) | Err(_) => return,
                 Ok(target) => target,
             },
         };
-        match self.handler.begin(request, target) {
-            Begun::Answer(mut answer) => {
-                self.answer(Turn::Lines, request.handle, &mut answer).await
+        match self.handler.on_request(request, target) {
+            Action::Respond(mut answer) => {
+                self.answer(Writer::Lines, request.handle, &mut answer).await
             }
-            Begun::Job(job) => {
-                let desk = &mut *self.desk.borrow_mut();
-                if let Some(place) = desk.places.iter_mut().find(|place| place.is_idle()) {
-                    *place = Place::Begun(request.handle, job);
+            Action::Run(job) => {
+                let state = &mut *self.state.borrow_mut();
+                if let Some(slot) = state.slots.iter_mut().find(|slot| slot.is_idle()) {
+                    *slot = Slot::Queued(request.handle, job);
                 }
-                desk.is_touched = true;
+                state.is_touched = true;
             }
         }
     }
 
     /// Sends an answer, or that there is none.
-    async fn answer(&self, turn: Turn, request: RequestHandle, answer: &mut H::Answer<'_>) {
-        if let Err(error) = self.send(turn, |server, _, tx| answer.send(server, request, tx)).await
+    async fn answer(&self, writer: Writer, request: RequestHandle, answer: &mut H::Response<'_>) {
+        if let Err(error) =
+            self.send(writer, |server, _, tx| answer.send(server, request, tx)).await
         {
-            self.handler.refused(error);
+            self.handler.on_send_error(error);
             let error = RpcError::internal("The answer cannot be sent");
             let _ =
-                self.send(turn, |server, _, tx| server.respond_error(request, &error, tx)).await;
+                self.send(writer, |server, _, tx| server.respond_error(request, &error, tx)).await;
         }
     }
 
@@ -182,7 +183,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         loop {
             let due = Self::until(|| self.due()).await;
             let is_earlier = Self::until(|| self.due().filter(|other| *other < due));
-            if let Either::Second(_) = select(clock.until(due), is_earlier).await {
+            if let Either::Second(_) = select(clock.sleep_until(due), is_earlier).await {
                 continue;
             }
             let now = clock.now();
@@ -192,65 +193,67 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                 yield_now().await;
                 continue;
             }
-            self.desk.borrow_mut().now = now;
+            self.state.borrow_mut().now = now;
             if self.line_due().is_some_and(|due| due <= now) {
                 self.take_in(b"\n").await;
             }
             while let Ok(Some(event)) =
-                self.send(Turn::Deadlines, |server, now, tx| server.handle_timeout(now, tx)).await
+                self.send(Writer::Timeouts, |server, now, tx| server.handle_timeout(now, tx)).await
             {
-                self.event(&event);
+                self.on_event(&event);
             }
         }
     }
 
     fn due(&self) -> Option<Instant> {
-        [self.desk.borrow().server.poll_timeout(), self.line_due()].into_iter().flatten().min()
+        [self.state.borrow().server.poll_timeout(), self.line_due()].into_iter().flatten().min()
     }
 
     /// When an unfinished line is given up.
     fn line_due(&self) -> Option<Instant> {
-        let desk = self.desk.borrow();
-        let is_waiting = desk.inbox.is_mid_line() && desk.inbox.is_empty() && !desk.has_lines;
+        let state = self.state.borrow();
+        let is_waiting =
+            state.read_buffer.is_mid_line() && state.read_buffer.is_empty() && !state.has_lines;
         self.line_timeout
             .filter(|_| is_waiting)
-            .and_then(|timeout| due_after(desk.inbox.heard(), timeout))
+            .and_then(|timeout| due_after(state.read_buffer.heard(), timeout))
     }
 
     /// Tells subscribers of changes.
     async fn tell(&self) -> Infallible {
         loop {
             let mut change =
-                Self::until(|| self.desk.borrow_mut().news.iter_mut().find_map(Option::take)).await;
+                Self::until(|| self.state.borrow_mut().changes.iter_mut().find_map(Option::take))
+                    .await;
             while let Ok(true) =
-                self.send(Turn::News, |server, _, tx| server.publish(&mut change, tx)).await
+                self.send(Writer::Changes, |server, _, tx| server.publish(&mut change, tx)).await
             {
             }
         }
     }
 
     /// Handles one request after the other, in one place.
-    async fn work(&self, place: usize) -> Infallible {
+    async fn work(&self, slot: usize) -> Infallible {
         loop {
             let (request, job) =
-                Self::until(|| self.desk.borrow_mut().places.get_mut(place)?.take()).await;
-            let work = self.handler.work(job, Context { link: self, request, place });
-            let is_over = Self::until(|| self.desk.borrow().is_over(place).then_some(()));
+                Self::until(|| self.state.borrow_mut().slots.get_mut(slot)?.take()).await;
+            let work = self.handler.run(job, Context { connection: self, request, slot });
+            let is_over = Self::until(|| self.state.borrow().is_over(slot).then_some(()));
             let ended = select(is_over, work).await;
             if let Either::Second(mut answer) = ended {
-                self.put(place, Place::Answering(request));
-                self.answer(Turn::Place(place), request, &mut answer).await;
+                self.put(slot, Slot::Responding(request));
+                self.answer(Writer::Slot(slot), request, &mut answer).await;
             }
-            self.put(place, Place::Idle);
+            self.put(slot, Slot::Idle);
         }
     }
 
-    fn put(&self, at: usize, state: Place<H::Job>) {
-        let desk = &mut *self.desk.borrow_mut();
-        if let Some(place) = desk.places.get_mut(at) {
-            *place = state;
+    fn put(&self, at: usize, new: Slot<H::Job>) {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(slot) = state.slots.get_mut(at) {
+            *slot = new;
         }
-        desk.is_touched = true;
+        state.is_touched = true;
     }
 }
 
@@ -263,7 +266,7 @@ struct Serving<
     const TX: usize,
     const N: usize,
     const S: usize,
->(&'l Link<'c, H, RX, TX, N, S>);
+>(&'l Connection<'c, H, RX, TX, N, S>);
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Drop
     for Serving<'_, '_, H, RX, TX, N, S>

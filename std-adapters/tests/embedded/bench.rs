@@ -12,7 +12,7 @@ use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{
     Instant, Progress, RawJson, RequestHandle, ServerConfig, ServerEvent, ServerFeatures,
 };
-use mcp_sansio_adapters::embedded::{Error, Handler, Link, Session, Turn};
+use mcp_sansio_adapters::embedded::{Connection, Context, Error, Handler, PollResult};
 
 pub(crate) const RX: usize = 256;
 pub(crate) const TX: usize = 128;
@@ -24,7 +24,7 @@ pub(crate) static CONFIG: ServerConfig<'static> =
 
 /// A server on a port, and the other end of the line.
 pub(crate) struct Bench {
-    link: Link<'static, Port, RX, TX>,
+    connection: Connection<'static, Port, RX, TX>,
     pub(crate) notes: Notes,
     line: Rc<RefCell<Line>>,
 }
@@ -49,8 +49,9 @@ impl Bench {
             chunk,
             deaf: false,
         }));
-        let link = Link::new(Port(line.clone()), &CONFIG, now).line_timeout(Duration::from_secs(2));
-        Self { link, notes: Notes::default(), line }
+        let connection =
+            Connection::new(Port(line.clone()), &CONFIG, now).line_timeout(Duration::from_secs(2));
+        Self { connection, notes: Notes::default(), line }
     }
 
     /// Bytes arrive.
@@ -73,7 +74,7 @@ impl Bench {
 
     /// Another peer is connected to the same port, with nothing of the last one left in it.
     pub(crate) fn reconnects(&mut self) -> &mut Self {
-        self.link.close();
+        self.connection.close();
         let mut line = self.line.borrow_mut();
         line.input.clear();
         line.output.clear();
@@ -90,18 +91,18 @@ impl Bench {
     }
 
     /// Turns until there is nothing to do.
-    pub(crate) fn turns(&mut self) -> Result<Turn, Error<Fault>> {
+    pub(crate) fn turns(&mut self) -> Result<PollResult, Error<Fault>> {
         for _ in 0..1_000_000 {
-            match self.link.poll(&mut self.notes)? {
-                Turn::Done => {}
+            match self.connection.poll(&mut self.notes)? {
+                PollResult::Active => {}
                 end => return Ok(end),
             }
         }
         panic!("it never comes to rest");
     }
 
-    pub(crate) fn wake(&self) -> Option<u64> {
-        self.link.wake().map(Instant::as_millis)
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.connection.poll_timeout().map(Instant::as_millis)
     }
 
     /// What was written since the last time, once everything is dealt with.
@@ -145,10 +146,10 @@ pub(crate) fn echo(id: u32) -> (String, String) {
 pub(crate) const PARSE_ERROR: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not JSON"}}"#;
 pub(crate) const NOT_UTF8: &str = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the message is not UTF-8"}}"#;
 
-type Line4<'s, 'c> = &'s mut Session<'c, Port, TX, 4, 4>;
+type Line4<'s, 'c> = &'s mut Context<'c, Port, TX, 4, 4>;
 
 impl Handler<Port, TX, 4, 4> for Notes {
-    fn event(
+    fn on_event(
         &mut self,
         event: ServerEvent<'_>,
         session: Line4<'_, '_>,
@@ -185,7 +186,7 @@ impl Handler<Port, TX, 4, 4> for Notes {
     }
 
     /// Three steps, one in each turn. A job of 60 s and more waits for ever.
-    fn work(&mut self, session: Line4<'_, '_>) -> Result<bool, Error<Fault>> {
+    fn on_poll(&mut self, session: Line4<'_, '_>) -> Result<bool, Error<Fault>> {
         let Some((request, step)) = &mut self.job else { return Ok(false) };
         if self.steps == u32::MAX {
             return Ok(false);
@@ -203,10 +204,10 @@ impl Handler<Port, TX, 4, 4> for Notes {
         Ok(true)
     }
 
-    fn fault(&mut self, error: Fault, _: Line4<'_, '_>) -> Result<(), Error<Fault>> {
+    fn on_read_error(&mut self, error: Fault, _: Line4<'_, '_>) -> Result<(), Error<Fault>> {
         self.events.push(format!("fault {:?}", error.0));
         if self.strict || error.0 == ErrorKind::NotConnected {
-            Err(Error::Port(error))
+            Err(Error::Io(error))
         } else {
             Ok(())
         }

@@ -5,7 +5,7 @@ mod mixture;
 
 use bench::{Bench, Fault, NOT_UTF8, PARSE_ERROR, RX, echo, line};
 use embedded_io::ErrorKind;
-use mcp_sansio_adapters::embedded::{Error, Turn};
+use mcp_sansio_adapters::embedded::{Error, PollResult};
 
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\"}\n";
 const PONG: &str = "{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}\n";
@@ -125,10 +125,10 @@ fn half_a_line_ends_with_the_silence_after_it() {
     let (call, answered) = echo(3);
     bench.hears(r#"{"jsonrpc":"2.0","id":2,"method":"to"#).waits(1999);
     assert_eq!(bench.said(), "");
-    assert_eq!(bench.wake(), Some(2000));
+    assert_eq!(bench.poll_timeout(), Some(2000));
     assert_eq!(bench.waits(1).said(), format!("{PARSE_ERROR}\n"));
     assert_eq!(bench.hears(call).said(), answered);
-    assert_eq!(bench.wake(), None);
+    assert_eq!(bench.poll_timeout(), None);
     // A line whose end was lost is a line.
     assert_eq!(bench.hears(PING.trim_end()).waits(2000).said(), PONG);
 }
@@ -186,7 +186,7 @@ fn a_slow_tool_is_cancelled_or_expires() {
     assert_eq!(bench.said(), PONG);
     assert_eq!(bench.events(), "cancelled");
     let _ = bench.hears(&call).turns().unwrap();
-    assert_eq!(bench.wake(), Some(60_000));
+    assert_eq!(bench.poll_timeout(), Some(60_000));
     assert_eq!(
         bench.waits(60_000).said(),
         line(r#""id":1,"error":{"code":-32603,"message":"The request timed out"}"#)
@@ -202,12 +202,12 @@ fn only_the_end_of_the_connection_and_what_the_handler_refuses_ends_it() {
     assert_eq!(bench.events(), "");
     assert_eq!(
         bench.fails(ErrorKind::NotConnected).turns(),
-        Err(Error::Port(Fault(ErrorKind::NotConnected)))
+        Err(Error::Io(Fault(ErrorKind::NotConnected)))
     );
     bench.notes.strict = true;
     assert_eq!(
         bench.fails(ErrorKind::TimedOut).turns(),
-        Err(Error::Port(Fault(ErrorKind::TimedOut)))
+        Err(Error::Io(Fault(ErrorKind::TimedOut)))
     );
     // It can be gone on with.
     bench.notes.strict = false;
@@ -225,7 +225,7 @@ fn after_a_connection_s_end_the_next_begins_as_the_first() {
         let mut bench = Bench::new(1000).opened();
         bench.notes.sleep();
         bench.hears(cut).fails(ErrorKind::NotConnected);
-        assert_eq!(bench.turns(), Err(Error::Port(Fault(ErrorKind::NotConnected))));
+        assert_eq!(bench.turns(), Err(Error::Io(Fault(ErrorKind::NotConnected))));
         let said = bench.reconnects().hears(&hello).said();
         assert!(
             said.contains("\"id\":0,\"result\"") && said.matches('\n').count() == 1,
@@ -234,18 +234,18 @@ fn after_a_connection_s_end_the_next_begins_as_the_first() {
     }
     // In the middle of an answer.
     let mut bench = Bench::new(1000).opened();
-    assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::Closed));
+    assert_eq!(bench.goes_deaf().hears(echo(1).0).turns(), Err(Error::WriteZero));
     assert_eq!(bench.reconnects().hears(&hello).said().matches('\n').count(), 1);
 }
 
 #[test]
 fn a_port_that_takes_nothing_is_no_endless_loop() {
     let mut bench = Bench::new(1000).opened();
-    assert_eq!(bench.goes_deaf().hears(PING).turns(), Err(Error::Closed));
+    assert_eq!(bench.goes_deaf().hears(PING).turns(), Err(Error::WriteZero));
 }
 
 #[test]
 fn without_anything_to_do_it_is_idle() {
-    assert_eq!(Bench::new(1).turns(), Ok(Turn::Idle));
-    assert_eq!(Bench::new(1).wake(), None);
+    assert_eq!(Bench::new(1).turns(), Ok(PollResult::Idle));
+    assert_eq!(Bench::new(1).poll_timeout(), None);
 }

@@ -14,7 +14,9 @@ use mcp_sansio::{
     Catalog, CatalogError, Change, Delivery, Json, JsonStr, LogMessage, Progress, RawJson, Request,
     RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx,
 };
-use mcp_sansio_adapters::embedded_async::{Answer, Begun, Clock as _, Context, Handler, Link};
+use mcp_sansio_adapters::embedded_async::{
+    Action, Clock as _, Connection, Context, Handler, Response,
+};
 use serde::{Serialize, Serializer, ser};
 use serde_json::{Value, json};
 
@@ -77,7 +79,7 @@ impl App {
     }
 
     async fn pause(&self, ms: u64) {
-        self.stage.until(self.stage.now().saturating_add(Duration::from_millis(ms))).await;
+        self.stage.sleep_until(self.stage.now().saturating_add(Duration::from_millis(ms))).await;
     }
 }
 
@@ -92,9 +94,9 @@ impl Drop for Guard<'_> {
 
 impl<const N: usize> Handler<N, 4> for App {
     type Job = Job;
-    type Answer<'f> = Said<'f>;
+    type Response<'f> = Said<'f>;
 
-    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Job, Said<'f>> {
+    fn on_request<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Action<Job, Said<'f>> {
         let tool = match target {
             Target::Tool(tool) => {
                 CATALOG_NAMES.iter().find(|name| tool.name.as_plain() == Some(**name)).copied()
@@ -105,17 +107,17 @@ impl<const N: usize> Handler<N, 4> for App {
         if let Target::Tool(tool) = target
             && let Err(fault) = Catalog::check_arguments(tool, &arguments)
         {
-            return Begun::Answer(Said::Fault(fault));
+            return Action::Respond(Said::Fault(fault));
         }
         if tool == Some("again") {
-            return Begun::Answer(
+            return Action::Respond(
                 arguments
                     .get("text")
                     .and_then(RawJson::as_string)
                     .map_or(Said::Nothing, Said::Again),
             );
         }
-        Begun::Job(Job {
+        Action::Run(Job {
             tool: tool.unwrap_or_default(),
             n: arguments.get("n").and_then(RawJson::as_u64).unwrap_or_default(),
             text: arguments
@@ -126,7 +128,7 @@ impl<const N: usize> Handler<N, 4> for App {
         })
     }
 
-    async fn work(&self, job: Job, ctx: Context<'_>) -> Said<'static> {
+    async fn run(&self, job: Job, ctx: Context<'_>) -> Said<'static> {
         self.running.set(self.running.get() + 1);
         let _guard = Guard(&self.running);
         match job.tool {
@@ -162,7 +164,7 @@ impl<const N: usize> Handler<N, 4> for App {
         }
     }
 
-    fn event(&self, event: &ServerEvent<'_>) {
+    fn on_event(&self, event: &ServerEvent<'_>) {
         match event {
             ServerEvent::Violation(violation) => self.stage.note(format!("{violation:?}")),
             ServerEvent::RequestCancelled { .. } => self.stage.note("cancelled"),
@@ -171,16 +173,16 @@ impl<const N: usize> Handler<N, 4> for App {
         }
     }
 
-    fn fault(&self, error: ErrorKind) {
+    fn on_read_error(&self, error: ErrorKind) {
         self.stage.note(format!("fault {error:?}"));
     }
 
-    fn refused(&self, error: SendError) {
+    fn on_send_error(&self, error: SendError) {
         self.stage.note(format!("refused {error:?}"));
     }
 }
 
-impl<const N: usize> Answer<N, 4> for Said<'_> {
+impl<const N: usize> Response<N, 4> for Said<'_> {
     fn send(
         &mut self,
         server: &mut Server<'_, N, 4>,
@@ -247,21 +249,21 @@ impl Serialize for Unwritable {
 const CATALOG_NAMES: [&str; 9] =
     ["echo", "wait", "steps", "log", "long", "bad", "change", "again", "group"];
 
-pub(crate) type TestLink<const RX: usize, const TX: usize, const N: usize> =
-    Link<'static, App, RX, TX, N, 4>;
+pub(crate) type TestConnection<const RX: usize, const TX: usize, const N: usize> =
+    Connection<'static, App, RX, TX, N, 4>;
 
-pub(crate) fn link<const RX: usize, const TX: usize, const N: usize>(
+pub(crate) fn connection<const RX: usize, const TX: usize, const N: usize>(
     stage: &Stage,
-) -> TestLink<RX, TX, N> {
-    Link::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
+) -> TestConnection<RX, TX, N> {
+    Connection::new(&CONFIG, App::new(stage)).catalog(&CATALOG)
 }
 
 /// Serves the stage's port with it.
 pub(crate) fn play<'l, const RX: usize, const TX: usize, const N: usize>(
-    link: &'l TestLink<RX, TX, N>,
+    connection: &'l TestConnection<RX, TX, N>,
     stage: &'l Stage,
 ) -> Player<'l, crate::Served> {
-    Player::new(async move { link.serve(stage.port(), stage.port(), stage).await })
+    Player::new(async move { connection.serve(stage.port(), stage.port(), stage).await })
 }
 
 pub(crate) fn call(id: u32, tool: &str, arguments: Value) -> Value {

@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio::ServerConfig;
-use mcp_sansio_adapters::embedded_async::{End, Error, Link};
+use mcp_sansio_adapters::embedded_async::{Connection, ConnectionEnd, Error};
 use serde_json::json;
 
-use crate::app::{App, CATALOG, CONFIG, call, initialize, link, play};
+use crate::app::{App, CATALOG, CONFIG, call, connection, initialize, play};
 use crate::stage::{Player, Stage};
 
 #[test]
 fn the_end_of_input_ends_it_when_what_is_answered_has_left() {
     let stage = Stage::new(3);
-    let link = link::<1024, 512, 4>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 4>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(10);
     stage.send(&call(1, "wait", json!({"n": 1000})));
     stage.send(&call(2, "long", json!({"n": 2000})));
@@ -23,9 +23,9 @@ fn the_end_of_input_ends_it_when_what_is_answered_has_left() {
     stage.end();
     assert_eq!(player.run(), None);
     stage.takes(usize::MAX);
-    assert_eq!(player.run(), Some(Ok(End::Closed)));
+    assert_eq!(player.run(), Some(Ok(ConnectionEnd::Closed)));
     drop(player);
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
     let log = stage.log();
     assert_eq!((log.len(), &*log[1]), (2, "< 3 last"));
 }
@@ -33,19 +33,19 @@ fn the_end_of_input_ends_it_when_what_is_answered_has_left() {
 #[test]
 fn a_link_serves_one_port_at_a_time_and_then_the_next() {
     let (first, second) = (Stage::new(64), Stage::new(64));
-    let link = link::<1024, 512, 2>(&first);
+    let connection = connection::<1024, 512, 2>(&first);
     {
-        let mut player = play(&link, &first);
+        let mut player = play(&connection, &first);
         first.send(&initialize());
         first.send(&call(1, "wait", json!({"n": 1000})));
         first.bytes(b"half a line");
         player.run();
-        assert_eq!(play(&link, &second).run(), Some(Err(Error::InUse)));
-        assert_eq!(link.handler().running.get(), 1);
+        assert_eq!(play(&connection, &second).run(), Some(Err(Error::InUse)));
+        assert_eq!(connection.handler().running.get(), 1);
         // Given up by the application.
     }
-    assert_eq!(link.handler().running.get(), 0);
-    let mut player = play(&link, &second);
+    assert_eq!(connection.handler().running.get(), 0);
+    let mut player = play(&connection, &second);
     second.send(&initialize());
     second.send(&call(1, "echo", json!({"text": "anew"})));
     player.run();
@@ -55,10 +55,10 @@ fn a_link_serves_one_port_at_a_time_and_then_the_next() {
 #[test]
 fn a_port_that_is_gone_ends_it() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
+    let connection = connection::<1024, 512, 2>(&stage);
     stage.fault(ErrorKind::ConnectionReset);
-    assert_eq!(play(&link, &stage).run(), Some(Err(Error::Read(ErrorKind::ConnectionReset))));
-    let mut player = play(&link, &stage);
+    assert_eq!(play(&connection, &stage).run(), Some(Err(Error::Read(ErrorKind::ConnectionReset))));
+    let mut player = play(&connection, &stage);
     stage.break_off();
     stage.send(&call(1, "echo", json!({"text": "?"})));
     assert_eq!(player.run(), Some(Err(Error::Write(ErrorKind::BrokenPipe))));
@@ -67,10 +67,10 @@ fn a_port_that_is_gone_ends_it() {
 #[test]
 fn p1_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
+    let connection = connection::<1024, 512, 2>(&stage);
     (0..5000).for_each(|_| stage.fault(ErrorKind::Interrupted));
     stage.send(&call(1, "echo", json!({"text": "after it"})));
-    let mut player = play(&link, &stage);
+    let mut player = play(&connection, &stage);
     player.run();
     assert_eq!(stage.log(), ["< 1 after it"]);
     assert!(player.polls() >= 5000, "one poll read it all");
@@ -79,8 +79,8 @@ fn p1_a_port_that_is_interrupted_for_ever_leaves_others_their_turn() {
 #[test]
 fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "wait", json!({"n": 1_000_000})));
     player.run();
     // The timer is over, and by then the clock says that there is a minute left. It is asked again
@@ -97,9 +97,10 @@ fn p1_a_clock_that_is_set_back_leaves_others_their_turn() {
 #[test]
 fn s8_the_longest_line_timeout_is_never() {
     let stage = Stage::new(64);
-    let link: Link<'_, App, 1024, 512, 2, 4> =
-        Link::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
-    let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });
+    let connection: Connection<'_, App, 1024, 512, 2, 4> =
+        Connection::new(&CONFIG, App::new(&stage)).line_timeout(Duration::MAX);
+    let mut player =
+        Player::new(async { connection.serve(stage.port(), stage.port(), &stage).await });
     stage.bytes(b"half a line");
     player.run();
     assert_eq!(stage.timers(), 0);
@@ -110,14 +111,15 @@ fn a_client_that_does_not_answer_a_ping_is_gone() {
     static PINGING: ServerConfig<'_> =
         CONFIG.ping_interval(Duration::from_secs(5)).ping_timeout(Duration::from_secs(2));
     let stage = Stage::new(64);
-    let link: Link<'_, App, 1024, 512, 2, 4> =
-        Link::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
-    let mut player = Player::new(async { link.serve(stage.port(), stage.port(), &stage).await });
+    let connection: Connection<'_, App, 1024, 512, 2, 4> =
+        Connection::new(&PINGING, App::new(&stage)).catalog(&CATALOG);
+    let mut player =
+        Player::new(async { connection.serve(stage.port(), stage.port(), &stage).await });
     stage.send(&initialize());
     player.run();
     stage.pass(5000);
     player.run();
     assert_eq!(stage.log()[1..], ["< ping"]);
     stage.pass(2000);
-    assert_eq!(player.run(), Some(Ok(End::Unresponsive)));
+    assert_eq!(player.run(), Some(Ok(ConnectionEnd::Unresponsive)));
 }

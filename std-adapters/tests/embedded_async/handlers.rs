@@ -2,16 +2,18 @@
 
 use serde_json::{Value, json};
 
-use mcp_sansio_adapters::embedded_async::Link;
+use mcp_sansio_adapters::embedded_async::Connection;
 
-use crate::app::{App, CONFIG, TestLink, call, cancel, initialize, legacy, link, list, play};
+use crate::app::{
+    App, CONFIG, TestConnection, call, cancel, connection, initialize, legacy, list, play,
+};
 use crate::stage::Stage;
 
 #[test]
 fn one_call_in_each_era() {
     let stage = Stage::new(7);
-    let link = link::<1024, 512, 4>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 4>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "echo", json!({"text": "modern"})));
     stage.send(&initialize());
     stage.send(&legacy(2, "tools/call", json!({"name": "echo", "arguments": {"text": "legacy"}})));
@@ -26,8 +28,8 @@ fn one_call_in_each_era() {
 #[test]
 fn slow_handlers_run_beside_each_other_and_beside_everything_else() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 3>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 3>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&initialize());
     for (id, n) in [(1, 30), (2, 10), (3, 20)] {
         stage.send(&call(id, "wait", json!({"n": n})));
@@ -37,7 +39,7 @@ fn slow_handlers_run_beside_each_other_and_beside_everything_else() {
     // All places are taken.
     stage.send(&call(5, "echo", json!({"text": "too many"})));
     player.run();
-    assert_eq!(link.handler().running.get(), 3);
+    assert_eq!(connection.handler().running.get(), 3);
     let expected = [
         "< 0 capabilities,protocolVersion,serverInfo",
         "< 4",
@@ -50,14 +52,14 @@ fn slow_handlers_run_beside_each_other_and_beside_everything_else() {
         player.run();
         assert_eq!(stage.log(), [done]);
     }
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
 }
 
 #[test]
 fn nothing_is_polled_while_nothing_happens() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 3>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 3>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "wait", json!({"n": 1000})));
     player.run();
     player.polls();
@@ -72,17 +74,17 @@ fn nothing_is_polled_while_nothing_happens() {
 #[test]
 fn cancellation_drops_the_future_and_frees_its_place() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 1>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 1>(&stage);
+    let mut player = play(&connection, &stage);
     for id in 1..=5 {
         stage.send(&call(id, "wait", json!({"n": 1000})));
         player.run();
-        assert_eq!(link.handler().running.get(), 1);
+        assert_eq!(connection.handler().running.get(), 1);
         // In one burst: the place must be free before the next takes it.
         stage.send(&cancel(id));
     }
     player.run();
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
     stage.send(&call(6, "echo", json!({"text": "still there"})));
     stage.pass(5000);
     player.run();
@@ -94,16 +96,16 @@ fn cancellation_drops_the_future_and_frees_its_place() {
 /// anybody else.
 fn burst<const N: usize>(messages: &[Value]) -> (Vec<String>, Vec<String>) {
     let stage = Stage::new(64);
-    let link = link::<4096, 512, N>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<4096, 512, N>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&call(1, "again", json!({"text": "x".repeat(600)})));
     messages.iter().for_each(|message| stage.send(message));
     player.run();
-    assert_eq!((stage.unread(), link.handler().running.get()), (0, 0));
+    assert_eq!((stage.unread(), connection.handler().running.get()), (0, 0));
     stage.takes(usize::MAX);
     player.run();
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
     let log = stage.log();
     assert!(log[0].starts_with("< 1 xxx"));
     (log[1..].to_vec(), stage.notes())
@@ -142,8 +144,8 @@ fn a_burst_of_calls_that_are_done_at_once_is_answered_in_its_order() {
 fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
     let stage = Stage::new(64);
     // A catalog would wait for its turn before anything is begun.
-    let link: TestLink<4096, 512, 2> = Link::new(&CONFIG, App::new(&stage));
-    let mut player = play(&link, &stage);
+    let connection: TestConnection<4096, 512, 2> = Connection::new(&CONFIG, App::new(&stage));
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     for id in 1..=5 {
         stage.send(&call(id, "echo", json!({"text": "x".repeat(200)})));
@@ -158,14 +160,14 @@ fn calls_wait_for_answers_to_leave_before_they_are_too_many() {
 #[test]
 fn a_client_that_begins_anew_leaves_nothing_running() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     for _ in 0..3 {
         stage.send(&initialize());
         stage.send(&legacy(1, "tools/call", json!({"name": "wait", "arguments": {"n": 1000}})));
         stage.send(&legacy(2, "tools/call", json!({"name": "wait", "arguments": {"n": 1000}})));
         player.run();
-        assert_eq!(link.handler().running.get(), 2);
+        assert_eq!(connection.handler().running.get(), 2);
     }
     stage.log();
     stage.pass(1000);
@@ -176,8 +178,8 @@ fn a_client_that_begins_anew_leaves_nothing_running() {
 #[test]
 fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_leaves() {
     let stage = Stage::new(64);
-    let link = link::<2048, 64, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<2048, 64, 2>(&stage);
+    let mut player = play(&connection, &stage);
     let text = "x".repeat(500);
     stage.takes(100);
     stage.send(&call(1, "again", json!({"text": text})));
@@ -194,8 +196,8 @@ fn an_answer_at_once_may_borrow_from_its_request_and_reading_goes_on_while_it_le
 #[test]
 fn b6_what_the_catalog_finds_wrong_with_arguments_can_be_the_answer() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "echo", json!({"text": 5})));
     stage.send(&call(2, "echo", json!({"text": "fits"})));
     player.run();
@@ -207,13 +209,13 @@ fn b6_what_the_catalog_finds_wrong_with_arguments_can_be_the_answer() {
 #[test]
 fn who_waits_for_room_inside_a_set_of_futures_is_woken() {
     let stage = Stage::new(64);
-    let link = link::<2048, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<2048, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
     stage.send(&call(2, "group", json!({})));
     player.run();
-    assert_eq!(link.handler().running.get(), 1);
+    assert_eq!(connection.handler().running.get(), 1);
     stage.takes(usize::MAX);
     player.run();
     assert_eq!(stage.log()[1..], ["< notifications/progress 1", "< 2 done"]);
@@ -222,25 +224,25 @@ fn who_waits_for_room_inside_a_set_of_futures_is_woken() {
 #[test]
 fn a_deadline_passes_while_no_input_comes() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "wait", json!({"n": 100_000})));
     player.run();
     stage.pass(59_999);
     player.run();
-    assert_eq!(link.handler().running.get(), 1);
+    assert_eq!(connection.handler().running.get(), 1);
     stage.pass(1);
     player.run();
     assert_eq!(stage.log(), ["< 1 error -32603 The request timed out"]);
     assert_eq!(stage.notes(), ["expired"]);
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
 }
 
 #[test]
 fn progress_and_log_messages_leave_before_the_answer() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "steps", json!({"n": 3})));
     stage.send(&call(2, "log", json!({"text": "hello"})));
     player.run();
@@ -262,15 +264,15 @@ fn progress_and_log_messages_leave_before_the_answer() {
 #[test]
 fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handler() {
     let stage = Stage::new(64);
-    let link = link::<2048, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<2048, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
     stage.send(&call(2, "steps", json!({"n": 9})));
     player.run();
     stage.send(&call(3, "echo", json!({"text": "y"})));
     player.run();
-    assert_eq!(link.handler().running.get(), 1);
+    assert_eq!(connection.handler().running.get(), 1);
     stage.takes(usize::MAX);
     player.run();
     let log = stage.log();
@@ -278,23 +280,26 @@ fn progress_waits_for_a_client_that_does_not_read_and_is_given_up_with_its_handl
     stage.send(&cancel(2));
     player.run();
     assert_eq!((stage.log().len(), stage.notes()), (0, vec!["cancelled".to_owned()]));
-    assert_eq!(link.handler().running.get(), 0);
+    assert_eq!(connection.handler().running.get(), 0);
 }
 
 #[test]
 fn a_cancellation_comes_through_while_answers_wait_and_gives_up_the_turn() {
     let stage = Stage::new(64);
-    let link = link::<2048, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<2048, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&call(1, "echo", json!({"text": "x".repeat(310)})));
     // Waits for room, so it is its turn.
     stage.send(&call(2, "group", json!({})));
     player.run();
-    assert_eq!(link.handler().running.get(), 1);
+    assert_eq!(connection.handler().running.get(), 1);
     stage.send(&cancel(2));
     player.run();
-    assert_eq!((link.handler().running.get(), stage.notes()), (0, vec!["cancelled".to_owned()]));
+    assert_eq!(
+        (connection.handler().running.get(), stage.notes()),
+        (0, vec!["cancelled".to_owned()])
+    );
     stage.send(&call(3, "echo", json!({"text": "y"})));
     player.run();
     stage.takes(usize::MAX);
@@ -305,8 +310,8 @@ fn a_cancellation_comes_through_while_answers_wait_and_gives_up_the_turn() {
 #[test]
 fn an_answer_that_cannot_be_written_is_an_error_and_told() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "bad", json!({})));
     stage.send(&call(2, "nobody", json!({})));
     player.run();
@@ -320,8 +325,8 @@ fn an_answer_that_cannot_be_written_is_an_error_and_told() {
 #[test]
 fn changes_are_told_once_however_often_they_are_published() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&initialize());
     stage.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     stage.send(&legacy(1, "resources/subscribe", json!({"uri": "test://r"})));
@@ -332,8 +337,8 @@ fn changes_are_told_once_however_often_they_are_published() {
     let mut log = stage.log();
     log.sort();
     assert_eq!(log, ["< 2 true", "< notifications/resources/updated test://r"]);
-    // From elsewhere: the link is woken.
-    assert!(link.publish(mcp_sansio::Change::resource("test://r")));
+    // From elsewhere: the connection is woken.
+    assert!(connection.publish(mcp_sansio::Change::resource("test://r")));
     player.run();
     assert_eq!(stage.log(), ["< notifications/resources/updated test://r"]);
 }
@@ -341,24 +346,24 @@ fn changes_are_told_once_however_often_they_are_published() {
 #[test]
 fn m1_changes_that_wait_to_be_told_have_a_limit() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage);
+    let connection = connection::<1024, 512, 2>(&stage);
     let uris = ["a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9"];
     let told: Vec<_> =
-        uris.iter().map(|uri| link.publish(mcp_sansio::Change::resource(uri))).collect();
+        uris.iter().map(|uri| connection.publish(mcp_sansio::Change::resource(uri))).collect();
     assert_eq!(told, [[true; 8].as_slice(), &[false]].concat());
     // What waits already needs no more room.
-    assert!(link.publish(mcp_sansio::Change::resource("a:8")));
-    let mut player = play(&link, &stage);
+    assert!(connection.publish(mcp_sansio::Change::resource("a:8")));
+    let mut player = play(&connection, &stage);
     player.run();
-    assert!(link.publish(mcp_sansio::Change::resource("a:9")));
+    assert!(connection.publish(mcp_sansio::Change::resource("a:9")));
 }
 
 #[test]
 fn answers_are_the_same_in_pieces_of_any_size() {
     fn conversation<const TX: usize>(chunk: usize) -> Vec<u8> {
         let stage = Stage::new(chunk);
-        let link = link::<1024, TX, 2>(&stage);
-        let mut player = play(&link, &stage);
+        let connection = connection::<1024, TX, 2>(&stage);
+        let mut player = play(&connection, &stage);
         let mut said = Vec::new();
         for message in [
             list(1),

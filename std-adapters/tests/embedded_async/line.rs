@@ -5,14 +5,14 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::app::{call, initialize, legacy, link, list, play};
+use crate::app::{call, connection, initialize, legacy, list, play};
 use crate::stage::Stage;
 
 #[test]
 fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
     let stage = Stage::new(5);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.bytes(b"\x00\xff\xfe\x80 noise\n");
     stage.bytes(b"rst:0x1 (POWERON_RESET),boot:0x13\r\n");
     stage.bytes(b"ol\",\"arguments\":{}}}\n");
@@ -29,8 +29,8 @@ fn noise_half_lines_and_log_text_are_refused_and_the_next_line_is_served() {
 #[test]
 fn a_line_that_is_too_long_is_refused_with_its_id() {
     let stage = Stage::new(64);
-    let link = link::<256, 256, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<256, 256, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.bytes(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":\"{}\"}}\n",
         "x".repeat(5000)
@@ -48,8 +48,8 @@ fn a_line_that_is_too_long_is_refused_with_its_id() {
 #[test]
 fn an_error_that_is_longer_than_the_output_buffer_goes_out_in_pieces() {
     let stage = Stage::new(64);
-    let link = link::<1024, 64, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 64, 2>(&stage);
+    let mut player = play(&connection, &stage);
     let id = "i".repeat(400);
     stage.bytes(format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":\"{id}\",\"method\":\"ping\",\"params\":\"{}\"}}\n",
@@ -70,8 +70,8 @@ fn an_error_that_is_longer_than_the_output_buffer_goes_out_in_pieces() {
 #[test]
 fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
     let stage = Stage::new(1000);
-    let link = link::<1024, 512, 2>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage);
+    let mut player = play(&connection, &stage);
     stage.send(&call(1, "echo", json!({"text": "before"})));
     // Between two lines nothing is lost but what the line itself misses.
     stage.fault(ErrorKind::Other);
@@ -94,8 +94,8 @@ fn a_read_error_spoils_the_line_that_it_is_in_and_no_other() {
 #[test]
 fn half_a_line_and_then_silence_is_ended() {
     let stage = Stage::new(64);
-    let link = link::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
-    let mut player = play(&link, &stage);
+    let connection = connection::<1024, 512, 2>(&stage).line_timeout(Duration::from_secs(2));
+    let mut player = play(&connection, &stage);
     stage.bytes(br#"{"jsonrpc":"2.0","id":1,"meth"#);
     player.run();
     stage.pass(1500);
@@ -118,8 +118,8 @@ fn half_a_line_and_then_silence_is_ended() {
 #[test]
 fn half_a_line_that_waits_because_of_us_is_not_ended() {
     let stage = Stage::new(64);
-    let link = link::<512, 256, 2>(&stage).line_timeout(Duration::from_secs(2));
-    let mut player = play(&link, &stage);
+    let connection = connection::<512, 256, 2>(&stage).line_timeout(Duration::from_secs(2));
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     for id in 1..=6 {
         stage.send(&list(id));
@@ -137,8 +137,8 @@ fn half_a_line_that_waits_because_of_us_is_not_ended() {
 #[test]
 fn reading_goes_on_while_answers_wait() {
     let stage = Stage::new(64);
-    let link = link::<4096, 256, 4>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<4096, 256, 4>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     stage.send(&initialize());
     for id in 1..=9 {
@@ -155,8 +155,8 @@ fn reading_goes_on_while_answers_wait() {
 #[test]
 fn two_peers_with_full_buffers_go_on() {
     let stage = Stage::new(64);
-    let link = link::<512, 256, 4>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<512, 256, 4>(&stage);
+    let mut player = play(&connection, &stage);
     stage.takes(0);
     for id in 1..=50 {
         stage.send(&list(id));

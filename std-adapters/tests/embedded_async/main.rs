@@ -1,4 +1,4 @@
-//! The link with async handlers, on a port that does what the test says and under an executor that
+//! The connection with async handlers, on a port that does what the test says and under an executor that
 //! polls nothing that was not woken.
 
 mod app;
@@ -9,6 +9,6 @@ mod mixture;
 mod stage;
 
 use embedded_io_async::ErrorKind;
-use mcp_sansio_adapters::embedded_async::{End, Error};
+use mcp_sansio_adapters::embedded_async::{ConnectionEnd, Error};
 
-type Served = Result<End, Error<ErrorKind, ErrorKind>>;
+type Served = Result<ConnectionEnd, Error<ErrorKind, ErrorKind>>;

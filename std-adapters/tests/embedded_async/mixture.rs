@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use embedded_io_async::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::app::{call, cancel, link, list, play};
+use crate::app::{call, cancel, connection, list, play};
 use crate::stage::Stage;
 
 /// A linear congruential generator.
@@ -34,8 +34,8 @@ fn each_request_is_answered_once_or_cancelled() {
 fn mix<const RX: usize, const TX: usize>(seed: u64) {
     let mut random = Random(seed);
     let stage = Stage::new([1, 7, 64, usize::MAX][random.below(4)]);
-    let link = link::<RX, TX, 3>(&stage);
-    let mut player = play(&link, &stage);
+    let connection = connection::<RX, TX, 3>(&stage);
+    let mut player = play(&connection, &stage);
     let mut cancelled = BTreeMap::new();
     let mut spoiled = 0;
     let count = 30;
@@ -76,7 +76,7 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
     for _ in 0..10_000 {
         stage.takes(usize::MAX);
         assert_eq!(player.run(), None, "seed {seed}");
-        if stage.unread() == 0 && link.handler().running.get() == 0 {
+        if stage.unread() == 0 && connection.handler().running.get() == 0 {
             break;
         }
         stage.pass(10);
@@ -103,5 +103,5 @@ fn mix<const RX: usize, const TX: usize>(seed: u64) {
     assert!(answers.is_empty(), "seed {seed}: answers to nothing: {answers:?}");
     let faults = stage.notes().iter().filter(|note| note.starts_with("fault")).count();
     assert_eq!(faults, spoiled, "seed {seed}");
-    assert_eq!(link.handler().running.get(), 0, "seed {seed}");
+    assert_eq!(connection.handler().running.get(), 0, "seed {seed}");
 }

@@ -1,4 +1,4 @@
-//! Where a link plays: a port that does what the test says, a clock that stands still until told
+//! Where a connection is tested: a port that does what the test says, a clock that stands still until told
 //! otherwise, and an executor that polls nothing that was not woken.
 
 use std::cell::RefCell;
@@ -146,7 +146,8 @@ impl Stage {
         let mut wire = self.0.borrow_mut();
         while let Some(end) = wire.output.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = wire.output.drain(..=end).collect();
-            let message: Value = serde_json::from_slice(&line).expect("what a link writes is JSON");
+            let message: Value =
+                serde_json::from_slice(&line).expect("what a connection writes is JSON");
             wire.log.push(short(&message));
         }
     }
@@ -253,7 +254,7 @@ impl Clock for Stage {
         Instant::from_millis(self.0.borrow().now)
     }
 
-    fn until(&self, at: Instant) -> impl Future<Output = ()> {
+    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()> {
         poll_fn(move |cx| {
             let mut wire = self.0.borrow_mut();
             if wire.now >= at.as_millis() {

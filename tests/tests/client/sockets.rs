@@ -13,7 +13,7 @@ use mcp_sansio::{
     Outcome, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
     Tx, TxBuffer,
 };
-use mcp_sansio_adapters::blocking::{self, Error, Polled, Session};
+use mcp_sansio_adapters::blocking::{self, Context, Error, Polled};
 
 #[test]
 fn cust_04_cust_05_a_client_speaks_to_a_modern_server_over_sockets() {
@@ -136,7 +136,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
     (sent, events)
 }
 
-fn handle(event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
     session.publish(Change::tools())?;
     session.respond(request.handle, &TextResult::from(Text::new("told"))).map(|_| ())

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, Text, TextResult};
 use mcp_sansio::{Change, RawJson, Request, ServerConfig, ServerEvent, ServerFeatures};
-use mcp_sansio_adapters::blocking::{self, Error, Input, Polled, Session};
+use mcp_sansio_adapters::blocking::{self, Context, Error, Input, Polled};
 
 #[test]
 fn cust_01_cust_05_a_legacy_session_is_the_same_over_sockets() {
@@ -91,7 +91,7 @@ fn call(id: u32, name: &str, more: &str) -> String {
 static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
-fn handle(event: ServerEvent<'_>, session: &mut Session<'_, '_>) -> Result<(), Error> {
+fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
     match request.name() {
         Some(name) if name == "never" => return Ok(()),

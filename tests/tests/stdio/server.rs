@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{Instant, RequestHandle, SendError, ServerConfig, ServerEvent, ServerFeatures};
-use mcp_sansio_adapters::blocking::{self, Error, Handler, Input, Session, Threaded};
+use mcp_sansio_adapters::blocking::{self, Context, Error, Handler, Input, Threaded};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
@@ -105,81 +105,73 @@ impl Serialize for Long {
 }
 
 impl Handler for Panicking {
-    fn event(
-        &mut self,
-        event: ServerEvent<'_>,
-        session: &mut Session<'_, '_>,
-    ) -> Result<(), Error> {
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
         let ServerEvent::Request(request) = event else { panic!("event") };
         match request.name().map(|name| name.to_string()).as_deref() {
             Some("at once") => panic!("at once"),
             Some("answered") => {
-                let _ = session.respond(request.handle, &TextResult::new("answered"))?;
+                let _ = ctx.respond(request.handle, &TextResult::new("answered"))?;
                 panic!("answered");
             }
             Some("half") => {
                 // What was written of it has left when the rest panics.
                 let mut result = Long { panics: false };
-                let _ = session.send(|server, tx| {
+                let _ = ctx.send(|server, tx| {
                     let done = server.respond(request.handle, &mcp_sansio::Json(&result), tx);
                     result.panics = done == Err(SendError::Full) && tx.is_mid_frame();
                     done
                 })?;
             }
-            Some("value") => session.respond(request.handle, &Long { panics: true }).map(|_| ())?,
+            Some("value") => ctx.respond(request.handle, &Long { panics: true }).map(|_| ())?,
             Some("job") => self.job = Some(request.handle),
-            _ => session.respond(request.handle, &TextResult::new("well")).map(|_| ())?,
+            _ => ctx.respond(request.handle, &TextResult::new("well")).map(|_| ())?,
         }
         Ok(())
     }
 
-    fn panicked(
+    fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        session: &mut Session<'_, '_>,
+        ctx: &mut Context<'_, '_>,
     ) -> Result<(), Error> {
         self.told.push(request.is_some());
         match self.job.take() {
             Some(job) if request.is_none() => {
-                session.respond(job, &TextResult::error("failed")).map(|_| ())
+                ctx.respond(job, &TextResult::error("failed")).map(|_| ())
             }
             _ => Ok(()),
         }
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_timer(&self) -> Option<Instant> {
         self.job.map(|_| Instant::from_millis(0))
     }
 
-    fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+    fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
         panic!("woken");
     }
 }
 
 /// By reference, so that the test can look at it afterwards.
 impl Handler for &mut Panicking {
-    fn event(
-        &mut self,
-        event: ServerEvent<'_>,
-        session: &mut Session<'_, '_>,
-    ) -> Result<(), Error> {
-        (**self).event(event, session)
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+        (**self).on_event(event, ctx)
     }
 
-    fn panicked(
+    fn on_panic(
         &mut self,
         request: Option<RequestHandle>,
-        session: &mut Session<'_, '_>,
+        ctx: &mut Context<'_, '_>,
     ) -> Result<(), Error> {
-        (**self).panicked(request, session)
+        (**self).on_panic(request, ctx)
     }
 
-    fn wake(&self) -> Option<Instant> {
-        (**self).wake()
+    fn next_timer(&self) -> Option<Instant> {
+        (**self).next_timer()
     }
 
-    fn woken(&mut self, session: &mut Session<'_, '_>) -> Result<(), Error> {
-        (**self).woken(session)
+    fn on_timer(&mut self, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+        (**self).on_timer(ctx)
     }
 }
 
@@ -227,13 +219,13 @@ fn f9_a_handler_that_panics_ends_its_own_request_and_no_session() {
 fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
     struct Woken(Arc<AtomicUsize>);
     impl Handler for Woken {
-        fn event(&mut self, _: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
+        fn on_event(&mut self, _: ServerEvent<'_>, _: &mut Context<'_, '_>) -> Result<(), Error> {
             Ok(())
         }
-        fn wake(&self) -> Option<Instant> {
+        fn next_timer(&self) -> Option<Instant> {
             Some(Instant::from_millis(0))
         }
-        fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+        fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
             self.0.fetch_add(1, Relaxed);
             panic!("woken")
         }
@@ -250,7 +242,11 @@ fn f9_a_handler_that_panics_whenever_it_is_woken_is_left_alone_for_a_while() {
 fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
     struct Job(Option<RequestHandle>, usize);
     impl Handler for &mut Job {
-        fn event(&mut self, event: ServerEvent<'_>, _: &mut Session<'_, '_>) -> Result<(), Error> {
+        fn on_event(
+            &mut self,
+            event: ServerEvent<'_>,
+            _: &mut Context<'_, '_>,
+        ) -> Result<(), Error> {
             match event {
                 ServerEvent::Request(request) => self.0 = Some(request.handle),
                 ServerEvent::RequestTimedOut { request } if self.0 == Some(request) => {
@@ -260,10 +256,10 @@ fn p1_a_client_that_never_pauses_does_not_keep_deadlines_and_jobs() {
             }
             Ok(())
         }
-        fn wake(&self) -> Option<Instant> {
+        fn next_timer(&self) -> Option<Instant> {
             Some(Instant::from_millis(0))
         }
-        fn woken(&mut self, _: &mut Session<'_, '_>) -> Result<(), Error> {
+        fn on_timer(&mut self, _: &mut Context<'_, '_>) -> Result<(), Error> {
             self.1 += 1;
             // At its own pace, so that the deadline comes while the flood goes on.
             std::thread::sleep(Duration::from_millis(1));
@@ -296,9 +292,9 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     let (mut client, server) = UnixStream::pair().unwrap();
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let output = server.try_clone().unwrap();
-    let answer = |event: ServerEvent<'_>, session: &mut Session<'_, '_>| match event {
+    let answer = |event: ServerEvent<'_>, ctx: &mut Context<'_, '_>| match event {
         ServerEvent::Request(request) => {
-            session.respond(request.handle, &Long { panics: false }).map(|_| ())
+            ctx.respond(request.handle, &Long { panics: false }).map(|_| ())
         }
         _ => Ok(()),
     };
@@ -316,7 +312,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
 #[test]
 fn s8_the_longest_duration_is_never() {
     let config = CONFIG.request_timeout(Duration::MAX).ping_interval(Duration::MAX);
-    let handler = |_: ServerEvent<'_>, _: &mut Session<'_, '_>| Ok(());
+    let handler = |_: ServerEvent<'_>, _: &mut Context<'_, '_>| Ok(());
     blocking::serve_on::<64, 64>(
         &config,
         Threaded::new(io::Cursor::new(call(1, "wait"))),
@@ -371,7 +367,7 @@ fn m1_a_thread_reads_a_limited_number_of_chunks_ahead() {
     assert_eq!(settled(&reads, 2), 2);
     // One of them is passed on, and its buffer is read into again.
     let mut into = vec![0; 64 << 10];
-    while streams.exchange(&[], &mut into, Some(Duration::from_secs(10))).unwrap().read == 0 {}
+    while streams.transfer(&[], &mut into, Some(Duration::from_secs(10))).unwrap().read == 0 {}
     assert_eq!(settled(&reads, 3), 3);
     streams.close().unwrap();
 }

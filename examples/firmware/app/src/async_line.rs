@@ -1,4 +1,4 @@
-//! The application on a [`Link`](mcp_sansio_adapters::embedded_async::Link) with async handlers:
+//! The application on a [`Connection`](mcp_sansio_adapters::embedded_async::Connection) with async handlers:
 //! each slow call is a future.
 
 use core::cell::RefCell;
@@ -9,7 +9,7 @@ use embedded_io_async::ErrorKind;
 use mcp_sansio::{
     Delivery, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
 };
-use mcp_sansio_adapters::embedded_async::{Answer, Begun, Clock, Context, Handler};
+use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler, Response};
 
 use crate::{App, AppServer, Board, IN_FLIGHT, Reply, SUBSCRIPTIONS, Stepped, Sweep, app};
 
@@ -40,7 +40,7 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
                 }
             })
             .await;
-            self.clock.until(due).await;
+            self.clock.sleep_until(due).await;
             self.app.borrow_mut().reset_if_due(self.clock.now());
         }
     }
@@ -48,13 +48,17 @@ impl<B: Board, C: Clock> AsyncApp<B, C> {
 
 impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
     type Job = Sweep;
-    type Answer<'f> = Reply<'f>;
+    type Response<'f> = Reply<'f>;
 
-    fn begin<'f>(&self, request: &Request<'f>, target: Target<'f>) -> Begun<Sweep, Reply<'f>> {
+    fn on_request<'f>(
+        &self,
+        request: &Request<'f>,
+        target: Target<'f>,
+    ) -> Action<Sweep, Reply<'f>> {
         let mut app = self.app.borrow_mut();
         let begun = match app.begin(target, request, self.clock.now()) {
-            app::Begun::Reply(reply) => Begun::Answer(reply),
-            app::Begun::Job(sweep) => Begun::Job(sweep),
+            app::Begun::Reply(reply) => Action::Respond(reply),
+            app::Begun::Job(sweep) => Action::Run(sweep),
         };
         if app.reset_due().is_some()
             && let Some(keeper) = self.keeper.take()
@@ -64,9 +68,9 @@ impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
         begun
     }
 
-    async fn work(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
+    async fn run(&self, mut sweep: Sweep, ctx: Context<'_>) -> Reply<'static> {
         loop {
-            self.clock.until(sweep.due()).await;
+            self.clock.sleep_until(sweep.due()).await;
             let stepped = self.app.borrow_mut().step(&mut sweep, self.clock.now());
             match stepped {
                 Some(Stepped::Progress { done, total }) => {
@@ -78,18 +82,18 @@ impl<B: Board, C: Clock> Handler<IN_FLIGHT, SUBSCRIPTIONS> for AsyncApp<B, C> {
         }
     }
 
-    fn event(&self, event: &ServerEvent<'_>) {
+    fn on_event(&self, event: &ServerEvent<'_>) {
         if let ServerEvent::Violation(_) = event {
             self.app.borrow_mut().refused();
         }
     }
 
-    fn fault(&self, _: ErrorKind) {
+    fn on_read_error(&self, _: ErrorKind) {
         self.app.borrow_mut().fault();
     }
 }
 
-impl Answer<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
+impl Response<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
     fn send(
         &mut self,
         server: &mut AppServer<'_>,

@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
 use mcp_sansio::{CallOptions, ClientEvent, Outcome, Printable, RawJson};
-use mcp_sansio_adapters::embedded::{ClientHandler, ClientSession, Error};
+use mcp_sansio_adapters::embedded::{ClientContext, ClientHandler, Error};
 use serde::{Deserialize, Serialize};
 
 use crate::report::Report;
@@ -20,10 +20,10 @@ pub(crate) struct Visitor {
 }
 
 impl<const N: usize> ClientHandler<Uart, TX_BYTES, N> for Visitor {
-    fn event(
+    fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
-        _: &mut ClientSession<'_, Uart, TX_BYTES, N>,
+        _: &mut ClientContext<'_, Uart, TX_BYTES, N>,
     ) -> Result<(), Error<core::convert::Infallible>> {
         match event {
             ClientEvent::Progress { .. } => self.progress += 1,
@@ -34,7 +34,7 @@ impl<const N: usize> ClientHandler<Uart, TX_BYTES, N> for Visitor {
         Ok(())
     }
 
-    fn idle(&mut self, _: Option<mcp_sansio::Instant>) {
+    fn on_idle(&mut self, _: Option<mcp_sansio::Instant>) {
         // The clock ticks, or a byte comes.
         cortex_m::asm::wfi();
     }
@@ -102,7 +102,7 @@ const TEXT: &str = "grüß \"Gott\"\n\u{1f600}";
 
 /// Goes there and looks around. How many calls were made.
 pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failure> {
-    let opened = house.open(|opened| match opened {
+    let opened = house.connect(|opened| match opened {
         Ok(opened) => {
             let info = opened.server_info();
             let name = info.and_then(|info| info.get("name")).map_or("?", RawJson::as_str);

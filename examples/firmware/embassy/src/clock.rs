@@ -20,7 +20,7 @@ impl Clock for Embassy {
         Instant::from_millis(embassy_time::Instant::now().as_millis())
     }
 
-    fn until(&self, at: Instant) -> impl Future<Output = ()> {
+    fn sleep_until(&self, at: Instant) -> impl Future<Output = ()> {
         Timer::at(embassy_time::Instant::from_millis(at.as_millis()))
     }
 }

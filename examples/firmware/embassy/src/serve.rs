@@ -5,20 +5,20 @@ use core::time::Duration;
 use embassy_futures::join::join;
 use embedded_io_async::{Read, Write};
 use firmware_app::{AsyncApp, Board, CATALOG, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
-use mcp_sansio_adapters::embedded_async::Link;
+use mcp_sansio_adapters::embedded_async::Connection;
 use static_cell::StaticCell;
 
 use crate::Embassy;
 
 /// The server with its application, on a board. For a `static`.
 pub type Firmware<B> =
-    Link<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
+    Connection<'static, AsyncApp<B, Embassy>, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
 /// Builds it where it stays. A function of its own: what building takes of the stack is given back.
 #[inline(never)]
 pub fn build<B: Board>(place: &'static StaticCell<Firmware<B>>, board: B) -> &'static Firmware<B> {
     place.init_with(|| {
-        Link::new(&CONFIG, AsyncApp::new(board, Embassy))
+        Connection::new(&CONFIG, AsyncApp::new(board, Embassy))
             .catalog(&CATALOG)
             .line_timeout(Duration::from_secs(2))
     })

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant as Clock};
 
 use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
 use mcp_sansio::Instant;
-use mcp_sansio_adapters::embedded::{Error, Link, Turn};
+use mcp_sansio_adapters::embedded::{Connection, Error, PollResult};
 
 use board::MadeUp;
 use port::Stdio;
@@ -21,17 +21,17 @@ const RX_BYTES: usize = 2048;
 const TX_BYTES: usize = 512;
 
 fn main() -> Result<(), Error<std::io::Error>> {
-    let mut link: Link<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
-        Link::new(Stdio::open(), &CONFIG, now);
+    let mut connection: Connection<'_, Stdio, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS> =
+        Connection::new(Stdio::open(), &CONFIG, now);
     let mut app = App::new(MadeUp::default());
     loop {
-        match link.poll(&mut app)? {
-            Turn::Done => {}
-            Turn::Ended => return Ok(()),
-            Turn::Idle => {
-                let due = [link.wake(), app.wake()].into_iter().flatten().min();
+        match connection.poll(&mut app)? {
+            PollResult::Active => {}
+            PollResult::Closed => return Ok(()),
+            PollResult::Idle => {
+                let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
                 let left = due.map_or(Duration::MAX, |due| due.saturating_duration_since(now()));
-                link.session().port().wait(left);
+                connection.context().port().wait(left);
             }
         }
     }

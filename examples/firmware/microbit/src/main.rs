@@ -19,7 +19,7 @@ use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 use cortex_m_rt::{entry, exception};
 use firmware_app::{App, CONFIG, IN_FLIGHT, SUBSCRIPTIONS};
-use mcp_sansio_adapters::embedded::{Link, Turn};
+use mcp_sansio_adapters::embedded::{Connection, PollResult};
 
 use board::Microbit;
 use uart::Uart;
@@ -28,20 +28,20 @@ use uart::Uart;
 const RX_BYTES: usize = 2048;
 const TX_BYTES: usize = 512;
 
-type Line = Link<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
+type Line = Connection<'static, Uart, RX_BYTES, TX_BYTES, IN_FLIGHT, SUBSCRIPTIONS>;
 
 #[entry]
 fn main() -> ! {
     // Not on the stack, and not in the image: a server refers to its configuration, so one that is
     // built by the compiler is part of it byte for byte.
-    static mut LINK: MaybeUninit<Line> = MaybeUninit::uninit();
+    static mut CONNECTION: MaybeUninit<Line> = MaybeUninit::uninit();
     static mut APP: MaybeUninit<App<Microbit>> = MaybeUninit::uninit();
 
-    let (link, app) = open(LINK, APP);
+    let (connection, app) = open(CONNECTION, APP);
     loop {
         // The port cannot fail for good, and what the core refuses it has not begun.
-        if let Ok(Turn::Idle) = link.poll(app) {
-            let due = [link.wake(), app.wake()].into_iter().flatten().min();
+        if let Ok(PollResult::Idle) = connection.poll(app) {
+            let due = [connection.poll_timeout(), app.wake()].into_iter().flatten().min();
             if due.is_none_or(clock::wake_at) {
                 // What comes between the look and the sleep ends the sleep.
                 cortex_m::interrupt::free(|_| {
@@ -58,19 +58,20 @@ fn main() -> ! {
 /// as long as the function runs.
 #[inline(never)]
 fn open<'a>(
-    link: &'a mut MaybeUninit<Line>,
+    connection: &'a mut MaybeUninit<Line>,
     app: &'a mut MaybeUninit<App<Microbit>>,
 ) -> (&'a mut Line, &'a mut App<Microbit>) {
     clock::start();
-    let link = link
-        .write(Link::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)));
+    let connection = connection.write(
+        Connection::new(Uart::open(), &CONFIG, clock::now).line_timeout(Duration::from_secs(2)),
+    );
     let app = app.write(App::new(Microbit::open()));
     // SAFETY: nothing here counts on being left alone by these interrupts.
     unsafe {
         NVIC::unmask(Interrupt::Uart);
         NVIC::unmask(Interrupt::Timer);
     }
-    (link, app)
+    (connection, app)
 }
 
 #[derive(Clone, Copy)]

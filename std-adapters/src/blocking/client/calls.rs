@@ -8,17 +8,17 @@ use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revision, RxBuffer, ServerFeatures};
 use serde::Serialize;
 
-use super::conversation::Conversation;
-use super::turn::CATCHING_UP;
-use super::waiting::LISTEN;
-use super::{CallId, Connector, Ended, Error, Process, Transport};
+use super::driver::Driver;
+use super::event_loop::CATCHING_UP;
+use super::pending_calls::LISTEN;
+use super::{CallId, ConnectionEnd, Connector, Error, Process, Transport};
 
 /// How a request ended.
 pub type CallResult = Result<OwnedJson, Error>;
 
-/// A conversation with one server. See the [module](self::super).
+/// A driver with one server. See the [module](self::super).
 pub struct Client<'c> {
-    pub(super) conversation: Conversation<'c>,
+    pub(super) driver: Driver<'c>,
     pub(super) transport: Box<dyn Transport + 'c>,
     pub(super) rx: RxBuffer<Vec<u8>>,
     pub(super) max_line: usize,
@@ -27,7 +27,7 @@ pub struct Client<'c> {
     /// The most that has waited to be sent since the buffer was new.
     pub(super) most_pending: usize,
     pub(super) about: Option<OwnedJson>,
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<ConnectionEnd>,
     /// Of modern requests.
     pub(super) log_level: Option<LoggingLevel>,
     /// URIs, and their listens with a modern server.
@@ -35,17 +35,17 @@ pub struct Client<'c> {
 }
 
 impl<'c> Client<'c> {
-    /// Starts a server and opens the conversation. With a handler, or other ways of starting it:
+    /// Starts a server and opens the driver. With a handler, or other ways of starting it:
     /// [`Connector`], [`Process`].
     ///
     /// # Errors
-    /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
+    /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn spawn(config: &'c ClientConfig<'c>, command: Command) -> Result<Self, Error> {
         Connector::new(config).connect(Process::new(command))
     }
 
     pub(super) fn open(
-        conversation: Conversation<'c>,
+        driver: Driver<'c>,
         transport: Box<dyn Transport + 'c>,
         max_line: usize,
     ) -> Result<Self, Error> {
@@ -53,7 +53,7 @@ impl<'c> Client<'c> {
         let (behind, most_pending) = (0, 0);
         let (about, ended, log_level, subscribed) = (None, None, None, Vec::new());
         let mut client = Self {
-            conversation,
+            driver,
             transport,
             rx,
             max_line,
@@ -68,19 +68,19 @@ impl<'c> Client<'c> {
         Ok(client)
     }
 
-    /// Starts the server again after its [end](Error::Ended), or a connection that can be opened
+    /// Starts the server again after its [end](Error::Closed), or a connection that can be opened
     /// again, and asks once more for what was [listened](Self::listen) for,
-    /// [subscribed](Self::subscribe) to and logged. Calls that were in flight are lost: whether
+    /// [subscribed](Self::subscribe) to and logged. PendingCalls that were in flight are lost: whether
     /// they may be repeated, the application knows.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
-    pub fn reopen(&mut self) -> Result<(), Error> {
+    pub fn reconnect(&mut self) -> Result<(), Error> {
         if self.ended.is_none() {
             self.end();
         }
         self.connect()?;
-        self.conversation.listen_again()?;
+        self.driver.listen_again()?;
         self.set_again()
     }
 
@@ -102,7 +102,7 @@ impl<'c> Client<'c> {
     /// Sends a request, whose result is to be [waited for](Self::wait) later.
     ///
     /// # Errors
-    /// [`Error::NotOffered`], [`Error::Send`], [`Error::Ended`].
+    /// [`Error::Unsupported`], [`Error::NotSent`], [`Error::Closed`].
     pub fn start<P: Serialize + ?Sized>(
         &mut self,
         method: &str,
@@ -123,7 +123,7 @@ impl<'c> Client<'c> {
     ) -> Result<CallId, Error> {
         self.make_room(method)?;
         let options = self.log_level.map_or(options, |level| options.or_log_level(level));
-        self.conversation.start(method, params, options)
+        self.driver.start(method, params, options)
     }
 
     /// Waits for the result of a request.
@@ -133,11 +133,11 @@ impl<'c> Client<'c> {
     pub fn wait(&mut self, call: CallId) -> Result<OwnedJson, Error> {
         self.catch_up();
         loop {
-            if let Some((_, result)) = self.conversation.calls.take_result(Some(call)) {
+            if let Some((_, result)) = self.driver.calls.take_result(Some(call)) {
                 return result;
             }
-            if self.conversation.calls.get(call).is_none() {
-                return Err(Error::Unknown);
+            if self.driver.calls.get(call).is_none() {
+                return Err(Error::UnknownCall);
             }
             self.turn(None)?;
         }
@@ -151,10 +151,10 @@ impl<'c> Client<'c> {
     pub fn wait_any(&mut self) -> Result<Option<(CallId, CallResult)>, Error> {
         self.catch_up();
         loop {
-            if let Some(over) = self.conversation.calls.take_result(None) {
+            if let Some(over) = self.driver.calls.take_result(None) {
                 return Ok(Some(over));
             }
-            if !self.conversation.calls.is_any() {
+            if !self.driver.calls.is_any() {
                 return Ok(None);
             }
             self.turn(None)?;
@@ -165,9 +165,9 @@ impl<'c> Client<'c> {
     /// over already; its result is forgotten then.
     ///
     /// # Errors
-    /// [`Error::Ended`], [`Error::Io`].
+    /// [`Error::Closed`], [`Error::Io`].
     pub fn cancel(&mut self, call: CallId, reason: Option<&str>) -> Result<bool, Error> {
-        let cancelled = self.conversation.cancel(call, reason)?;
+        let cancelled = self.driver.cancel(call, reason)?;
         self.flush()?;
         Ok(cancelled)
     }
@@ -180,16 +180,16 @@ impl<'c> Client<'c> {
     /// resources of either, there is [`subscribe`](Self::subscribe).
     ///
     /// # Errors
-    /// [`Error::NotOffered`] for a legacy server.
+    /// [`Error::Unsupported`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
-        let listen = self.conversation.listen(filter, CallOptions::new())?;
-        while self.conversation.calls.get(listen).is_some_and(|waiting| !waiting.acknowledged) {
+        let listen = self.driver.listen(filter, CallOptions::new())?;
+        while self.driver.calls.get(listen).is_some_and(|waiting| !waiting.acknowledged) {
             self.turn(None)?;
-            if let Some((_, result)) = self.conversation.calls.take_result(Some(listen)) {
+            if let Some((_, result)) = self.driver.calls.take_result(Some(listen)) {
                 return Err(result
                     .err()
-                    .unwrap_or_else(|| Error::NotOffered { method: LISTEN.to_owned() }));
+                    .unwrap_or_else(|| Error::Unsupported { method: LISTEN.to_owned() }));
             }
         }
         Ok(listen)
@@ -199,13 +199,13 @@ impl<'c> Client<'c> {
     ///
     /// # Errors
     /// Of the connection.
-    pub fn attend(&mut self, duration: Duration) -> Result<(), Error> {
+    pub fn run_for(&mut self, duration: Duration) -> Result<(), Error> {
         self.catch_up();
-        let until = self.conversation.now().saturating_add(duration);
+        let until = self.driver.now().saturating_add(duration);
         // A server that never stops does not keep us for ever.
         let mut more = CATCHING_UP;
-        while self.turn(Some(until))? && more > 0 || self.conversation.now() < until {
-            more -= u32::from(self.conversation.now() >= until);
+        while self.turn(Some(until))? && more > 0 || self.driver.now() < until {
+            more -= u32::from(self.driver.now() >= until);
         }
         Ok(())
     }
@@ -213,34 +213,34 @@ impl<'c> Client<'c> {
     /// Tells a legacy server that the roots are not what they were.
     ///
     /// # Errors
-    /// [`Error::Send`] for a modern server, and where `roots.listChanged` was not declared.
+    /// [`Error::NotSent`] for a modern server, and where `roots.listChanged` was not declared.
     pub fn roots_changed(&mut self) -> Result<(), Error> {
-        self.conversation.send(|machine, _, tx| machine.roots_changed(tx))?;
+        self.driver.send(|machine, _, tx| machine.roots_changed(tx))?;
         self.flush()
     }
 
     /// Sends a notification of your own.
     ///
     /// # Errors
-    /// [`Error::Send`], [`Error::Ended`].
+    /// [`Error::NotSent`], [`Error::Closed`].
     pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
-        self.conversation.send(|machine, _, tx| machine.notify(method, params, tx))?;
+        self.driver.send(|machine, _, tx| machine.notify(method, params, tx))?;
         self.flush()
     }
 
-    /// Ends the conversation, and says how the server ended. Calls that are in flight are lost.
+    /// Ends the driver, and says how the server ended. PendingCalls that are in flight are lost.
     ///
     /// # Errors
     /// When a process cannot be ended.
-    pub fn close(mut self) -> Result<Ended, Error> {
+    pub fn close(mut self) -> Result<ConnectionEnd, Error> {
         if let Some(ended) = self.ended.take() {
             return Ok(ended);
         }
         // What was said last, a cancellation perhaps, still goes out if the server takes it.
-        let until = self.conversation.now().saturating_add(LAST_WORDS);
-        while !self.conversation.tx.pending().is_empty()
-            && self.conversation.now() < until
+        let until = self.driver.now().saturating_add(CLOSE_TIMEOUT);
+        while !self.driver.tx.pending().is_empty()
+            && self.driver.now() < until
             && self.ended.is_none()
         {
             self.turn(Some(until))?;
@@ -254,26 +254,26 @@ impl<'c> Client<'c> {
     /// The revision that is spoken.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.conversation.machine.revision()
+        self.driver.machine.revision()
     }
 
     /// The era of the server: worth keeping for the next time ([`Connector::era`]).
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.conversation.machine.era()
+        self.driver.machine.era()
     }
 
     /// What the server declared. `None` where it was not asked, since its era was said.
     #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerFeatures> {
-        self.conversation.machine.server_capabilities()
+        self.driver.machine.server_capabilities()
     }
 
     /// How the server introduced itself: an
     /// [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
     /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult). `None` where it was not asked.
     #[must_use]
-    pub fn about(&self) -> Option<&OwnedJson> {
+    pub fn connect_result(&self) -> Option<&OwnedJson> {
         self.about.as_ref()
     }
 }
@@ -289,4 +289,4 @@ impl fmt::Debug for Client<'_> {
 }
 
 /// How long the last words before the end may take.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);

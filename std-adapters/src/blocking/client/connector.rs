@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_sansio::{ClientConfig, Era, Instant};
 
-use super::conversation::Conversation;
+use super::driver::Driver;
 use super::{Client, Error, Handler, MAX_LINE, Transport};
 
 /// What a client is given before it connects:
@@ -22,11 +22,11 @@ pub struct Connector<'c> {
 pub type Clock<'c> = dyn Fn() -> Instant + Send + 'c;
 
 /// What is shown each message that passes, without its line end.
-pub type Trace<'c> = dyn FnMut(Way, &[u8]) + Send + 'c;
+pub type Trace<'c> = dyn FnMut(Direction, &[u8]) + Send + 'c;
 
 /// Which way a message goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Way {
+pub enum Direction {
     /// To the server. When it is written down, which may be before the server reads it.
     Sent,
     /// From the server, noise included; of a line that is too long, the beginning.
@@ -59,7 +59,7 @@ impl<'c> Connector<'c> {
 
     /// Who is shown each message.
     #[must_use]
-    pub fn trace(self, trace: impl FnMut(Way, &[u8]) + Send + 'c) -> Self {
+    pub fn trace(self, trace: impl FnMut(Direction, &[u8]) + Send + 'c) -> Self {
         Self { trace: Some(Box::new(trace)), ..self }
     }
 
@@ -85,11 +85,11 @@ impl<'c> Connector<'c> {
     /// Connects to the server and finds out what it speaks.
     ///
     /// # Errors
-    /// [`Error::Start`], [`Error::Open`], [`Error::Ended`].
+    /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
-        let mut conversation = Conversation::new(self.config, self.handler, self.trace, self.clock);
-        conversation.machine.set_era(self.era);
-        Client::open(conversation, Box::new(transport), self.max_line)
+        let mut driver = Driver::new(self.config, self.handler, self.trace, self.clock);
+        driver.machine.set_era(self.era);
+        Client::open(driver, Box::new(transport), self.max_line)
     }
 }
 

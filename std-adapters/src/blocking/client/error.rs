@@ -4,7 +4,7 @@ use std::{fmt, io};
 
 use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violation};
 
-use super::transport::Ended;
+use super::transport::ConnectionEnd;
 use super::{MAX_LIST, MAX_PAGES};
 
 /// Why a call failed. Each says what to do about it; `Debug` says the same as `Display`, for a
@@ -19,17 +19,17 @@ pub enum Error {
         error: io::Error,
     },
     /// It was started, and there is no way to speak with it.
-    Open {
+    ConnectFailed {
         /// What went wrong.
         why: String,
         /// How it ended then.
-        ended: Ended,
+        ended: ConnectionEnd,
     },
-    /// The connection ended before there was an answer. [`reopen`](super::Client::reopen) starts
+    /// The connection ended before there was an answer. [`reconnect`](super::Client::reconnect) starts
     /// the server again.
-    Ended(Ended),
+    Closed(ConnectionEnd),
     /// The server answered with an error.
-    Peer(PeerFault),
+    Server(ServerError),
     /// There was no answer in time. The server has been told that the request is cancelled.
     TimedOut {
         /// The method.
@@ -47,7 +47,7 @@ pub enum Error {
     },
     /// The server does not have this method: its revision does not know it, or it did not declare
     /// the capability.
-    NotOffered {
+    Unsupported {
         /// The method.
         method: String,
     },
@@ -63,7 +63,7 @@ pub enum Error {
         method: String,
     },
     /// The pages of the server's list have more than [`MAX_LIST`](super::MAX_LIST) bytes.
-    ListTooLarge {
+    ListTooLong {
         /// The method.
         method: String,
     },
@@ -73,9 +73,9 @@ pub enum Error {
         method: String,
     },
     /// The call has been waited for already, or was cancelled.
-    Unknown,
+    UnknownCall,
     /// The core refused it and nothing was sent.
-    Send(SendError),
+    NotSent(SendError),
     /// A result does not fit the type that it should be.
     Read(ReadError),
     /// Reading or writing failed.
@@ -85,7 +85,7 @@ pub enum Error {
 /// An error that the server answered with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct PeerFault {
+pub struct ServerError {
     /// What kind of error.
     pub code: i64,
     /// What the server says about it.
@@ -94,14 +94,14 @@ pub struct PeerFault {
     pub data: Option<OwnedJson>,
 }
 
-impl From<PeerError<'_>> for PeerFault {
+impl From<PeerError<'_>> for ServerError {
     fn from(error: PeerError<'_>) -> Self {
         let message = error.message().map(|message| message.to_string()).unwrap_or_default();
         Self { code: error.code(), message, data: error.data().map(OwnedJson::from) }
     }
 }
 
-impl fmt::Display for PeerFault {
+impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (code {})", Printable::new(&self.message), self.code)
     }
@@ -117,7 +117,7 @@ impl fmt::Display for Error {
                 )
             }
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
-            Self::Open { why, ended } => {
+            Self::ConnectFailed { why, ended } => {
                 write!(
                     f,
                     "cannot speak with `{}`: {}",
@@ -125,12 +125,12 @@ impl fmt::Display for Error {
                     Printable::new(why)
                 )?;
                 if !ended.stderr.is_empty() {
-                    f.write_str("; its last words on standard error:")?;
+                    f.write_str("; its last stderr_tail on standard error:")?;
                 }
                 ended.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
             }
-            Self::Ended(ended) => ended.fmt(f),
-            Self::Peer(fault) => write!(f, "the server answered with an error: {fault}"),
+            Self::Closed(ended) => ended.fmt(f),
+            Self::Server(fault) => write!(f, "the server answered with an error: {fault}"),
             Self::TimedOut { method } => {
                 write!(
                     f,
@@ -143,23 +143,23 @@ impl fmt::Display for Error {
             Self::Invalid { method, violation } => {
                 write!(f, "the answer to `{method}` is invalid: {violation}")
             }
-            Self::NotOffered { method } => write!(f, "the server does not offer `{method}`"),
+            Self::Unsupported { method } => write!(f, "the server does not offer `{method}`"),
             Self::HandlerPanicked { method } => {
                 write!(f, "the handler panicked when the server asked it something for `{method}`")
             }
             Self::TooManyPages { method } => {
                 write!(f, "`{method}` has more than {MAX_PAGES} pages")
             }
-            Self::ListTooLarge { method } => {
+            Self::ListTooLong { method } => {
                 write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes")
             }
             Self::RepeatedCursor { method } => {
                 write!(f, "the pages of `{method}` do not end: a cursor leads in a circle")
             }
-            Self::Unknown => {
+            Self::UnknownCall => {
                 f.write_str("no such call: it has been waited for already, or was cancelled")
             }
-            Self::Send(error) => error.fmt(f),
+            Self::NotSent(error) => error.fmt(f),
             Self::Read(error) => write!(f, "the result is not what it should be: {error}"),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
@@ -176,7 +176,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Start { error, .. } | Self::Io(error) => Some(error),
-            Self::Send(error) => Some(error),
+            Self::NotSent(error) => Some(error),
             Self::Read(error) => Some(error),
             _ => None,
         }
@@ -191,7 +191,7 @@ impl From<io::Error> for Error {
 
 impl From<SendError> for Error {
     fn from(error: SendError) -> Self {
-        Self::Send(error)
+        Self::NotSent(error)
     }
 }
 

@@ -9,17 +9,17 @@ use std::time::Duration;
 use async_io::Timer;
 use futures_lite::{AsyncRead as _, AsyncWrite as _};
 
-use super::transport::{Ended, Exchanged, Transport};
+use super::transport::{ConnectionEnd, Transferred, Transport};
 use crate::asynchronous::client::http::{Connect, HttpStream, HttpTransport, TcpConnector};
 
-/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(HttpServer::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
+/// Streamable HTTP or HTTP+SSE, for a client that blocks: `connector.connect(BlockingHttpTransport::new(HttpTransport::new("http://127.0.0.1:8000/mcp")?))`.
 #[derive(Debug)]
-pub struct HttpServer<D: Connect = TcpConnector> {
+pub struct BlockingHttpTransport<D: Connect = TcpConnector> {
     http: HttpTransport<D>,
     stream: Option<HttpStream<D>>,
 }
 
-impl<D: Connect + Clone> HttpServer<D> {
+impl<D: Connect + Clone> BlockingHttpTransport<D> {
     /// The server that this describes.
     #[must_use]
     pub const fn new(http: HttpTransport<D>) -> Self {
@@ -27,7 +27,7 @@ impl<D: Connect + Clone> HttpServer<D> {
     }
 }
 
-impl<D: Connect + Clone> Transport for HttpServer<D> {
+impl<D: Connect + Clone> Transport for BlockingHttpTransport<D> {
     fn name(&self) -> String {
         self.http.url()
     }
@@ -37,18 +37,18 @@ impl<D: Connect + Clone> Transport for HttpServer<D> {
         Ok(())
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged> {
+    ) -> io::Result<Transferred> {
         let Some(stream) = &mut self.stream else {
-            return Ok(Exchanged { ended: true, ..Exchanged::default() });
+            return Ok(Transferred { ended: true, ..Transferred::default() });
         };
         let mut timer = timeout.map_or_else(Timer::never, Timer::after);
         async_io::block_on(poll_fn(|cx| {
-            let mut done = Exchanged::default();
+            let mut done = Transferred::default();
             let mut stream = Pin::new(&mut *stream);
             if !out.is_empty()
                 && let Poll::Ready(written) = stream.as_mut().poll_write(cx, out)
@@ -61,12 +61,12 @@ impl<D: Connect + Clone> Transport for HttpServer<D> {
                 done.read = read?;
                 done.ended = done.read == 0;
             }
-            let is_over = done != Exchanged::default() || pin!(&mut timer).poll(cx).is_ready();
+            let is_over = done != Transferred::default() || pin!(&mut timer).poll(cx).is_ready();
             if is_over { Poll::Ready(Ok(done)) } else { Poll::Pending }
         }))
     }
 
-    fn close(&mut self) -> io::Result<Ended> {
+    fn close(&mut self) -> io::Result<ConnectionEnd> {
         if let Some(mut stream) = self.stream.take() {
             let mut timer = Timer::after(CLOSE_TIMEOUT);
             async_io::block_on(poll_fn(|cx| {
@@ -78,7 +78,7 @@ impl<D: Connect + Clone> Transport for HttpServer<D> {
                 }
             }));
         }
-        Ok(Ended::new(self.name()))
+        Ok(ConnectionEnd::new(self.name()))
     }
 }
 

@@ -28,12 +28,12 @@
 //! From then on both eras look the same: what a server asks in between, in either way, goes to one
 //! [`Handler`].
 //!
-//! # Waiting
+//! # PendingCall
 //!
 //! [`call`](Client::call) waits for its answer, [`start`](Client::start) does not:
 //! [`wait`](Client::wait) for it later, while others are in flight. Whatever else comes is attended
 //! to while anything is waited for, and only then: an application that has nothing to ask for long
-//! calls [`attend`](Client::attend). Reading never waits for writing, so two sides that write much
+//! calls [`run_for`](Client::run_for). Reading never waits for writing, so two sides that write much
 //! at once cannot stop each other.
 //!
 //! # Time
@@ -47,7 +47,7 @@
 //!
 //! # Memory
 //!
-//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). Answers that the server
+//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). InputResponses that the server
 //! does not read stop the reading when they have 1 MiB; a request waits while as much waits to be
 //! sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one answer at most 100
 //! questions. Of standard error ten lines of 8 KiB are kept. [`IN_FLIGHT`] requests can be in
@@ -69,39 +69,39 @@
 //!
 //! [`close`](Client::close), or dropping the client, ends a process in the order that the
 //! specification wants ([`Process`]). When it ends unexpectedly, all calls fail with its exit
-//! status and last words, and [`reopen`](Client::reopen) starts it again.
+//! status and last words, and [`reconnect`](Client::reconnect) starts it again.
 
 mod calls;
 mod connector;
-mod conversation;
+mod driver;
 mod error;
+mod event_loop;
 mod handler;
 #[cfg(feature = "http")]
 mod http;
-mod listing;
+mod list;
+mod methods;
+mod pending_calls;
 #[cfg(unix)]
 mod polled;
 mod process;
 mod stderr;
 mod threaded;
 mod transport;
-mod turn;
-mod typed;
-mod waiting;
 
 pub use calls::{CallResult, Client};
-pub use connector::{Clock, Connector, Trace, Way};
-pub use error::{Error, PeerFault};
-pub use handler::{Answer, Handler, Question};
+pub use connector::{Clock, Connector, Direction, Trace};
+pub use error::{Error, ServerError};
+pub use handler::{Handler, InputResponse, ReceivedInputRequest};
 #[cfg(feature = "http")]
-pub use http::HttpServer;
-pub use listing::Listing;
+pub use http::BlockingHttpTransport;
+pub use list::List;
 #[cfg(unix)]
 pub use polled::PolledStreams;
 pub use process::Process;
 pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
-pub use transport::{Ended, Ending, Exchanged, Transport};
+pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 /// A request of a [`Client`]'s, whatever number of attempts it takes. Worth something only on the
 /// client that made it.

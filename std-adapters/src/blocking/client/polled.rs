@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::transport::{Ended, Exchanged, Transport};
+use super::transport::{ConnectionEnd, Transferred, Transport};
 
 /// Input and output with file descriptors: pipes, or a socket and its clone. Neither may be
 /// buffered on this side.
@@ -98,15 +98,15 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         if self.input.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged> {
+    ) -> io::Result<Transferred> {
         // Mostly there is room, and no need to ask. What a server does not read any more is as good
         // as written.
-        let mut done = Exchanged { written: self.write(out)?, ..Exchanged::default() };
+        let mut done = Transferred { written: self.write(out)?, ..Transferred::default() };
         if done.written > 0 {
             return Ok(done);
         }
@@ -126,10 +126,10 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         Ok(done)
     }
 
-    fn close(&mut self) -> io::Result<Ended> {
+    fn close(&mut self) -> io::Result<ConnectionEnd> {
         self.output = None;
         self.input = None;
-        Ok(Ended::new(self.name()))
+        Ok(ConnectionEnd::new(self.name()))
     }
 }
 

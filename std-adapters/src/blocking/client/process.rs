@@ -5,8 +5,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::stderr::{Stderr, Words};
-use super::transport::{Ended, Ending, Exchanged, Transport};
+use super::stderr::{Stderr, StderrTail};
+use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
 /// A server that is started as a child process and spoken with over its standard input and output.
 ///
@@ -17,7 +17,7 @@ pub struct Process {
     command: Command,
     stderr: Stderr,
     /// How long it may take to end when its input has ended, and after SIGTERM.
-    patience: [Duration; 2],
+    exit_timeouts: [Duration; 2],
     running: Option<Running>,
 }
 
@@ -25,7 +25,7 @@ pub struct Process {
 struct Running {
     child: Child,
     pipes: Pipes,
-    words: Words,
+    stderr_tail: StderrTail,
 }
 
 // One thread and `poll` where there is `poll`, two threads where there is not.
@@ -39,7 +39,7 @@ impl Process {
     /// command's; its standard streams are set here.
     #[must_use]
     pub fn new(command: Command) -> Self {
-        Self { command, stderr: Stderr::Keep, patience: [PATIENCE; 2], running: None }
+        Self { command, stderr: Stderr::Keep, exit_timeouts: [EXIT_TIMEOUT; 2], running: None }
     }
 
     /// What becomes of its standard error. Default: [`Stderr::Keep`].
@@ -52,8 +52,8 @@ impl Process {
     /// Limits the time in which it ends by itself when its input has ended, and again after
     /// SIGTERM. Default: two seconds each; `Duration::MAX` waits without a limit.
     #[must_use]
-    pub fn patience(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
-        self.patience = [after_input, after_sigterm];
+    pub fn exit_timeouts(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
+        self.exit_timeouts = [after_input, after_sigterm];
         self
     }
 
@@ -66,8 +66,9 @@ impl Process {
 
 impl Transport for Process {
     fn name(&self) -> String {
-        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
-        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let stderr_tail =
+            std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        stderr_tail.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     fn open(&mut self) -> io::Result<()> {
@@ -76,7 +77,7 @@ impl Transport for Process {
         }
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.stderr.stdio());
         let mut child = self.command.spawn()?;
-        let words = self.stderr.follow(child.stderr.take());
+        let stderr_tail = self.stderr.read(child.stderr.take());
         let (Some(output), Some(input)) = (child.stdout.take(), child.stdin.take()) else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
@@ -84,38 +85,38 @@ impl Transport for Process {
         let pipes = Pipes::new(self.name(), output, input)?;
         #[cfg(not(unix))]
         let pipes = Pipes::new(self.name(), output, input);
-        self.running = Some(Running { child, pipes, words });
+        self.running = Some(Running { child, pipes, stderr_tail });
         Ok(())
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged> {
+    ) -> io::Result<Transferred> {
         match &mut self.running {
-            Some(running) => running.pipes.exchange(out, into, timeout),
-            None => Ok(Exchanged { written: out.len(), read: 0, ended: true }),
+            Some(running) => running.pipes.transfer(out, into, timeout),
+            None => Ok(Transferred { written: out.len(), read: 0, ended: true }),
         }
     }
 
-    fn close(&mut self) -> io::Result<Ended> {
-        let mut ended = Ended::new(self.name());
+    fn close(&mut self) -> io::Result<ConnectionEnd> {
+        let mut ended = ConnectionEnd::new(self.name());
         let Some(mut running) = self.running.take() else { return Ok(ended) };
-        let [after_input, after_sigterm] = self.patience;
+        let [after_input, after_sigterm] = self.exit_timeouts;
         running.pipes.close_output();
         let mut status = running.wait(after_input)?;
         if status.is_none() && running.terminate() {
-            ended.how = Ending::Terminated;
+            ended.how = Shutdown::Terminated;
             status = running.wait(after_sigterm)?;
         }
         if status.is_none() {
-            ended.how = Ending::Killed;
+            ended.how = Shutdown::Killed;
             running.child.kill()?;
             status = Some(running.child.wait()?);
         }
-        (ended.status, ended.stderr) = (status, running.words.last());
+        (ended.status, ended.stderr) = (status, running.stderr_tail.last());
         Ok(ended)
     }
 }
@@ -146,8 +147,8 @@ impl Running {
             // An end of the output comes just before the end of the process. But a child of the
             // child may keep the output open.
             if reads {
-                let exchanged = self.pipes.exchange(&[], &mut scratch, Some(pause.min(left)));
-                reads = exchanged.is_ok_and(|exchanged| !exchanged.ended);
+                let transferred = self.pipes.transfer(&[], &mut scratch, Some(pause.min(left)));
+                reads = transferred.is_ok_and(|transferred| !transferred.ended);
             } else {
                 thread::sleep(pause.min(left));
             }
@@ -169,5 +170,5 @@ impl Running {
     }
 }
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(16);

@@ -52,11 +52,11 @@ impl Stderr {
     }
 
     /// Begins to read.
-    pub(super) fn follow(&self, pipe: Option<ChildStderr>) -> Words {
+    pub(super) fn read(&self, pipe: Option<ChildStderr>) -> StderrTail {
         let (done, ended) = channel();
         let last = Arc::<Mutex<VecDeque<String>>>::default();
-        let words = Words { last: Arc::clone(&last), ended };
-        let Some(pipe) = pipe else { return words };
+        let stderr_tail = StderrTail { last: Arc::clone(&last), ended };
+        let Some(pipe) = pipe else { return stderr_tail };
         let each = if let Self::Lines(each) = self { Some(Arc::clone(each)) } else { None };
         thread::spawn(move || {
             // Dropped at the end, which whoever waits for it sees.
@@ -84,7 +84,7 @@ impl Stderr {
                 line.clear();
             }
         });
-        words
+        stderr_tail
     }
 }
 
@@ -101,13 +101,13 @@ impl fmt::Debug for Stderr {
 
 /// The last words of a process.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct StderrTail {
     last: Arc<Mutex<VecDeque<String>>>,
     /// Disconnected when the pipe has ended.
     ended: Receiver<()>,
 }
 
-impl Words {
+impl StderrTail {
     /// What they were. The process has ended; its pipe ends with it, unless a child of its own
     /// holds it.
     pub(super) fn last(&self) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::transport::{Ended, Exchanged, Transport};
+use super::transport::{ConnectionEnd, Transferred, Transport};
 
 /// Any input and output. A thread reads and a thread writes, so that neither can hold up the other,
 /// nor this one; each has a few buffers that go to and fro. They end with their streams, or at
@@ -112,8 +112,8 @@ impl ThreadedStreams {
     }
 
     /// What can be done now.
-    fn attempt(&mut self, out: &[u8], into: &mut [u8]) -> Exchanged {
-        let mut done = Exchanged::default();
+    fn attempt(&mut self, out: &[u8], into: &mut [u8]) -> Transferred {
+        let mut done = Transferred::default();
         match &self.full {
             None => done.written = out.len(),
             Some(full) if !out.is_empty() => {
@@ -159,19 +159,19 @@ impl Transport for ThreadedStreams {
         if self.empty.is_some() { Ok(()) } else { Err(io::ErrorKind::Unsupported.into()) }
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged> {
+    ) -> io::Result<Transferred> {
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             while let Ok(signal) = self.signals.try_recv() {
                 self.take(signal)?;
             }
             let done = self.attempt(out, into);
-            if done != Exchanged::default() {
+            if done != Transferred::default() {
                 return Ok(done);
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -188,11 +188,11 @@ impl Transport for ThreadedStreams {
         }
     }
 
-    fn close(&mut self) -> io::Result<Ended> {
+    fn close(&mut self) -> io::Result<ConnectionEnd> {
         self.full = None;
         self.empty = None;
         self.chunks.clear();
-        Ok(Ended::new(self.name()))
+        Ok(ConnectionEnd::new(self.name()))
     }
 }
 

@@ -29,19 +29,19 @@ pub trait Transport: Send {
     ///
     /// # Errors
     /// Those that are not the end of the connection.
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged>;
+    ) -> io::Result<Transferred>;
 
     /// Ends the connection in the order that the protocol wants and says how it ended. Once is
     /// enough.
     ///
     /// # Errors
     /// When it cannot be ended.
-    fn close(&mut self) -> io::Result<Ended>;
+    fn close(&mut self) -> io::Result<ConnectionEnd>;
 }
 
 /// For a client that leaves the connection open when it is dropped, for another one.
@@ -54,23 +54,23 @@ impl<T: Transport + ?Sized> Transport for &mut T {
         (**self).open()
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> io::Result<Exchanged> {
-        (**self).exchange(out, into, timeout)
+    ) -> io::Result<Transferred> {
+        (**self).transfer(out, into, timeout)
     }
 
-    fn close(&mut self) -> io::Result<Ended> {
+    fn close(&mut self) -> io::Result<ConnectionEnd> {
         (**self).close()
     }
 }
 
-/// What an [exchange](Transport::exchange) did.
+/// What an [exchange](Transport::transfer) did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Exchanged {
+pub struct Transferred {
     /// Bytes taken from `out`.
     pub written: usize,
     /// Bytes put into `into`.
@@ -82,11 +82,11 @@ pub struct Exchanged {
 /// How a connection ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Ended {
+pub struct ConnectionEnd {
     /// What it was connected to.
     pub server: String,
     /// What was needed to end it.
-    pub how: Ending,
+    pub how: Shutdown,
     /// The exit status of a process.
     pub status: Option<ExitStatus>,
     /// The last lines that a process wrote to standard error, where they were kept
@@ -97,17 +97,17 @@ pub struct Ended {
 /// What was needed to end a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub enum Ending {
+pub enum Shutdown {
     /// Nothing, or the end of its input.
     #[default]
-    ByItself,
+    Graceful,
     /// SIGTERM. Only on Unix.
     Terminated,
     /// SIGKILL, or what the operating system has instead.
     Killed,
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// How the connection to `server` ended, of which nothing else is known.
     #[must_use]
     pub fn new(server: String) -> Self {
@@ -115,11 +115,11 @@ impl Ended {
     }
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.status, self.how) {
             (None, _) => write!(f, "{} has closed the connection", self.server)?,
-            (Some(status), Ending::ByItself) => {
+            (Some(status), Shutdown::Graceful) => {
                 write!(f, "the server `{}` has ended ({status})", self.server)?
             }
             (Some(status), _) => {
@@ -127,7 +127,7 @@ impl fmt::Display for Ended {
             }
         }
         if !self.stderr.is_empty() {
-            f.write_str("; its last words on standard error:")?;
+            f.write_str("; its last stderr_tail on standard error:")?;
         }
         self.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
     }

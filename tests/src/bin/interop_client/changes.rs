@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
-use mcp_sansio_adapters::blocking::client::{CallId, Ending};
+use mcp_sansio_adapters::blocking::client::{CallId, Shutdown};
 use serde_json::json;
 
 use super::Feature;
@@ -41,10 +41,10 @@ pub(crate) const ALL: [Feature; 7] = [
             Some(listen) => want(s.client.cancel(listen, None)?, true)?,
             None => s.client.unsubscribe(COUNTER)?,
         }
-        s.client.attend(Duration::from_millis(200))?;
+        s.client.run_for(Duration::from_millis(200))?;
         s.forget();
         s.call("change", json!({"what": "counter"}))?;
-        s.client.attend(Duration::from_millis(300))?;
+        s.client.run_for(Duration::from_millis(300))?;
         want((s.all("counter"), s.all("violation")), (Vec::new(), Vec::new()))
     }),
 ];
@@ -56,7 +56,7 @@ pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
     let ended = session.client.close()?;
     want(
         (ended.how, ended.status.is_some_and(|status| status.success())),
-        (Ending::ByItself, true),
+        (Shutdown::Graceful, true),
     )?;
     want(began.elapsed() < Duration::from_secs(2), true)
 }

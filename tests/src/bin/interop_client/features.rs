@@ -52,7 +52,7 @@ pub(crate) const ALL: [Feature; 30] = [
             if cancelled(s)? == before + 1 {
                 return Ok(());
             }
-            s.client.attend(Duration::from_millis(50))?;
+            s.client.run_for(Duration::from_millis(50))?;
         }
         Err(Wrong("the call went on".to_owned()))
     }),
@@ -60,7 +60,7 @@ pub(crate) const ALL: [Feature; 30] = [
         // An answer that comes all the same is dropped without a word.
         s.forget();
         begin_and_cancel(s)?;
-        s.client.attend(Duration::from_millis(700))?;
+        s.client.run_for(Duration::from_millis(700))?;
         want((s.all("violation"), s.all("progress").len() < 10), (Vec::new(), true))
     }),
     ("fail", |s| want(s.call("fail", json!({}))?["isError"].as_bool(), Some(true))),
@@ -68,7 +68,7 @@ pub(crate) const ALL: [Feature; 30] = [
         s.refused(-32602, "tools/call", json!({"name": "no_such_tool", "arguments": {}}))
     }),
     ("log", |s| {
-        s.client.set_level(LoggingLevel::Debug)?;
+        s.client.set_log_level(LoggingLevel::Debug)?;
         s.forget();
         want(s.said("log", json!({"level": "error", "text": "a line"}))?.as_str(), "sent")?;
         let seen = s.take("log")?;
@@ -78,7 +78,7 @@ pub(crate) const ALL: [Feature; 30] = [
         )
     }),
     ("log_level", |s| {
-        s.client.set_level(LoggingLevel::Error)?;
+        s.client.set_log_level(LoggingLevel::Error)?;
         s.forget();
         for level in ["info", "critical"] {
             s.call("log", json!({"level": level, "text": level}))?;
@@ -189,7 +189,7 @@ fn slow(s: &mut Session, steps: u32) -> Result<(), Error> {
 fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
     let params = json!({"name": "slow", "arguments": {"steps": 25, "ms": 20}});
     let call = s.client.start("tools/call", &params, CallOptions::new().progress())?;
-    s.client.attend(Duration::from_millis(100))?;
+    s.client.run_for(Duration::from_millis(100))?;
     s.client.cancel(call, Some("a test")).map(|_| ())
 }
 

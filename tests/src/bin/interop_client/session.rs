@@ -10,7 +10,8 @@ use mcp_sansio::{
 };
 use mcp_sansio_adapters::asynchronous::client::http::HttpTransport;
 use mcp_sansio_adapters::blocking::client::{
-    Answer, Client, Connector, Error, Handler, HttpServer, Process, Question, Way,
+    BlockingHttpTransport, Client, Connector, Direction, Error, Handler, InputResponse, Process,
+    ReceivedInputRequest,
 };
 use serde_json::{Value, json};
 
@@ -57,7 +58,7 @@ impl Session {
         let lines = Arc::clone(&sent);
         let mut connector =
             Connector::new(config).handler(Recorder(Arc::clone(&seen))).trace(move |way, line| {
-                if way == Way::Sent {
+                if way == Direction::Sent {
                     lines
                         .lock()
                         .expect("no panic")
@@ -75,7 +76,7 @@ impl Session {
                 let http = http.on_diagnostic(move |notice| {
                     notices.lock().expect("no panic").push(("notice", notice.to_string().into()))
                 });
-                connector.connect(HttpServer::new(http))?
+                connector.connect(BlockingHttpTransport::new(http))?
             }
             words => connector.connect(Process::new(super::command(words)))?,
         };
@@ -122,7 +123,7 @@ impl Session {
             if Instant::now() > until {
                 return Err(Wrong(format!("no {kind} came")));
             }
-            self.client.attend(Duration::from_millis(20))?;
+            self.client.run_for(Duration::from_millis(20))?;
         }
     }
 
@@ -147,7 +148,7 @@ impl Session {
     /// A request that must be refused with this code.
     pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
         match self.request(method, params) {
-            Err(Error::Peer(fault)) => want(fault.code, code),
+            Err(Error::Server(fault)) => want(fault.code, code),
             Ok(result) => {
                 Err(Wrong(format!("{result} instead of error {code}").chars().take(300).collect()))
             }
@@ -169,10 +170,10 @@ impl Recorder {
 }
 
 impl Handler for Recorder {
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         let asked = serde_json::to_value(question.request).expect("a question is JSON");
         self.saw("question", asked);
-        question.answer(&match question.request {
+        question.respond(&match question.request {
             InputRequest::Elicit(ElicitParams::Form(_)) => json!({"action": "accept", "content": {"name": "Ada"}}),
             InputRequest::Elicit(_) => json!({"action": "accept"}),
             InputRequest::CreateMessage(_) => {
@@ -184,7 +185,7 @@ impl Handler for Recorder {
         })
     }
 
-    fn told(
+    fn on_event(
         &mut self,
         about: Option<mcp_sansio_adapters::blocking::client::CallId>,
         event: &ClientEvent<'_>,

@@ -2,18 +2,18 @@
 
 use super::*;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
-use mcp_sansio_adapters::blocking::client::Ending;
+use mcp_sansio_adapters::blocking::client::Shutdown;
 
 /// With little patience.
 #[cfg(unix)]
 fn stubborn(command: Command) -> Process {
-    Process::new(command).patience(Duration::from_millis(200), Duration::from_millis(200))
+    Process::new(command).exit_timeouts(Duration::from_millis(200), Duration::from_millis(200))
 }
 
 #[test]
 fn stdio_05_stdio_06_a_server_that_ends_with_its_input_is_left_to_do_so() {
     let ended = connect("").close().unwrap();
-    assert_eq!(ended.how, Ending::ByItself);
+    assert_eq!(ended.how, Shutdown::Graceful);
     assert!(ended.status.unwrap().success());
 }
 
@@ -22,10 +22,10 @@ fn stdio_05_stdio_06_a_server_that_ends_with_its_input_is_left_to_do_so() {
 fn stdio_05_a_server_that_ignores_the_end_of_its_input_is_terminated() {
     use std::os::unix::process::ExitStatusExt as _;
     let client = Connector::new(&CONFIG)
-        .connect(Process::new(server("deaf")).patience(Duration::from_millis(200), LONG))
+        .connect(Process::new(server("deaf")).exit_timeouts(Duration::from_millis(200), LONG))
         .unwrap();
     let ended = client.close().unwrap();
-    assert_eq!((ended.how, ended.status.unwrap().signal()), (Ending::Terminated, Some(15)));
+    assert_eq!((ended.how, ended.status.unwrap().signal()), (Shutdown::Terminated, Some(15)));
 }
 
 #[cfg(unix)]
@@ -41,7 +41,7 @@ fn stdio_05_stdio_06_a_server_that_ignores_sigterm_too_is_killed() {
     ]);
     let client = Connector::new(&CONFIG).connect(stubborn(command)).unwrap();
     let ended = client.close().unwrap();
-    assert_eq!((ended.how, ended.status.unwrap().signal()), (Ending::Killed, Some(9)));
+    assert_eq!((ended.how, ended.status.unwrap().signal()), (Shutdown::Killed, Some(9)));
 }
 
 #[cfg(unix)]
@@ -65,7 +65,7 @@ fn stdio_11_tol_03_a_server_that_dies_ends_all_calls_with_its_status_and_last_wo
     let mut client = connect("");
     let waiting = start(&mut client, "mute", &json!({}), CallOptions::new());
     let error = trick(&mut client, "die", &json!({})).unwrap_err();
-    let Error::Ended(ended) = &error else { panic!("{error}") };
+    let Error::Closed(ended) = &error else { panic!("{error}") };
     assert_eq!(
         (ended.status.unwrap().code(), ended.stderr.as_slice()),
         (Some(7), ["out of cheese".to_owned()].as_slice())
@@ -76,8 +76,8 @@ fn stdio_11_tol_03_a_server_that_dies_ends_all_calls_with_its_status_and_last_wo
         ),
         "{error}"
     );
-    assert!(matches!(client.wait(waiting), Err(Error::Ended(_))));
-    assert!(matches!(trick(&mut client, "echo", &json!({})), Err(Error::Ended(_))));
+    assert!(matches!(client.wait(waiting), Err(Error::Closed(_))));
+    assert!(matches!(trick(&mut client, "echo", &json!({})), Err(Error::Closed(_))));
     assert_eq!(client.close().unwrap().status.unwrap().code(), Some(7));
 }
 
@@ -88,12 +88,12 @@ fn stdio_11_tol_03_a_server_that_is_killed_ends_all_calls() {
     let mut client = connect("");
     let id = data(&trick(&mut client, "pid", &json!({})).unwrap()).to_string();
     let calls = [0, 1].map(|_| start(&mut client, "mute", &json!({}), CallOptions::new()));
-    client.attend(Duration::ZERO).unwrap();
+    client.run_for(Duration::ZERO).unwrap();
     assert!(Command::new("kill").args(["-9", &id]).status().unwrap().success());
     for call in calls {
         let error = client.wait(call).unwrap_err();
         assert!(
-            matches!(&error, Error::Ended(ended) if ended.status.unwrap().signal() == Some(9)),
+            matches!(&error, Error::Closed(ended) if ended.status.unwrap().signal() == Some(9)),
             "{error}"
         );
     }
@@ -110,7 +110,7 @@ fn stdio_11_tol_03_a_server_that_closes_its_output_ends_the_calls_and_is_ended()
     let mut client = Client::spawn(&CONFIG, command).unwrap();
     let error = trick(&mut client, "echo", &json!({})).unwrap_err();
     assert!(
-        matches!(&error, Error::Ended(ended) if ended.status.unwrap().code() == Some(5)),
+        matches!(&error, Error::Closed(ended) if ended.status.unwrap().code() == Some(5)),
         "{error}"
     );
 }
@@ -126,12 +126,12 @@ fn a_server_that_stops_reading_may_still_answer() {
     command.args(["-c", &script]);
     let mut client = Client::spawn(&CONFIG, command).unwrap();
     let first = start(&mut client, "echo", &json!({}), CallOptions::new());
-    client.attend(Duration::from_millis(100)).unwrap();
+    client.run_for(Duration::from_millis(100)).unwrap();
     let second =
         start(&mut client, "echo", &json!({"much": "x".repeat(1 << 20)}), CallOptions::new());
     client.wait(first).unwrap();
     assert!(
-        matches!(client.wait(second), Err(Error::Ended(ended)) if ended.status.unwrap().success())
+        matches!(client.wait(second), Err(Error::Closed(ended)) if ended.status.unwrap().success())
     );
 }
 
@@ -146,7 +146,7 @@ fn stdio_08_sub_11_a_server_that_died_is_started_again_and_listened_to_again() {
     trick(&mut client, "echo", &json!({})).unwrap();
     assert_eq!((noted(&notes, "true Listening"), noted(&notes, "true Changed")), (1, 1));
     assert!(trick(&mut client, "die", &json!({})).is_err());
-    client.reopen().unwrap();
+    client.reconnect().unwrap();
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap()).to_string();
     assert!(heard.contains("subscriptions/listen") && !heard.contains("die"), "{heard}");
     assert_eq!((noted(&notes, "true Listening"), noted(&notes, "true Changed")), (2, 2));
@@ -156,13 +156,13 @@ fn stdio_08_sub_11_a_server_that_died_is_started_again_and_listened_to_again() {
 #[test]
 fn stdio_08_a_legacy_server_that_died_is_told_again_what_it_has_forgotten() {
     let mut client = connect("legacy");
-    client.set_level(LoggingLevel::Warning).unwrap();
+    client.set_log_level(LoggingLevel::Warning).unwrap();
     for uri in ["a:1", "a:2", "a:1"] {
         client.subscribe(uri).unwrap();
     }
     client.unsubscribe("a:2").unwrap();
     assert!(trick(&mut client, "die", &json!({})).is_err());
-    client.reopen().unwrap();
+    client.reconnect().unwrap();
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     let heard: Vec<Value> = heard
         .as_array()

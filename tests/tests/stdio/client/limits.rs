@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use mcp_sansio::types::{ElicitResult, InputRequest};
 use mcp_sansio::{ClientEvent, Era, Instant};
 use mcp_sansio_adapters::blocking::client::{
-    Answer, Ended, Exchanged, MAX_LIST, MAX_PAGES, Question, Transport,
+    ConnectionEnd, InputResponse, MAX_LIST, MAX_PAGES, ReceivedInputRequest, Transferred, Transport,
 };
 
 use super::*;
@@ -111,13 +111,13 @@ impl Transport for Scripted {
         Ok(())
     }
 
-    fn exchange(
+    fn transfer(
         &mut self,
         out: &[u8],
         into: &mut [u8],
         timeout: Option<Duration>,
-    ) -> std::io::Result<Exchanged> {
-        let mut done = Exchanged::default();
+    ) -> std::io::Result<Transferred> {
+        let mut done = Transferred::default();
         self.scene.exchanges.fetch_add(1, Relaxed);
         assert!(self.scene.exchanges.load(Relaxed) < 100_000, "it never ends");
         self.scene.most_pending.fetch_max(out.len(), Relaxed);
@@ -138,7 +138,7 @@ impl Transport for Scripted {
         let most = into.len().min(self.chunk).min(line.map_or(usize::MAX, |end| end + 1));
         self.inbox.make_contiguous();
         done.read = self.inbox.read(&mut into[..most])?;
-        let takes = if done == Exchanged::default() {
+        let takes = if done == Transferred::default() {
             timeout.expect("it waits for ever")
         } else {
             Duration::from_millis(self.pace)
@@ -147,8 +147,8 @@ impl Transport for Scripted {
         Ok(done)
     }
 
-    fn close(&mut self) -> std::io::Result<Ended> {
-        Ok(Ended::new(self.name()))
+    fn close(&mut self) -> std::io::Result<ConnectionEnd> {
+        Ok(ConnectionEnd::new(self.name()))
     }
 }
 
@@ -201,13 +201,13 @@ fn p1_a_flood_of_notifications_does_not_switch_off_the_time_limit() {
 struct Slow(Arc<Scene>);
 
 impl Handler for Slow {
-    fn told(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
+    fn on_event(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
         self.0.clock.fetch_add(10, Relaxed);
     }
 
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         self.0.clock.fetch_add(10, Relaxed);
-        question.answer(&ElicitResult::accept(mcp_sansio::RawJson::EMPTY))
+        question.respond(&ElicitResult::accept(mcp_sansio::RawJson::EMPTY))
     }
 }
 
@@ -273,7 +273,7 @@ fn s8_the_longest_duration_is_never() {
     scene.clock.fetch_add(1 << 50, Relaxed);
     client.wait(call).unwrap();
     // With a process, and with its end.
-    let process = Process::new(super::server("")).patience(Duration::MAX, Duration::MAX);
+    let process = Process::new(super::server("")).exit_timeouts(Duration::MAX, Duration::MAX);
     let client = Connector::new(&config).connect(process).unwrap();
     assert!(client.close().unwrap().status.unwrap().success());
 }
@@ -319,7 +319,7 @@ fn c7_a_list_without_an_end_has_a_limit_of_bytes() {
         0,
         move |n| json!({"tools": [], "nextCursor": n.to_string(), "_meta": {"much": much}}),
     );
-    assert!(matches!(&error, Error::ListTooLarge { method } if method == "tools/list"), "{error}");
+    assert!(matches!(&error, Error::ListTooLong { method } if method == "tools/list"), "{error}");
     assert_eq!(pages, MAX_LIST / (4 << 20));
 }
 
@@ -359,16 +359,16 @@ fn c7_a_cursor_that_was_there_before_is_refused() {
 struct Panicking(Arc<AtomicUsize>);
 
 impl Handler for Panicking {
-    fn told(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
+    fn on_event(&mut self, _: Option<CallId>, _: &ClientEvent<'_>) {
         panic!("told");
     }
 
-    fn asked(&mut self, question: &Question<'_>) -> Answer {
+    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
         let InputRequest::Elicit(_) = question.request else { return question.refuse() };
         panic!("asked");
     }
 
-    fn panicked(&mut self, about: Option<CallId>) {
+    fn on_panic(&mut self, about: Option<CallId>) {
         self.0.fetch_add(if about.is_some() { 100 } else { 1 }, Relaxed);
         panic!("panicked");
     }
@@ -471,7 +471,7 @@ fn m1_what_is_kept_of_standard_error_has_a_limit() {
     let Err(error) = Connector::new(&CONFIG).connect(Process::new(command).stderr(stderr)) else {
         panic!("it opens")
     };
-    let Error::Ended(ended) = error else { panic!("{error}") };
+    let Error::Closed(ended) = error else { panic!("{error}") };
     assert_eq!(ended.stderr.len(), 10);
     assert!(ended.stderr.iter().all(|line| line.len() == 3 * 8192), "all of it was read");
 }

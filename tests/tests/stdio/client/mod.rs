@@ -13,7 +13,7 @@ use std::time::Duration;
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{CallOptions, ClientConfig, ClientFeatures, OwnedJson};
 use mcp_sansio_adapters::blocking::client::{
-    CallId, Client, Connector, Error, Handler, Process, Stderr, Way,
+    CallId, Client, Connector, Direction, Error, Handler, Process, Stderr,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn server(mode: &str) -> Command {
 
 /// For a server that ends by itself, however busy the machine is.
 fn patient(mode: &str) -> Process {
-    Process::new(server(mode)).patience(LONG, LONG)
+    Process::new(server(mode)).exit_timeouts(LONG, LONG)
 }
 
 const LONG: Duration = Duration::from_secs(60);
@@ -49,7 +49,7 @@ fn connect_noting(
     let notes = Notes::default();
     let traced = Arc::clone(&notes);
     let trace = move |way, line: &[u8]| {
-        let sign = if way == Way::Sent { '>' } else { '<' };
+        let sign = if way == Direction::Sent { '>' } else { '<' };
         traced.lock().unwrap().push(format!("{sign} {}", String::from_utf8_lossy(line)));
     };
     (Connector::new(config).trace(trace).connect(Process::new(server(mode))), notes)
@@ -59,7 +59,7 @@ fn connect_noting(
 struct Listener(Notes);
 
 impl Handler for Listener {
-    fn told(&mut self, about: Option<CallId>, event: &mcp_sansio::ClientEvent<'_>) {
+    fn on_event(&mut self, about: Option<CallId>, event: &mcp_sansio::ClientEvent<'_>) {
         self.0.lock().unwrap().push(format!("{} {event:?}", about.is_some()));
     }
 }

@@ -9,7 +9,7 @@ fn a_server_is_started_called_and_ended() {
     assert_eq!((client.era(), client.revision()), (Some(Era::Modern), Some(Revision::LATEST)));
     let answer = trick(&mut client, "echo", &json!({"city": "Łódź"})).unwrap();
     assert_eq!(data(&answer), json!({"city": "Łódź"}));
-    assert!(client.about().unwrap().as_raw().get("supportedVersions").is_some());
+    assert!(client.connect_result().unwrap().as_raw().get("supportedVersions").is_some());
     assert!(client.close().unwrap().status.unwrap().success());
 }
 
@@ -37,14 +37,14 @@ fn ver_13_a_server_that_ends_over_the_probe_is_started_once_more_and_greeted() {
     assert!(heard[0].as_str().unwrap().contains("initialize"), "{heard}");
     assert_eq!((noted(&notes, "server/discover"), noted(&notes, "\"initialize\"")), (1, 1));
     // It is remembered: nobody asks again.
-    client.reopen().unwrap();
+    client.reconnect().unwrap();
     assert_eq!((noted(&notes, "server/discover"), noted(&notes, "\"initialize\"")), (1, 2));
 }
 
 #[test]
 fn a_server_that_always_ends_is_given_up_with_its_last_words() {
     let error = Client::spawn(&CONFIG, server("always-exits")).unwrap_err();
-    let Error::Ended(ended) = &error else { panic!("{error}") };
+    let Error::Closed(ended) = &error else { panic!("{error}") };
     assert_eq!(ended.status.unwrap().code(), Some(1));
     assert!(
         error.to_string().contains("misbehaving_server always-exits` has ended (exit status: 1)"),
@@ -81,7 +81,7 @@ fn time_05_life_17_a_server_that_never_answers_is_left_without_a_cancellation() 
     let error = client.unwrap_err();
     // It has been closed, and ended well.
     assert!(
-        matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()),
+        matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
         "{error}"
     );
     assert!(error.to_string().contains("did not answer in time"), "{error}");
@@ -97,7 +97,7 @@ fn a_known_era_is_not_asked_for() {
     };
     let connector = Connector::new(&CONFIG).trace(trace).era(Era::Modern);
     let mut client = connector.connect(Process::new(server("")).stderr(Stderr::Null)).unwrap();
-    assert!(notes.lock().unwrap().is_empty() && client.about().is_none());
+    assert!(notes.lock().unwrap().is_empty() && client.connect_result().is_none());
     trick(&mut client, "echo", &json!({})).unwrap();
     assert_eq!(noted(&notes, "tools/call"), 1);
 }
@@ -109,7 +109,7 @@ fn life_12_a_server_without_a_common_revision_is_disconnected() {
             .revisions(Revisions::only(Revision::V2024_11_05));
     let error = Client::spawn(&OLD, server("legacy")).unwrap_err();
     assert!(
-        matches!(&error, Error::Open { ended, .. } if ended.status.unwrap().success()),
+        matches!(&error, Error::ConnectFailed { ended, .. } if ended.status.unwrap().success()),
         "{error}"
     );
     assert!(error.to_string().contains("2025-11-25"), "{error}");

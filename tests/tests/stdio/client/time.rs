@@ -29,7 +29,7 @@ fn canc_14_canc_15_what_is_cancelled_is_told() {
     let call = start(&mut client, "mute", &json!({}), CallOptions::new());
     assert!(client.cancel(call, Some("enough")).unwrap());
     assert!(!client.cancel(call, None).unwrap());
-    assert!(matches!(client.wait(call), Err(Error::Unknown)));
+    assert!(matches!(client.wait(call), Err(Error::UnknownCall)));
     let heard = data(&trick(&mut client, "heard", &json!({})).unwrap());
     assert!(heard[2].as_str().unwrap().contains(r#""requestId":2,"reason":"enough""#), "{heard}");
 }
@@ -109,5 +109,5 @@ fn ping_06_an_unanswered_ping_is_the_end_of_the_connection() {
     let mut client = Client::spawn(&PINGING, server("legacy")).unwrap();
     // A server that is busy for ten minutes and says nothing.
     let call = start(&mut client, "sleep", &json!({}), CallOptions::new());
-    assert!(matches!(client.wait(call), Err(Error::Ended(_))));
+    assert!(matches!(client.wait(call), Err(Error::Closed(_))));
 }

@@ -71,7 +71,7 @@ fn stdio_04_tol_02_standard_error_is_read_while_the_client_does_something_else()
         let mut client =
             Connector::new(&CONFIG).connect(Process::new(server("")).stderr(stderr)).unwrap();
         let call = start(&mut client, "flood-stderr", &json!({}), CallOptions::new());
-        client.attend(Duration::from_millis(1)).unwrap();
+        client.run_for(Duration::from_millis(1)).unwrap();
         client.wait(call).unwrap();
     }
 }
@@ -140,7 +140,7 @@ fn a_server_that_asks_much_and_reads_nothing_is_held_back_not_obeyed() {
     let mut client = Connector::new(&CONFIG)
         .connect(
             Process::new(server("legacy"))
-                .patience(Duration::from_millis(100), Duration::from_millis(100)),
+                .exit_timeouts(Duration::from_millis(100), Duration::from_millis(100)),
         )
         .unwrap();
     // A few are answered, although the server does not read the answers before it has asked them
@@ -159,11 +159,11 @@ fn an_error_of_the_server_is_told_as_it_is() {
     let mut client = connect("");
     let error = trick(&mut client, "no such", &json!({})).unwrap_err();
     assert!(
-        matches!(&error, Error::Peer(fault) if fault.code == -32602 && fault.message == "no such trick"),
+        matches!(&error, Error::Server(fault) if fault.code == -32602 && fault.message == "no such trick"),
         "{error}"
     );
     let error = client.list_prompts().unwrap_err();
-    assert!(matches!(&error, Error::NotOffered { method } if method == "prompts/list"), "{error}");
+    assert!(matches!(&error, Error::Unsupported { method } if method == "prompts/list"), "{error}");
 }
 
 #[test]

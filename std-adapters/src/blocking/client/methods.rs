@@ -9,7 +9,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{CallOptions, OwnedJson, RawJson};
 use serde::{Serialize, Serializer};
 
-use super::{CallId, Client, Error, Listing, MAX_LIST, MAX_PAGES};
+use super::{CallId, Client, Error, List, MAX_LIST, MAX_PAGES};
 
 /// With other options: [`call`](Client::call).
 impl Client<'_> {
@@ -17,7 +17,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn list_tools(&mut self) -> Result<Listing, Error> {
+    pub fn list_tools(&mut self) -> Result<List, Error> {
         self.list("tools/list", "tools")
     }
 
@@ -25,7 +25,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn list_resources(&mut self) -> Result<Listing, Error> {
+    pub fn list_resources(&mut self) -> Result<List, Error> {
         self.list("resources/list", "resources")
     }
 
@@ -34,7 +34,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn list_resource_templates(&mut self) -> Result<Listing, Error> {
+    pub fn list_resource_templates(&mut self) -> Result<List, Error> {
         self.list("resources/templates/list", "resourceTemplates")
     }
 
@@ -42,11 +42,11 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn list_prompts(&mut self) -> Result<Listing, Error> {
+    pub fn list_prompts(&mut self) -> Result<List, Error> {
         self.list("prompts/list", "prompts")
     }
 
-    /// Calls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed
+    /// PendingCalls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed
     /// is in the result.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Client<'_> {
     ///
     /// # Errors
     /// See [`call`](Self::call).
-    pub fn set_level(&mut self, level: LoggingLevel) -> Result<(), Error> {
+    pub fn set_log_level(&mut self, level: LoggingLevel) -> Result<(), Error> {
         if !self.is_modern() {
             self.call("logging/setLevel", &SetLevelParams::new(level), CallOptions::new())?;
         }
@@ -139,7 +139,7 @@ impl Client<'_> {
     /// Says once more what a legacy server has forgotten.
     pub(super) fn set_again(&mut self) -> Result<(), Error> {
         if let Some(level) = self.log_level {
-            self.set_level(level)?;
+            self.set_log_level(level)?;
         }
         let (kept, lost) = std::mem::take(&mut self.subscribed)
             .into_iter()
@@ -150,11 +150,11 @@ impl Client<'_> {
     }
 
     /// All pages of a list whose entries are in this member.
-    fn list(&mut self, method: &str, member: &'static str) -> Result<Listing, Error> {
+    fn list(&mut self, method: &str, member: &'static str) -> Result<List, Error> {
         let name = || method.to_owned();
-        let limit = self.conversation.machine.config().call_timeout;
-        self.conversation.free_questions();
-        let until = self.conversation.now().saturating_add(limit.saturating_mul(LIST_CALLS));
+        let limit = self.driver.machine.config().call_timeout;
+        self.driver.free_questions();
+        let until = self.driver.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut cursors = HashSet::new();
         let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
         loop {
@@ -163,7 +163,7 @@ impl Client<'_> {
                 .and_then(|page| page.as_raw().get("nextCursor"))
                 .and_then(RawJson::as_string);
             match cursor {
-                None if !pages.is_empty() => return Ok(Listing::new(member, pages)),
+                None if !pages.is_empty() => return Ok(List::new(member, pages)),
                 Some(cursor) if !cursors.insert(cursor.to_string()) => {
                     return Err(Error::RepeatedCursor { method: name() });
                 }
@@ -172,7 +172,7 @@ impl Client<'_> {
             if pages.len() >= MAX_PAGES {
                 return Err(Error::TooManyPages { method: name() });
             }
-            let left = until.saturating_duration_since(self.conversation.now());
+            let left = until.saturating_duration_since(self.driver.now());
             if left.is_zero() {
                 return Err(Error::TimedOut { method: name() });
             }
@@ -181,7 +181,7 @@ impl Client<'_> {
             let page = self.call(method, &params, CallOptions::new().timeout(left.min(limit)))?;
             bytes = bytes.saturating_add(page.as_raw().as_str().len());
             if bytes > MAX_LIST {
-                return Err(Error::ListTooLarge { method: name() });
+                return Err(Error::ListTooLong { method: name() });
             }
             pages.push(page);
         }

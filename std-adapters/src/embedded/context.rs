@@ -5,17 +5,17 @@ use core::fmt;
 use ::embedded_io::{ErrorKind, Write};
 use mcp_sansio::{Change, Instant, SendError, Server, ServerEvent, Tx, TxBuffer};
 
-/// What an application does with the events of a [`Link`](super::Link). A closure that takes an
-/// event and the session will do for one that answers at once.
+/// What an application does with the events of a [`Connection`](super::Connection). A closure that takes an
+/// event and the context will do for one that answers at once.
 pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
     /// Something happened.
     ///
     /// # Errors
-    /// End the turn: what the session's calls return, as a rule.
-    fn event(
+    /// End the turn: what the calls of the context return, as a rule.
+    fn on_event(
         &mut self,
         event: ServerEvent<'_>,
-        session: &mut Session<'_, P, TX, N, S>,
+        ctx: &mut Context<'_, P, TX, N, S>,
     ) -> Result<(), Error<P::Error>>;
 
     /// Called once in each turn, between two frames: do a step of what is being worked on. Returns
@@ -23,8 +23,8 @@ pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
     ///
     /// # Errors
     /// End the turn.
-    fn work(&mut self, session: &mut Session<'_, P, TX, N, S>) -> Result<bool, Error<P::Error>> {
-        let _ = session;
+    fn on_poll(&mut self, ctx: &mut Context<'_, P, TX, N, S>) -> Result<bool, Error<P::Error>> {
+        let _ = ctx;
         Ok(false)
     }
 
@@ -33,39 +33,39 @@ pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
     ///
     /// # Errors
     /// End the turn: the error itself, where there is no going on.
-    fn fault(
+    fn on_read_error(
         &mut self,
         error: P::Error,
-        session: &mut Session<'_, P, TX, N, S>,
+        ctx: &mut Context<'_, P, TX, N, S>,
     ) -> Result<(), Error<P::Error>> {
-        let _ = session;
-        if is_the_end(&error) { Err(Error::Port(error)) } else { Ok(()) }
+        let _ = ctx;
+        if is_the_end(&error) { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 
 impl<F, P: Write, const TX: usize, const N: usize, const S: usize> Handler<P, TX, N, S> for F
 where
-    F: FnMut(ServerEvent<'_>, &mut Session<'_, P, TX, N, S>) -> Result<(), Error<P::Error>>,
+    F: FnMut(ServerEvent<'_>, &mut Context<'_, P, TX, N, S>) -> Result<(), Error<P::Error>>,
 {
-    fn event(
+    fn on_event(
         &mut self,
         event: ServerEvent<'_>,
-        session: &mut Session<'_, P, TX, N, S>,
+        ctx: &mut Context<'_, P, TX, N, S>,
     ) -> Result<(), Error<P::Error>> {
-        self(event, session)
+        self(event, ctx)
     }
 }
 
 /// A server with the port that it writes to.
 #[derive(Debug)]
-pub struct Session<'c, P, const TX: usize, const N: usize, const S: usize> {
+pub struct Context<'c, P, const TX: usize, const N: usize, const S: usize> {
     pub(super) server: Server<'c, N, S>,
     pub(super) tx: TxBuffer<[u8; TX]>,
     pub(super) port: P,
     pub(super) clock: fn() -> Instant,
 }
 
-impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, P, TX, N, S> {
+impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, P, TX, N, S> {
     /// The time.
     #[must_use]
     pub fn now(&self) -> Instant {
@@ -86,7 +86,7 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, 
     /// Any call of the server that sends: repeated after each drain, until it is through.
     ///
     /// # Errors
-    /// The port's, or what the core refuses; after the latter the session can go on.
+    /// The port's, or what the core refuses; after the latter the connection can go on.
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
@@ -94,7 +94,7 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Session<'c, 
         loop {
             match call(&mut self.server, &mut self.tx) {
                 Err(error) if error.is_full() => self.drain()?,
-                result => return result.map_err(Error::Send),
+                result => return result.map_err(Error::NotSent),
             }
         }
     }
@@ -124,34 +124,34 @@ pub(super) fn drain<P: Write>(port: &mut P, tx: &mut Tx<'_>) -> Result<(), Error
         return Ok(());
     }
     while !tx.pending().is_empty() {
-        match port.write(tx.pending()).map_err(Error::Port)? {
-            0 => return Err(Error::Closed),
+        match port.write(tx.pending()).map_err(Error::Io)? {
+            0 => return Err(Error::WriteZero),
             written => tx.advance(written),
         }
     }
-    port.flush().map_err(Error::Port)
+    port.flush().map_err(Error::Io)
 }
 
 /// Why a turn failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Error<E> {
     /// Reading or writing failed.
-    Port(E),
+    Io(E),
     /// The port takes no more bytes.
-    Closed,
+    WriteZero,
     /// The input has ended while an answer was waited for.
-    Ended,
-    /// The core refused it and nothing was sent. The session can go on.
-    Send(SendError),
+    ConnectionClosed,
+    /// The core refused it and nothing was sent. The connection can go on.
+    NotSent(SendError),
 }
 
 impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Port(error) => error.fmt(f),
-            Self::Closed => f.write_str("the port takes no more bytes"),
-            Self::Ended => f.write_str("the peer has closed the connection"),
-            Self::Send(error) => error.fmt(f),
+            Self::Io(error) => error.fmt(f),
+            Self::WriteZero => f.write_str("the port takes no more bytes"),
+            Self::ConnectionClosed => f.write_str("the peer has closed the connection"),
+            Self::NotSent(error) => error.fmt(f),
         }
     }
 }

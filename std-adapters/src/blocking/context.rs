@@ -18,7 +18,7 @@ use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
 ///
 /// All of them fail with the output ([`Error::Io`]), or where the core refuses ([`Error::Send`]);
 /// after the latter the session can go on.
-pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+pub struct Context<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     server: &'s mut Server<'c, N, S>,
     tx: &'s mut TxBuffer<Vec<u8>>,
     output: &'s mut dyn Write,
@@ -27,7 +27,7 @@ pub struct Session<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIP
     now: Instant,
 }
 
-impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
+impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
     pub(super) fn new(
         server: &'s mut Server<'c, N, S>,
         tx: &'s mut TxBuffer<Vec<u8>>,
@@ -51,7 +51,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// request is for otherwise.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond_from<'k>(
         &mut self,
         catalog: &Catalog<'k>,
@@ -63,7 +63,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::respond`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond<T: Serialize + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -75,7 +75,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::respond_raw`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond_raw(
         &mut self,
         request: RequestHandle,
@@ -87,7 +87,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::respond_structured`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond_structured(
         &mut self,
         request: RequestHandle,
@@ -99,7 +99,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::respond_invalid_arguments`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond_invalid_arguments(
         &mut self,
         request: RequestHandle,
@@ -111,7 +111,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::respond_error`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn respond_error(
         &mut self,
         request: RequestHandle,
@@ -123,7 +123,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::input_required`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn input_required(
         &mut self,
         request: RequestHandle,
@@ -135,7 +135,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::progress`]; sent at once.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn progress(
         &mut self,
         request: RequestHandle,
@@ -150,7 +150,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::log`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn log<T: Serialize + ?Sized>(
         &mut self,
         request: RequestHandle,
@@ -164,7 +164,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::log_unrelated`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn log_unrelated<T: Serialize + ?Sized>(
         &mut self,
         message: &LogMessage<'_, T>,
@@ -177,7 +177,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::publish`], to all subscribers.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn publish(&mut self, mut change: Change<'_>) -> Result<(), Error> {
         while self.send(|server, tx| server.publish(&mut change, tx))? {}
         Ok(())
@@ -186,7 +186,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::end_listen`], to its end.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn end_listen(&mut self, request: RequestHandle) -> Result<(), Error> {
         while self.send(|server, tx| server.end_listen(request, tx))? {}
         Ok(())
@@ -195,7 +195,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::notify`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.send(|server, tx| server.notify(method, &Json(params), tx))
     }
@@ -203,7 +203,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::request`]; the answer is an event.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn request<P: Payload + ?Sized>(
         &mut self,
         request: &ClientRequest<'_, P>,
@@ -215,7 +215,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// [`Server::cancel_call`]
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn cancel_call(&mut self, call: Call) -> Result<bool, Error> {
         let now = self.now();
         self.send(|server, tx| server.cancel_call(now, call, tx))
@@ -224,7 +224,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// Any call of the server: repeated after each drain, until it is through.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
@@ -248,7 +248,7 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     /// sooner.
     ///
     /// # Errors
-    /// See [`Session`].
+    /// See [`Context`].
     pub fn drain(&mut self) -> Result<(), Error> {
         if self.tx.pending().is_empty() {
             return Ok(());
@@ -296,9 +296,9 @@ impl<'s, 'c, const N: usize, const S: usize> Session<'s, 'c, N, S> {
     }
 }
 
-impl<const N: usize, const S: usize> fmt::Debug for Session<'_, '_, N, S> {
+impl<const N: usize, const S: usize> fmt::Debug for Context<'_, '_, N, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
+        f.debug_struct("Context")
             .field("in_flight", &self.server.open_requests())
             .finish_non_exhaustive()
     }

@@ -6,13 +6,13 @@ use core::convert::Infallible;
 use ::embassy_futures::yield_now;
 use ::embedded_io_async::{Error as _, ErrorKind, Read, Write};
 
+use super::connection::Connection;
 use super::error::{Error, is_the_end};
 use super::handler::Handler;
-use super::inbox::CHUNK;
-use super::link::Link;
+use super::read_buffer::CHUNK;
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Link<'_, H, RX, TX, N, S>
+    Connection<'_, H, RX, TX, N, S>
 {
     /// Reads, until the input has ended and everything that could be answered has been.
     pub(super) async fn read<R: Read>(&self, mut reader: R) -> Result<(), R::Error> {
@@ -29,7 +29,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
                     if self.is_mid_line() {
                         self.take_in(&[0xff]).await;
                     }
-                    self.handler.fault(error.kind());
+                    self.handler.on_read_error(error.kind());
                     // A wire that is cut fails at once, again and again; others want their turn.
                     yield_now().await;
                 }
@@ -39,7 +39,7 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
             // A last line without an end is a line.
             self.take_in(b"\n").await;
         }
-        Self::until(|| self.desk.borrow().is_through().then_some(())).await;
+        Self::until(|| self.state.borrow().is_through().then_some(())).await;
         Ok(())
     }
 
@@ -47,9 +47,9 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     pub(super) async fn take_in(&self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             bytes = Self::until(|| {
-                let desk = &mut *self.desk.borrow_mut();
-                let rest = desk.inbox.take_in(bytes, desk.now)?;
-                desk.is_touched = true;
+                let state = &mut *self.state.borrow_mut();
+                let rest = state.read_buffer.take_in(bytes, state.now)?;
+                state.is_touched = true;
                 Some(rest)
             })
             .await;
@@ -57,14 +57,14 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
     }
 
     pub(super) fn is_mid_line(&self) -> bool {
-        self.desk.borrow().inbox.is_mid_line()
+        self.state.borrow().read_buffer.is_mid_line()
     }
 
     /// Puts what was read where there is room for it.
     pub(super) fn pour(&self, into: &mut [u8]) -> Option<usize> {
-        let desk = &mut *self.desk.borrow_mut();
-        let poured = desk.inbox.pour(into)?;
-        (desk.has_lines, desk.is_touched) = (true, true);
+        let state = &mut *self.state.borrow_mut();
+        let poured = state.read_buffer.pour(into)?;
+        (state.has_lines, state.is_touched) = (true, true);
         Some(poured)
     }
 
@@ -76,33 +76,33 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         let mut chunk = [0; CHUNK];
         loop {
             let len = Self::until(|| {
-                let desk = &mut *self.desk.borrow_mut();
-                let pending = desk.tx.pending();
+                let state = &mut *self.state.borrow_mut();
+                let pending = state.tx.pending();
                 let len = pending.len().min(CHUNK);
                 chunk.get_mut(..len)?.copy_from_slice(pending.get(..len)?);
                 if len == 0 {
                     return None;
                 }
-                desk.tx.advance(len);
-                desk.is_writing = true;
-                desk.drained();
+                state.tx.advance(len);
+                state.is_writing = true;
+                state.drained();
                 Some(len)
             })
             .await;
             let mut rest = chunk.get(..len).unwrap_or_default();
             while !rest.is_empty() {
                 match writer.write(rest).await {
-                    Ok(0) => return Err(Error::Closed),
+                    Ok(0) => return Err(Error::WriteZero),
                     Ok(written) => rest = rest.get(written..).unwrap_or_default(),
                     Err(error) if error.kind() == ErrorKind::Interrupted => yield_now().await,
                     Err(error) => return Err(Error::Write(error)),
                 }
             }
-            let is_last = self.desk.borrow().tx.pending().is_empty();
+            let is_last = self.state.borrow().tx.pending().is_empty();
             if is_last {
                 writer.flush().await.map_err(Error::Write)?;
-                let desk = &mut *self.desk.borrow_mut();
-                (desk.is_writing, desk.is_touched) = (false, true);
+                let state = &mut *self.state.borrow_mut();
+                (state.is_writing, state.is_touched) = (false, true);
             }
         }
     }

@@ -5,12 +5,12 @@ use serde::Deserialize;
 
 /// All that a server lists: `for tool in tools.iter::<Tool<'_>>()`.
 #[derive(Clone, Debug)]
-pub struct Listing {
+pub struct List {
     member: &'static str,
     pages: Vec<OwnedJson>,
 }
 
-impl Listing {
+impl List {
     pub(super) const fn new(member: &'static str, pages: Vec<OwnedJson>) -> Self {
         Self { member, pages }
     }

@@ -1,4 +1,4 @@
-//! A server, its output and its places: what all parts of a link share, each for the length of a
+//! A server, its output and its slots: what all parts of a connection share, each for the length of a
 //! call.
 
 use core::cell::RefCell;
@@ -12,15 +12,15 @@ use mcp_sansio::{
     SendError, Server, ServerConfig, ServerEvent, Tx, TxBuffer,
 };
 
-use super::handler::{Context, Handler, Speak};
-use super::inbox::Inbox;
+use super::handler::{Context, ContextBackend, Handler};
+use super::read_buffer::ReadBuffer;
 
 /// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
 /// requests in flight and as many handlers, `S` subscribed URIs.
 ///
 /// Large, so build it where it stays: in a `StaticCell`, or in the task that never ends. See the
 /// [module](super).
-pub struct Link<
+pub struct Connection<
     'c,
     H: Handler<N, S>,
     const RX: usize,
@@ -36,25 +36,25 @@ pub struct Link<
     /// where it stays.
     pub(super) rx: RefCell<RxBuffer<[u8; RX]>>,
     /// Borrowed for the length of a call of the core, never while the application is called.
-    pub(super) desk: RefCell<Desk<'c, H::Job, TX, N, S>>,
+    pub(super) state: RefCell<State<'c, H::Job, TX, N, S>>,
 }
 
 /// What goes out, what has come in and not been taken, and what is worked on.
-pub(super) struct Desk<'c, J, const TX: usize, const N: usize, const S: usize> {
+pub(super) struct State<'c, J, const TX: usize, const N: usize, const S: usize> {
     pub(super) server: Server<'c, N, S>,
     pub(super) tx: TxBuffer<[u8; TX]>,
-    pub(super) inbox: Inbox,
-    pub(super) places: [Place<J>; N],
-    pub(super) news: [Option<Change<'static>>; NEWS],
+    pub(super) read_buffer: ReadBuffer,
+    pub(super) slots: [Slot<J>; N],
+    pub(super) changes: [Option<Change<'static>>; MAX_CHANGES],
     /// Who found no room; until it has some, nobody else writes: a long answer is not kept waiting
     /// by short ones for ever.
-    turn: Option<Turn>,
+    writer: Option<Writer>,
     /// How much may still be pending when that one tries again: each attempt formats its frame
     /// anew.
     enough: usize,
     /// Handlers that wait for room.
     waiting: [Option<Waker>; N],
-    /// Of whoever polls the link.
+    /// Of whoever polls the connection.
     sleeper: Option<Waker>,
     /// Whether something was done that another part may have waited for.
     pub(super) is_touched: bool,
@@ -69,28 +69,28 @@ pub(super) struct Desk<'c, J, const TX: usize, const N: usize, const S: usize> {
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Turn {
+pub(super) enum Writer {
     /// What takes lines in: what is answered at once.
     Lines,
     /// What is due.
-    Deadlines,
+    Timeouts,
     /// Changes that subscribers are told of.
-    News,
+    Changes,
     /// The handler of this place, and its answer.
-    Place(usize),
+    Slot(usize),
 }
 
-/// One of the places for handlers, of which there are as many as requests may be in flight.
-pub(super) enum Place<J> {
+/// One of the slots for handlers, of which there are as many as requests may be in flight.
+pub(super) enum Slot<J> {
     Idle,
     /// Not looked at yet.
-    Begun(RequestHandle, J),
-    Working(RequestHandle),
-    Answering(RequestHandle),
+    Queued(RequestHandle, J),
+    Running(RequestHandle),
+    Responding(RequestHandle),
 }
 
 impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
-    Link<'c, H, RX, TX, N, S>
+    Connection<'c, H, RX, TX, N, S>
 {
     /// A server with this configuration, and this application.
     #[inline(always)]
@@ -103,7 +103,7 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
             line_timeout: None,
             config,
             rx,
-            desk: RefCell::new(Desk::new(config)),
+            state: RefCell::new(State::new(config)),
         }
     }
 
@@ -133,17 +133,19 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
     /// noted.
     pub fn publish(&self, change: Change<'static>) -> bool {
         // Borrowed only while an answer is sent, which can tell of a change itself.
-        let Ok(mut desk) = self.desk.try_borrow_mut() else { return false };
-        if desk.news.contains(&Some(change)) {
+        let Ok(mut state) = self.state.try_borrow_mut() else { return false };
+        if state.changes.contains(&Some(change)) {
             return true;
         }
-        let Some(free) = desk.news.iter_mut().find(|news| news.is_none()) else { return false };
+        let Some(free) = state.changes.iter_mut().find(|changes| changes.is_none()) else {
+            return false;
+        };
         *free = Some(change);
-        desk.touch();
+        state.touch();
         true
     }
 
-    /// Waits for something that another part of this link brings about. Needs no waker: whatever
+    /// Waits for something that another part of this connection brings about. Needs no waker: whatever
     /// does so has all parts polled again.
     pub(super) fn until<T>(mut look: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
         poll_fn(move |_| look().map_or(Poll::Pending, Poll::Ready))
@@ -152,10 +154,10 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
     /// Any call of the server that sends: repeated until it is through.
     pub(super) fn send<R>(
         &self,
-        turn: Turn,
+        writer: Writer,
         mut call: impl FnMut(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> impl Future<Output = Result<R, SendError>> {
-        Self::until(move || match self.desk.borrow_mut().attempt(turn, &mut call) {
+        Self::until(move || match self.state.borrow_mut().attempt(writer, &mut call) {
             Err(error) if error.is_full() => None,
             done => Some(done),
         })
@@ -166,22 +168,22 @@ impl<'c, H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, con
     #[inline(never)]
     pub(super) fn reset(&self) {
         *self.rx.borrow_mut() = RxBuffer::new([0; RX]);
-        let mut desk = self.desk.borrow_mut();
-        *desk = Desk::new(self.config);
+        let mut state = self.state.borrow_mut();
+        *state = State::new(self.config);
     }
 }
 
-impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, S> {
+impl<'c, J, const TX: usize, const N: usize, const S: usize> State<'c, J, TX, N, S> {
     // Into its place, and not by way of the stack.
     #[inline(always)]
     const fn new(config: &'c ServerConfig<'c>) -> Self {
         Self {
             server: Server::with_table_sizes(config),
             tx: TxBuffer::new([0; TX]),
-            inbox: Inbox::new(),
-            places: [const { Place::Idle }; N],
-            news: [None; NEWS],
-            turn: None,
+            read_buffer: ReadBuffer::new(),
+            slots: [const { Slot::Idle }; N],
+            changes: [None; MAX_CHANGES],
+            writer: None,
             enough: 0,
             waiting: [const { None }; N],
             sleeper: None,
@@ -197,15 +199,15 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
     /// A call that sends. `Full` also while it is somebody else's turn.
     pub(super) fn attempt<R>(
         &mut self,
-        turn: Turn,
+        writer: Writer,
         call: impl FnOnce(&mut Server<'c, N, S>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
-        if !self.may_write(turn) {
+        if !self.may_write(writer) {
             return Err(SendError::Full);
         }
         let done = call(&mut self.server, self.now, &mut self.tx);
         let is_full = matches!(&done, Err(error) if error.is_full());
-        self.turn = is_full.then_some(turn);
+        self.writer = is_full.then_some(writer);
         self.enough = if self.tx.is_mid_frame() { 0 } else { self.tx.pending().len() / 2 };
         self.is_touched |= !matches!(&done, Err(SendError::Full));
         done
@@ -217,26 +219,26 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         &mut self,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        let other = self.turn.take_if(|turn| *turn != Turn::Lines);
+        let other = self.writer.take_if(|writer| *writer != Writer::Lines);
         let enough = self.enough;
         let event =
-            self.attempt(Turn::Lines, |server, now, tx| server.next_event(now, messages, tx));
+            self.attempt(Writer::Lines, |server, now, tx| server.next_event(now, messages, tx));
         if other.is_some() {
-            (self.turn, self.enough) = (other, enough);
+            (self.writer, self.enough) = (other, enough);
         }
         event
     }
 
-    pub(super) fn may_write(&self, turn: Turn) -> bool {
-        self.turn.is_none_or(|next| next == turn && self.tx.pending().len() <= self.enough)
+    pub(super) fn may_write(&self, writer: Writer) -> bool {
+        self.writer.is_none_or(|next| next == writer && self.tx.pending().len() <= self.enough)
     }
 
     /// Whether nobody waits for what is done in this place: the request was cancelled, has expired,
     /// or its client has begun anew.
-    pub(super) fn is_over(&self, place: usize) -> bool {
-        self.places
-            .get(place)
-            .and_then(Place::request)
+    pub(super) fn is_over(&self, slot: usize) -> bool {
+        self.slots
+            .get(slot)
+            .and_then(Slot::request)
             .is_some_and(|request| !self.server.is_request_open(request))
     }
 
@@ -245,19 +247,18 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
     /// done at once is answered at once, and in this order.
     pub(super) fn may_take(&self) -> bool {
         let is_unsettled =
-            |place| self.is_over(place) || self.places.get(place).is_some_and(Place::is_begun);
+            |slot| self.is_over(slot) || self.slots.get(slot).is_some_and(Slot::is_queued);
         !(0..N).any(is_unsettled)
-            && (self.places.iter().any(Place::is_idle)
-                || !self.places.iter().any(Place::has_answer))
+            && (self.slots.iter().any(Slot::is_idle) || !self.slots.iter().any(Slot::has_answer))
     }
 
     /// Whether nothing is left that will be answered without further input and without waiting.
     pub(super) fn is_through(&self) -> bool {
         !self.has_lines
-            && self.inbox.is_empty()
+            && self.read_buffer.is_empty()
             && self.tx.is_idle()
             && !self.is_writing
-            && !self.places.iter().any(Place::has_answer)
+            && !self.slots.iter().any(Slot::has_answer)
     }
 
     /// Bytes have left.
@@ -270,7 +271,7 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
         }
     }
 
-    /// Has the link look at what was done.
+    /// Has the connection look at what was done.
     pub(super) fn touch(&mut self) {
         self.is_touched = true;
         if let Some(sleeper) = &self.sleeper {
@@ -289,24 +290,24 @@ impl<'c, J, const TX: usize, const N: usize, const S: usize> Desk<'c, J, TX, N, 
     }
 }
 
-impl<J> Place<J> {
+impl<J> Slot<J> {
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self, Self::Idle)
     }
 
-    pub(super) const fn is_begun(&self) -> bool {
-        matches!(self, Self::Begun(..))
+    pub(super) const fn is_queued(&self) -> bool {
+        matches!(self, Self::Queued(..))
     }
 
     /// Whether there is an answer that has yet to be sent, or may be as soon as somebody looks.
     pub(super) const fn has_answer(&self) -> bool {
-        matches!(self, Self::Begun(..) | Self::Answering(_))
+        matches!(self, Self::Queued(..) | Self::Responding(_))
     }
 
     pub(super) const fn request(&self) -> Option<RequestHandle> {
         match self {
             Self::Idle => None,
-            Self::Begun(request, _) | Self::Working(request) | Self::Answering(request) => {
+            Self::Queued(request, _) | Self::Running(request) | Self::Responding(request) => {
                 Some(*request)
             }
         }
@@ -314,36 +315,36 @@ impl<J> Place<J> {
 
     /// Takes what was begun, to work on it.
     pub(super) fn take(&mut self) -> Option<(RequestHandle, J)> {
-        let working = Self::Working(self.request().filter(|_| self.is_begun())?);
+        let working = Self::Running(self.request().filter(|_| self.is_queued())?);
         match core::mem::replace(self, working) {
-            Self::Begun(request, job) => Some((request, job)),
+            Self::Queued(request, job) => Some((request, job)),
             _ => None,
         }
     }
 }
 
-impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> Speak
-    for Link<'_, H, RX, TX, N, S>
+impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize>
+    ContextBackend for Connection<'_, H, RX, TX, N, S>
 {
     fn progress(&self, ctx: &Context<'_>, progress: &Progress<'_>) -> Result<Delivery, SendError> {
-        let turn = Turn::Place(ctx.place);
-        self.desk
+        let writer = Writer::Slot(ctx.slot);
+        self.state
             .borrow_mut()
-            .attempt(turn, |server, now, tx| server.progress(now, ctx.request, progress, tx))
+            .attempt(writer, |server, now, tx| server.progress(now, ctx.request, progress, tx))
     }
 
     fn log(&self, ctx: &Context<'_>, message: &LogMessage<'_, str>) -> Result<Delivery, SendError> {
-        self.desk
+        self.state
             .borrow_mut()
-            .attempt(Turn::Place(ctx.place), |server, _, tx| server.log(ctx.request, message, tx))
+            .attempt(Writer::Slot(ctx.slot), |server, _, tx| server.log(ctx.request, message, tx))
     }
 
     fn publish(&self, change: Change<'static>) -> bool {
         self.publish(change)
     }
 
-    fn wait(&self, place: usize, waker: &Waker) {
-        if let Some(waiting) = self.desk.borrow_mut().waiting.get_mut(place)
+    fn wait(&self, slot: usize, waker: &Waker) {
+        if let Some(waiting) = self.state.borrow_mut().waiting.get_mut(slot)
             && let Some(other) = waiting.replace(waker.clone())
             && !other.will_wake(waker)
         {
@@ -351,22 +352,22 @@ impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S
         }
     }
 
-    fn give_back(&self, turn: Turn) {
-        let mut desk = self.desk.borrow_mut();
-        if desk.turn == Some(turn) && !desk.tx.is_mid_frame() {
-            desk.turn = None;
-            desk.touch();
+    fn release(&self, writer: Writer) {
+        let mut state = self.state.borrow_mut();
+        if state.writer == Some(writer) && !state.tx.is_mid_frame() {
+            state.writer = None;
+            state.touch();
         }
     }
 }
 
 impl<H: Handler<N, S>, const RX: usize, const TX: usize, const N: usize, const S: usize> fmt::Debug
-    for Link<'_, H, RX, TX, N, S>
+    for Connection<'_, H, RX, TX, N, S>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Link").field("config", self.config).finish_non_exhaustive()
+        f.debug_struct("Connection").field("config", self.config).finish_non_exhaustive()
     }
 }
 
 /// Changes that may wait to be told.
-const NEWS: usize = 8;
+const MAX_CHANGES: usize = 8;

@@ -5,16 +5,23 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::{Instant, Messages, RxBuffer, Server, ServerConfig, TxBuffer};
 
-use super::{Error, Handler, Session};
+use super::{Context, Error, Handler};
 
 /// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
 /// requests in flight, `S` subscribed URIs.
 ///
 /// Large, so build it where it stays: in a `static`, or in the `main` that never ends.
 #[derive(Debug)]
-pub struct Link<'c, P, const RX: usize, const TX: usize, const N: usize = 4, const S: usize = 4> {
+pub struct Connection<
+    'c,
+    P,
+    const RX: usize,
+    const TX: usize,
+    const N: usize = 4,
+    const S: usize = 4,
+> {
     rx: RxBuffer<[u8; RX]>,
-    session: Session<'c, P, TX, N, S>,
+    ctx: Context<'c, P, TX, N, S>,
     line_timeout: Option<Duration>,
     /// When bytes came last.
     heard: Instant,
@@ -23,15 +30,15 @@ pub struct Link<'c, P, const RX: usize, const TX: usize, const N: usize = 4, con
 /// What became of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Turn {
+pub enum PollResult {
     /// There may be more to do at once.
-    Done,
-    /// There is nothing to do until bytes come, or until [`Link::wake`], or until the handler's own
+    Active,
+    /// There is nothing to do until bytes come, or until [`Connection::poll_timeout`], or until the handler's own
     /// work is due.
     Idle,
-    /// The peer has closed the connection: [`Link::close`], and the port may bring the next. A
+    /// The peer has closed the connection: [`Connection::close`], and the port may bring the next. A
     /// serial line never ends.
-    Ended,
+    Closed,
 }
 
 impl<
@@ -41,24 +48,19 @@ impl<
     const TX: usize,
     const N: usize,
     const S: usize,
-> Link<'c, P, RX, TX, N, S>
+> Connection<'c, P, RX, TX, N, S>
 {
     /// A server with this configuration on this port. The clock counts from anywhere, and does not
     /// go backwards.
     #[must_use]
     pub const fn new(port: P, config: &'c ServerConfig<'c>, clock: fn() -> Instant) -> Self {
-        let session = Session {
+        let ctx = Context {
             server: Server::with_table_sizes(config),
             tx: TxBuffer::new([0; TX]),
             port,
             clock,
         };
-        Self {
-            rx: RxBuffer::new([0; RX]),
-            session,
-            line_timeout: None,
-            heard: Instant::from_millis(0),
-        }
+        Self { rx: RxBuffer::new([0; RX]), ctx, line_timeout: None, heard: Instant::from_millis(0) }
     }
 
     /// Ends a line where it is after this silence in the middle of it. Default: never, as with
@@ -70,15 +72,15 @@ impl<
     }
 
     /// What the handler speaks through, for use between two turns.
-    pub const fn session(&mut self) -> &mut Session<'c, P, TX, N, S> {
-        &mut self.session
+    pub const fn context(&mut self) -> &mut Context<'c, P, TX, N, S> {
+        &mut self.ctx
     }
 
-    /// The connection is gone ([`Turn::Ended`], or an error of the port's): forgets all that was of
+    /// The connection is gone ([`PollResult::Closed`], or an error of the port's): forgets all that was of
     /// it, so that the next peer finds a server that is as new.
     pub fn close(&mut self) {
-        self.session.server.close();
-        self.session.tx = TxBuffer::new([0; TX]);
+        self.ctx.server.close();
+        self.ctx.tx = TxBuffer::new([0; TX]);
         if self.rx.unfinished() > 0 {
             self.put(b'\n');
         }
@@ -87,13 +89,13 @@ impl<
 
     /// When there is something to do though no bytes come.
     #[must_use]
-    pub fn wake(&self) -> Option<Instant> {
+    pub fn poll_timeout(&self) -> Option<Instant> {
         let line = self
             .line_timeout
             .filter(|_| self.rx.unfinished() > 0)
             .map(|timeout| self.heard.saturating_add(timeout));
         let line = line.filter(|due| due.as_millis() != u64::MAX);
-        [line, self.session.server.poll_timeout()].into_iter().flatten().min()
+        [line, self.ctx.server.poll_timeout()].into_iter().flatten().min()
     }
 
     /// A turn of the loop: a frame, what is due, a step of the handler's work, and then what the
@@ -104,40 +106,43 @@ impl<
     pub fn poll(
         &mut self,
         handler: &mut impl Handler<P, TX, N, S>,
-    ) -> Result<Turn, Error<P::Error>> {
-        let Self { rx, session, .. } = self;
-        let mut turn = Turn::Idle;
+    ) -> Result<PollResult, Error<P::Error>> {
+        let Self { rx, ctx, .. } = self;
+        let mut turn = PollResult::Idle;
         if let Some(frame) = rx.next_frame() {
-            turn = Turn::Done;
+            turn = PollResult::Active;
             let mut messages = Messages::new(frame);
-            let now = session.now();
+            let now = ctx.now();
             while let Some(event) =
-                session.send(|server, tx| server.next_event(now, &mut messages, tx))?
+                ctx.send(|server, tx| server.next_event(now, &mut messages, tx))?
             {
-                handler.event(event, session)?;
+                handler.on_event(event, ctx)?;
             }
         }
-        let now = session.now();
-        while let Some(event) = session.send(|server, tx| server.handle_timeout(now, tx))? {
-            handler.event(event, session)?;
+        let now = ctx.now();
+        while let Some(event) = ctx.send(|server, tx| server.handle_timeout(now, tx))? {
+            handler.on_event(event, ctx)?;
         }
-        let worked = handler.work(session)?;
-        session.drain()?;
-        if turn == Turn::Idle {
+        let worked = handler.on_poll(ctx)?;
+        ctx.drain()?;
+        if turn == PollResult::Idle {
             // No line waits, so what is held is unfinished.
             turn = self.read(handler)?;
         }
-        Ok(if worked && turn == Turn::Idle { Turn::Done } else { turn })
+        Ok(if worked && turn == PollResult::Idle { PollResult::Active } else { turn })
     }
 
-    fn read(&mut self, handler: &mut impl Handler<P, TX, N, S>) -> Result<Turn, Error<P::Error>> {
-        let now = self.session.now();
-        let port = &mut self.session.port;
+    fn read(
+        &mut self,
+        handler: &mut impl Handler<P, TX, N, S>,
+    ) -> Result<PollResult, Error<P::Error>> {
+        let now = self.ctx.now();
+        let port = &mut self.ctx.port;
         match port
             .read_ready()
             .and_then(|ready| if ready { port.read(self.rx.spare()).map(Some) } else { Ok(None) })
         {
-            Ok(Some(0)) => return Ok(Turn::Ended),
+            Ok(Some(0)) => return Ok(PollResult::Closed),
             Ok(Some(read)) => {
                 self.heard = now;
                 self.rx.commit(read);
@@ -148,7 +153,7 @@ impl<
             {
                 self.put(b'\n');
             }
-            Ok(None) => return Ok(Turn::Idle),
+            Ok(None) => return Ok(PollResult::Idle),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
                 // Stands for what is missing: no text has such a byte, so the line that it is in is
@@ -156,10 +161,10 @@ impl<
                 if self.rx.unfinished() > 0 {
                     self.put(0xff);
                 }
-                handler.fault(error, &mut self.session)?;
+                handler.on_read_error(error, &mut self.ctx)?;
             }
         }
-        Ok(Turn::Done)
+        Ok(PollResult::Active)
     }
 
     fn put(&mut self, byte: u8) {

@@ -4,7 +4,7 @@
 use mcp_sansio::Instant;
 
 /// A chunk of bytes.
-pub(super) struct Inbox {
+pub(super) struct ReadBuffer {
     bytes: [u8; CHUNK],
     from: usize,
     to: usize,
@@ -13,7 +13,7 @@ pub(super) struct Inbox {
     heard: Instant,
 }
 
-impl Inbox {
+impl ReadBuffer {
     pub(super) const fn new() -> Self {
         Self { bytes: [0; CHUNK], from: 0, to: 0, last: b'\n', heard: Instant::from_millis(0) }
     }

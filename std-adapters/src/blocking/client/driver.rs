@@ -10,14 +10,14 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::connector::Clock;
-use super::handler::{Handler, Question, Refusal};
-use super::waiting::{Calls, LISTEN, Waiting};
-use super::{CallId, Error, IN_FLIGHT, Trace, Way};
+use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
+use super::pending_calls::{LISTEN, PendingCall, PendingCalls};
+use super::{CallId, Direction, Error, IN_FLIGHT, Trace};
 use crate::blocking::panics::catch;
 
 pub(super) type Machine<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
 
-pub(super) struct Conversation<'c> {
+pub(super) struct Driver<'c> {
     pub(super) machine: Box<Machine<'c>>,
     /// Without a limit, so that no call ever waits for room: what is long is the application's
     /// own, and what the server makes us answer is limited by `owed`.
@@ -26,8 +26,8 @@ pub(super) struct Conversation<'c> {
     trace: Option<Box<Trace<'c>>>,
     /// How much of what waits to be sent has been traced.
     traced: usize,
-    pub(super) calls: Calls,
-    pub(super) opening: Opening,
+    pub(super) calls: PendingCalls,
+    pub(super) connect_state: ConnectState,
     /// A legacy server has not answered a ping.
     pub(super) unresponsive: bool,
     /// Bytes that wait to be sent because the server asked for them.
@@ -40,14 +40,14 @@ pub(super) struct Conversation<'c> {
     free_questions: u32,
 }
 
-/// How far the opening has come.
-pub(super) enum Opening {
-    Under,
-    Done(Option<OwnedJson>),
+/// Progress of connecting to the server.
+pub(super) enum ConnectState {
+    Connecting,
+    Connected(Option<OwnedJson>),
     Failed(String),
 }
 
-impl<'c> Conversation<'c> {
+impl<'c> Driver<'c> {
     pub(super) fn new(
         config: &'c ClientConfig<'c>,
         handler: Box<dyn Handler + 'c>,
@@ -60,8 +60,8 @@ impl<'c> Conversation<'c> {
             handler,
             trace,
             traced: 0,
-            calls: Calls::default(),
-            opening: Opening::Under,
+            calls: PendingCalls::default(),
+            connect_state: ConnectState::Connecting,
             unresponsive: false,
             owed: 0,
             clock,
@@ -95,10 +95,10 @@ impl<'c> Conversation<'c> {
     /// A new connection: nothing of the last one is left, but the calls that wait to be waited for.
     pub(super) fn begin(&mut self) -> Result<(), SendError> {
         (self.tx, self.traced, self.owed, self.unresponsive) = (Self::empty_tx(), 0, 0, false);
-        self.opening = Opening::Under;
+        self.connect_state = ConnectState::Connecting;
         self.send(|machine, now, tx| machine.connect(now, tx))?;
         if self.machine.is_open() {
-            self.opening = Opening::Done(None);
+            self.connect_state = ConnectState::Connected(None);
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl<'c> Conversation<'c> {
         if let Some(trace) = &mut self.trace {
             let fresh = self.tx.pending().get(self.traced..).unwrap_or_default();
             for line in fresh.split_inclusive(|byte| *byte == b'\n') {
-                let _ = catch(|| trace(Way::Sent, line.strip_suffix(b"\n").unwrap_or(line)));
+                let _ = catch(|| trace(Direction::Sent, line.strip_suffix(b"\n").unwrap_or(line)));
             }
             self.traced = self.tx.pending().len();
         }
@@ -124,7 +124,7 @@ impl<'c> Conversation<'c> {
     pub(super) fn receive(&mut self, frame: Frame<'_>) -> Result<(), Error> {
         if let Some(trace) = &mut self.trace {
             let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = frame;
-            let _ = catch(|| trace(Way::Received, line));
+            let _ = catch(|| trace(Direction::Received, line));
         }
         let before = self.tx.pending().len();
         let mut messages = Messages::new(frame);
@@ -164,7 +164,7 @@ impl<'c> Conversation<'c> {
         let call =
             match self.send(|machine, now, tx| machine.request(now, method, params, options, tx)) {
                 Err(SendError::NotAllowed) => {
-                    return Err(Error::NotOffered { method: method.to_owned() });
+                    return Err(Error::Unsupported { method: method.to_owned() });
                 }
                 call => call?,
             };
@@ -180,7 +180,7 @@ impl<'c> Conversation<'c> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
         let call = match self.send(|machine, now, tx| machine.listen(now, filter, options, tx)) {
             Err(SendError::NotAllowed) => {
-                return Err(Error::NotOffered { method: LISTEN.to_owned() });
+                return Err(Error::Unsupported { method: LISTEN.to_owned() });
             }
             call => call?,
         };
@@ -221,9 +221,11 @@ impl<'c> Conversation<'c> {
     fn happened(&mut self, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Connected(opened) => {
-                self.opening = Opening::Done(Some(opened.result.into()))
+                self.connect_state = ConnectState::Connected(Some(opened.result.into()))
             }
-            ClientEvent::ConnectFailed(error) => self.opening = Opening::Failed(error.to_string()),
+            ClientEvent::ConnectFailed(error) => {
+                self.connect_state = ConnectState::Failed(error.to_string())
+            }
             ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
             ClientEvent::Request(request) => self.requested(request),
             event => {
@@ -239,7 +241,7 @@ impl<'c> Conversation<'c> {
                     waiting.acknowledged |= matches!(event, ClientEvent::Listening { .. });
                     waiting.id
                 });
-                if catch(|| self.handler.told(about, event)).is_none() {
+                if catch(|| self.handler.on_event(about, event)).is_none() {
                     self.panicked(about);
                 }
             }
@@ -251,7 +253,7 @@ impl<'c> Conversation<'c> {
         let method = waiting.method.clone();
         waiting.result = match outcome {
             Outcome::Result(result) => Some(Ok((*result).into())),
-            Outcome::Error(error) => Some(Err(Error::Peer((*error).into()))),
+            Outcome::Error(error) => Some(Err(Error::Server((*error).into()))),
             Outcome::Invalid(violation) => {
                 Some(Err(Error::Invalid { method, violation: *violation }))
             }
@@ -264,20 +266,22 @@ impl<'c> Conversation<'c> {
         self.calls.put_back(at, waiting);
     }
 
-    /// Answers what a modern server wants to know and sends the request again.
-    fn again(&mut self, waiting: &mut Waiting, input: &InputRequired<'_>) -> Result<(), Error> {
-        let mut answers = Answers(Vec::new());
+    /// InputResponses what a modern server wants to know and sends the request again.
+    fn again(&mut self, waiting: &mut PendingCall, input: &InputRequired<'_>) -> Result<(), Error> {
+        let mut answers = InputResponses(Vec::new());
         if input.requests().iter().nth(MAX_QUESTIONS).is_some() {
             return Err(Error::InputRequired(input.as_json().into()));
         }
         for (key, request) in input.requests().iter() {
             match self.ask(Some(waiting.id), request?) {
                 Ok(answer) => answers.0.push((key.to_string(), answer)),
-                Err(Refusal::Panicked) => {
+                Err(InputRefusal::Panicked) => {
                     return Err(Error::HandlerPanicked { method: waiting.method.clone() });
                 }
-                Err(Refusal::Refused) => return Err(Error::InputRequired(input.as_json().into())),
-                Err(Refusal::Unwritable(error)) => return Err(error.into()),
+                Err(InputRefusal::Refused) => {
+                    return Err(Error::InputRequired(input.as_json().into()));
+                }
+                Err(InputRefusal::Unwritable(error)) => return Err(error.into()),
             }
         }
         let params = waiting.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
@@ -290,20 +294,20 @@ impl<'c> Conversation<'c> {
         Ok(())
     }
 
-    /// Answers what a legacy server wants to know.
+    /// InputResponses what a legacy server wants to know.
     fn requested(&mut self, request: &ServerRequest<'_>) {
         let answer = request.question().map(|question| self.ask(None, question));
         let handle = request.handle;
         // The request may be over; nobody else could be told.
         let _ = self.send(|machine, _, tx| match &answer {
             Ok(Ok(answer)) => machine.respond_raw(handle, answer.as_raw(), tx),
-            Ok(Err(Refusal::Refused)) => machine.respond_error(handle, &REFUSED, tx),
-            Ok(Err(Refusal::Unwritable(_))) => machine.respond_error(
+            Ok(Err(InputRefusal::Refused)) => machine.respond_error(handle, &REFUSED, tx),
+            Ok(Err(InputRefusal::Unwritable(_))) => machine.respond_error(
                 handle,
                 &RpcError::internal("The answer cannot be written"),
                 tx,
             ),
-            Ok(Err(Refusal::Panicked)) => {
+            Ok(Err(InputRefusal::Panicked)) => {
                 machine.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
             }
             Err(_) => machine.respond_error(
@@ -318,10 +322,10 @@ impl<'c> Conversation<'c> {
         &mut self,
         about: Option<CallId>,
         request: InputRequest<'_>,
-    ) -> Result<OwnedJson, Refusal> {
-        let question = Question::new(request, self.revision());
+    ) -> Result<OwnedJson, InputRefusal> {
+        let question = ReceivedInputRequest::new(request, self.revision());
         let begun = (self.clock)().as_millis();
-        let answer = catch(|| self.handler.asked(&question));
+        let answer = catch(|| self.handler.on_input_request(&question));
         if let Some(left) = self.free_questions.checked_sub(1) {
             self.free_questions = left;
             self.asked =
@@ -331,21 +335,21 @@ impl<'c> Conversation<'c> {
             Some(answer) => answer.0,
             None => {
                 self.panicked(about);
-                Err(Refusal::Panicked)
+                Err(InputRefusal::Panicked)
             }
         }
     }
 
     fn panicked(&mut self, about: Option<CallId>) {
         // The panic hook has printed it; if this panics as well, it prints that too.
-        let _ = catch(|| self.handler.panicked(about));
+        let _ = catch(|| self.handler.on_panic(about));
     }
 }
 
-/// Answers by the keys of their questions.
-struct Answers(Vec<(String, OwnedJson)>);
+/// InputResponses by the keys of their questions.
+struct InputResponses(Vec<(String, OwnedJson)>);
 
-impl Serialize for Answers {
+impl Serialize for InputResponses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (key, answer) in &self.0 {

@@ -6,13 +6,13 @@ use super::{CallId, CallResult, Error};
 
 /// The requests that have not been waited for, in the order in which they began.
 #[derive(Default)]
-pub(super) struct Calls {
-    calls: Vec<Waiting>,
+pub(super) struct PendingCalls {
+    calls: Vec<PendingCall>,
     made: u64,
 }
 
 /// A request of the application's.
-pub(super) struct Waiting {
+pub(super) struct PendingCall {
     pub(super) id: CallId,
     /// That of the latest attempt.
     pub(super) call: Call,
@@ -25,7 +25,7 @@ pub(super) struct Waiting {
     pub(super) result: Option<CallResult>,
 }
 
-impl Calls {
+impl PendingCalls {
     pub(super) fn add(
         &mut self,
         call: Call,
@@ -35,7 +35,7 @@ impl Calls {
     ) -> CallId {
         self.made += 1;
         let id = CallId(self.made);
-        self.calls.push(Waiting {
+        self.calls.push(PendingCall {
             id,
             call,
             method: method.to_owned(),
@@ -47,17 +47,17 @@ impl Calls {
         id
     }
 
-    pub(super) fn get(&self, id: CallId) -> Option<&Waiting> {
+    pub(super) fn get(&self, id: CallId) -> Option<&PendingCall> {
         self.calls.iter().find(|waiting| waiting.id == id)
     }
 
     /// The one that this call of the machine is the latest attempt of.
-    pub(super) fn of(&mut self, call: Call) -> Option<&mut Waiting> {
+    pub(super) fn of(&mut self, call: Call) -> Option<&mut PendingCall> {
         self.calls.iter_mut().find(|waiting| waiting.call == call && waiting.result.is_none())
     }
 
     /// Takes one out, to be put back.
-    pub(super) fn take_out(&mut self, call: Call) -> Option<(usize, Waiting)> {
+    pub(super) fn take_out(&mut self, call: Call) -> Option<(usize, PendingCall)> {
         let at = self
             .calls
             .iter()
@@ -65,20 +65,21 @@ impl Calls {
         Some((at, self.calls.remove(at)))
     }
 
-    pub(super) fn put_back(&mut self, at: usize, waiting: Waiting) {
+    pub(super) fn put_back(&mut self, at: usize, waiting: PendingCall) {
         self.calls.insert(at, waiting);
     }
 
     /// Forgets one.
-    pub(super) fn forget(&mut self, id: CallId) -> Option<Waiting> {
+    pub(super) fn forget(&mut self, id: CallId) -> Option<PendingCall> {
         let at = self.calls.iter().position(|waiting| waiting.id == id)?;
         Some(self.calls.remove(at))
     }
 
     /// The result of this one, or of the first that has one.
     pub(super) fn take_result(&mut self, id: Option<CallId>) -> Option<(CallId, CallResult)> {
-        let is_it =
-            |waiting: &Waiting| waiting.result.is_some() && id.is_none_or(|id| id == waiting.id);
+        let is_it = |waiting: &PendingCall| {
+            waiting.result.is_some() && id.is_none_or(|id| id == waiting.id)
+        };
         let at = self.calls.iter().position(is_it)?;
         let waiting = self.calls.remove(at);
         Some((waiting.id, waiting.result?))
@@ -98,8 +99,8 @@ impl Calls {
 
     /// Listens that have ended with the connection.
     pub(super) fn lost_listens(&self) -> Vec<CallId> {
-        let lost = |waiting: &&Waiting| {
-            waiting.is_listen() && matches!(waiting.result, Some(Err(Error::Ended(_))))
+        let lost = |waiting: &&PendingCall| {
+            waiting.is_listen() && matches!(waiting.result, Some(Err(Error::Closed(_))))
         };
         self.calls.iter().filter(lost).map(|waiting| waiting.id).collect()
     }
@@ -112,7 +113,7 @@ impl Calls {
     }
 }
 
-impl Waiting {
+impl PendingCall {
     fn is_listen(&self) -> bool {
         self.method == LISTEN
     }
