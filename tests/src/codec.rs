@@ -1,6 +1,6 @@
 //! HTTP/1.1 and event streams as they are read, written down so that two readings can be compared.
 
-use mcp_sansio::http::codec::{Fault, Part, RequestReader, ResponseReader};
+use mcp_sansio::http::codec::{HttpError, Part, RequestReader, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::{Frame, Storage};
 
@@ -23,7 +23,7 @@ pub struct Read {
     /// The messages.
     pub messages: Vec<Message>,
     /// Why it went no further.
-    pub fault: Option<Fault>,
+    pub fault: Option<HttpError>,
     /// Whether its end was a good one.
     pub good_end: bool,
 }
@@ -92,7 +92,7 @@ pub fn responses<S: Storage>(
     let mut read = Read::default();
     let (mut rest, mut sizes, mut methods) = (bytes, sizes.iter().cycle(), methods.iter());
     let mut ended = false;
-    if !methods.next().is_some_and(|method| reader.expect(method)) {
+    if !methods.next().is_some_and(|method| reader.expect_response(method)) {
         return read;
     }
     loop {
@@ -112,7 +112,7 @@ pub fn responses<S: Storage>(
             Ok(Some(Part::End)) => {
                 read.messages.last_mut().expect("a head comes first").complete = true;
                 // What the server has sent ahead was not asked for.
-                if !methods.next().is_some_and(|method| reader.expect(method)) {
+                if !methods.next().is_some_and(|method| reader.expect_response(method)) {
                     read.good_end = true;
                     return read;
                 }
@@ -208,8 +208,8 @@ fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usi
 /// else may.
 fn same(whole: &Read, pieces: &Read) {
     assert_eq!(
-        (whole.fault.map(Fault::status), whole.good_end),
-        (pieces.fault.map(Fault::status), pieces.good_end)
+        (whole.fault.map(HttpError::status), whole.good_end),
+        (pieces.fault.map(HttpError::status), pieces.good_end)
     );
     assert_eq!(whole.complete(), pieces.complete());
     if whole.fault.is_none() {

@@ -39,11 +39,11 @@ impl dyn Fields + '_ {
 
     /// The value of the only field of that name.
     #[must_use]
-    pub fn only(&self, name: &str) -> Only<'_> {
+    pub fn single(&self, name: &str) -> SingleValue<'_> {
         match (self.nth(name, 0), self.nth(name, 1)) {
-            (None, _) => Only::Absent,
-            (Some(value), None) => text(value).map_or(Only::NotText, Only::Value),
-            (Some(_), Some(_)) => Only::Repeated,
+            (None, _) => SingleValue::Absent,
+            (Some(value), None) => text(value).map_or(SingleValue::NotUtf8, SingleValue::Value),
+            (Some(_), Some(_)) => SingleValue::Repeated,
         }
     }
 
@@ -55,13 +55,13 @@ impl dyn Fields + '_ {
 
 /// A field that may be there once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Only<'h> {
+pub enum SingleValue<'h> {
     /// It is not there.
     Absent,
     /// Its value, without the white space around it.
     Value(&'h str),
     /// Its value is not UTF-8.
-    NotText,
+    NotUtf8,
     /// It is there more than once.
     Repeated,
 }
@@ -191,9 +191,9 @@ mod tests {
     fn fields_are_found_whatever_their_case_and_seen_when_there_are_two() {
         let fields: &dyn Fields = &[("Host", "a"), ("ACCEPT", " x\t"), ("accept", "y")];
         assert_eq!(fields.get("accept"), Some("x"));
-        assert_eq!(fields.only("accept"), Only::Repeated);
-        assert_eq!(fields.only("host"), Only::Value("a"));
-        assert_eq!(fields.only("origin"), Only::Absent);
+        assert_eq!(fields.single("accept"), SingleValue::Repeated);
+        assert_eq!(fields.single("host"), SingleValue::Value("a"));
+        assert_eq!(fields.single("origin"), SingleValue::Absent);
         assert!(fields.all("Accept").eq([&b" x\t"[..], b"y"]));
     }
 

@@ -7,8 +7,8 @@
 pub mod client;
 pub mod codec;
 mod head;
-pub mod mirror;
+pub mod param_headers;
 pub mod server;
 pub mod sse;
 
-pub use head::{Fields, Only, RequestHead, ResponseHead};
+pub use head::{Fields, RequestHead, ResponseHead, SingleValue};

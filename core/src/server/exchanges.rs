@@ -1,6 +1,6 @@
 //! Over HTTP: which exchange a request came with, so that what belongs to it goes there.
 //!
-//! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_exchange) of its own. What
+//! Each exchange has a [`TxBuffer`](crate::TxBuffer::for_http_response) of its own. What
 //! [`Server::next_event`] writes goes to the exchange whose body it takes in; for all else these
 //! say where it goes. 0 is the session's own stream: what no request has to do with.
 

@@ -28,8 +28,8 @@ impl<'f> Carrier<'f> {
 #[cfg(feature = "http")]
 mod http {
     use super::*;
-    use crate::http::Only;
-    use crate::http::mirror::FieldValue;
+    use crate::http::SingleValue;
+    use crate::http::param_headers::FieldValue;
     use crate::lifecycle::Revision;
     use crate::message::Member;
     use crate::violation::Violation;
@@ -42,12 +42,12 @@ mod http {
         }
 
         pub(in crate::server) fn has_version(&self) -> Result<(), Refusal<'f>> {
-            match self.head().map(|head| head.fields.only(VERSION)) {
-                None | Some(Only::Value(_)) => Ok(()),
-                Some(Only::Absent) => Err(mismatch(
+            match self.head().map(|head| head.fields.single(VERSION)) {
+                None | Some(SingleValue::Value(_)) => Ok(()),
+                Some(SingleValue::Absent) => Err(mismatch(
                     "MCP-Protocol-Version is missing: it repeats the version in params._meta, as 2026-07-28",
                 )),
-                Some(Only::Repeated | Only::NotText) => {
+                Some(SingleValue::Repeated | SingleValue::NotUtf8) => {
                     Err(mismatch("MCP-Protocol-Version must be there once"))
                 }
             }
@@ -79,9 +79,9 @@ mod http {
                     .and_then(|m| m.as_string())
                     .is_some_and(|m| m == *repeated)
             };
-            match head.fields.only("mcp-method") {
-                Only::Value(repeated) if is_method(repeated) => {}
-                Only::Absent => {
+            match head.fields.single("mcp-method") {
+                SingleValue::Value(repeated) if is_method(repeated) => {}
+                SingleValue::Absent => {
                     return Err(mismatch("Mcp-Method is missing: it repeats the method"));
                 }
                 _ => return Err(mismatch("Mcp-Method is not the method")),
@@ -96,11 +96,13 @@ mod http {
             else {
                 return Ok(());
             };
-            match head.fields.only("mcp-name") {
-                Only::Value(repeated) if FieldValue::text(name).matches(repeated.as_bytes()) => {
+            match head.fields.single("mcp-name") {
+                SingleValue::Value(repeated)
+                    if FieldValue::text(name).matches(repeated.as_bytes()) =>
+                {
                     Ok(())
                 }
-                Only::Absent => {
+                SingleValue::Absent => {
                     Err(mismatch("Mcp-Name is missing: it repeats params.name, or params.uri"))
                 }
                 _ => Err(mismatch("Mcp-Name is not params.name, or params.uri")),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use futures_util::stream;
-use mcp_sansio::http::server::Reply;
+use mcp_sansio::http::server::OutgoingResponse;
 use mcp_sansio::types::{Implementation, Text, TextResult, Tool};
 use mcp_sansio::{
     Catalog, Delivery, Messages, Progress, RawJson, Request, RequestHandle, Revision, SendError,
@@ -56,7 +56,7 @@ impl Exchange {
         // Whatever these tools say fits.
         Self {
             server,
-            tx: TxBuffer::for_exchange(Vec::new(), 4 << 20),
+            tx: TxBuffer::for_http_response(Vec::new(), 4 << 20),
             begun: Instant::now(),
             count: None,
         }
@@ -64,7 +64,10 @@ impl Exchange {
 
     /// Takes in what was asked. The first thing that is said about it decides what the answer is; a
     /// stream goes on from there.
-    pub async fn begin(mut self, messages: &mut Messages<'_>) -> Result<(Reply, Body), SendError> {
+    pub async fn begin(
+        mut self,
+        messages: &mut Messages<'_>,
+    ) -> Result<(OutgoingResponse, Body), SendError> {
         let mut has_fault = false;
         while let Some(event) = self.server.next_event(self.now(), messages, &mut self.tx)? {
             has_fault |= matches!(event, ServerEvent::Violation(_));
@@ -72,9 +75,12 @@ impl Exchange {
                 self.answer(&request)?;
             }
         }
-        while self.tx.reply().is_none() && self.step().await? {}
-        let reply =
-            self.tx.reply().unwrap_or(if has_fault { Reply::empty(400) } else { Reply::ACCEPTED });
+        while self.tx.http_response().is_none() && self.step().await? {}
+        let reply = self.tx.http_response().unwrap_or(if has_fault {
+            OutgoingResponse::empty(400)
+        } else {
+            OutgoingResponse::ACCEPTED
+        });
         let said = self.said();
         let body = if self.count.is_none() {
             Body::from(said)

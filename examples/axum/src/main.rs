@@ -25,7 +25,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::any;
 use exchange::Exchange;
-use mcp_sansio::http::server::{Endpoint, Refused, Reply, Route};
+use mcp_sansio::http::server::{Endpoint, OutgoingResponse, Rejection, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::{Frame, Messages, Revisions, TxBuffer};
 use tokio::net::TcpListener;
@@ -46,45 +46,45 @@ async fn mcp(request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let fields = Headers(&parts.headers);
     let head = RequestHead::new(parts.method.as_str(), parts.uri.path(), &fields);
-    if let Err(refused) = endpoint.admit(&head) {
+    if let Err(refused) = endpoint.check_head(&head) {
         return refuse(&refused, &endpoint);
     }
     let Ok(body) = to_bytes(body, MAX_BODY).await else {
-        return refuse(&Refused::too_large(), &endpoint);
+        return refuse(&Rejection::content_too_large(), &endpoint);
     };
     let mut messages = Messages::over_http(Frame::Complete(&body), &head, Exchange::KEY);
     let exchange = match endpoint.route(&head, &messages) {
-        Route::Alone => Exchange::new(None),
-        Route::AloneAs(revision) => Exchange::new(Some(revision)),
-        Route::Options => return respond(Reply::empty(204), Body::empty(), &endpoint),
-        Route::Refused(refused) => return refuse(&refused, &endpoint),
-        _ => return refuse(&Refused::no_such_session(), &endpoint),
+        Route::Stateless => Exchange::new(None),
+        Route::StatelessRevision(revision) => Exchange::new(Some(revision)),
+        Route::Options => return respond(OutgoingResponse::empty(204), Body::empty(), &endpoint),
+        Route::Rejected(refused) => return refuse(&refused, &endpoint),
+        _ => return refuse(&Rejection::session_not_found(), &endpoint),
     };
     match exchange.begin(&mut messages).await {
         Ok((reply, body)) => respond(reply, body, &endpoint),
         Err(error) => {
             eprintln!("axum-server: {error}");
-            respond(Reply::empty(500), Body::empty(), &endpoint)
+            respond(OutgoingResponse::empty(500), Body::empty(), &endpoint)
         }
     }
 }
 
-fn respond(reply: Reply, body: Body, endpoint: &Endpoint<'_>) -> Response {
+fn respond(reply: OutgoingResponse, body: Body, endpoint: &Endpoint<'_>) -> Response {
     let mut response = Response::builder().status(reply.status);
     for (name, value) in reply.fields() {
         response = response.header(name, value);
     }
     if matches!(reply.status, 204 | 405) {
-        response = response.header("Allow", endpoint.allow());
+        response = response.header("Allow", endpoint.allowed_methods());
     }
     response.body(body).unwrap_or_default()
 }
 
-fn refuse(refused: &Refused<'_>, endpoint: &Endpoint<'_>) -> Response {
-    let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+fn refuse(refused: &Rejection<'_>, endpoint: &Endpoint<'_>) -> Response {
+    let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
     let _ = refused.write(&mut tx); // it fits
     respond(
-        tx.reply().unwrap_or(Reply::empty(refused.status())),
+        tx.http_response().unwrap_or(OutgoingResponse::empty(refused.status())),
         Body::from(tx.pending().to_vec()),
         endpoint,
     )

@@ -5,7 +5,7 @@ use mcp_sansio::{CallOptions, RawJson};
 use mcp_sansio_adapters::asynchronous::client::Connector;
 use serde_json::json;
 
-use crate::scene::{Reply, call, legacy, modern, only, play, play_with};
+use crate::scene::{ResponseKind, call, legacy, modern, only, play, play_with};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -50,9 +50,10 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
         CHUNKS.into_iter().zip(["Mcp-Session-Id", "MCP-Session-Id", "mcp-session-id"])
     {
         let answer = move |seen: &crate::scene::Seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) => Reply::events("").hold(),
+            ("GET", _) => ResponseKind::events("").hold(),
             (_, "initialize") => {
-                Reply::result(seen, &crate::scene::initialized("2025-11-25")).field(field, "s~!1")
+                ResponseKind::result(seen, &crate::scene::initialized("2025-11-25"))
+                    .field(field, "s~!1")
             }
             _ => legacy(seen),
         };
@@ -94,7 +95,7 @@ fn http_09_bat_03_http_21_http_26_http_27_sess_03_sess_07_sess_11_a_session_is_n
 
 #[test]
 fn sess_08_the_sessions_name_and_the_token_are_not_shown() {
-    let session = format!("{:?}", mcp_sansio::http::client::Session::new());
+    let session = format!("{:?}", mcp_sansio::http::client::HttpSession::new());
     assert!(session.contains("has_id: false"), "{session}");
     let http =
         mcp_sansio_adapters::asynchronous::client::http::HttpTransport::new("http://server/mcp")
@@ -109,7 +110,7 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
         Connector::new(&LEGACY),
         |http| http.bearer("t-1").field("X-Api-Key", "k"),
         7,
-        |seen| if seen.method == "GET" { Reply::events("").hold() } else { legacy(seen) },
+        |seen| if seen.method == "GET" { ResponseKind::events("").hold() } else { legacy(seen) },
         async |client| {
             call(&client, "a", &json!({})).await?;
             call(&client, "b", &json!({})).await
@@ -131,7 +132,7 @@ fn tokens_and_fields_of_the_applications_are_in_every_head() {
 
 #[test]
 fn a_connection_serves_one_request_after_the_other() {
-    for answer in [modern as fn(&crate::scene::Seen) -> Reply, legacy] {
+    for answer in [modern as fn(&crate::scene::Seen) -> ResponseKind, legacy] {
         let played = play(&CLIENT, 1 << 16, answer, async |client| {
             for _ in 0..20 {
                 call(&client, "a", &json!({})).await.unwrap();

@@ -17,7 +17,9 @@ use mcp_sansio_adapters::asynchronous::client::http::{HttpTransport, MAX_ONE_WAY
 use mcp_sansio_adapters::asynchronous::client::{CallError, Client, Connector, OwnedInputRequest};
 use serde_json::json;
 
-use crate::scene::{Reply, call, error, event, initialized, legacy, modern, play, play_with, run};
+use crate::scene::{
+    ResponseKind, call, error, event, initialized, legacy, modern, play, play_with, run,
+};
 use crate::{CLIENT, LEGACY, MODERN};
 
 const SHORT: Duration = Duration::from_millis(50);
@@ -199,7 +201,11 @@ fn c3_an_older_server_that_never_names_its_endpoint_is_given_up_in_time() {
         format!("event: endpoint\ndata: /{}\n\n", "x".repeat(9_000)),
     ] {
         let answer = move |seen: &crate::scene::Seen| {
-            if seen.method == "GET" { Reply::events(&body).hold() } else { Reply::status(404) }
+            if seen.method == "GET" {
+                ResponseKind::events(&body).hold()
+            } else {
+                ResponseKind::status(404)
+            }
         };
         let played =
             play(&SOON, 1 << 16, answer, async |client| client.connected().await.map(|_| ()));
@@ -233,12 +239,12 @@ fn c1_a_server_that_asks_without_end_does_not_make_the_client_open_any_number_of
         1 << 16,
         move |seen| match seen.message() {
             "tools/call" if seen.body["params"]["name"] == "ask" => {
-                Reply::events(&asks(2_000)).hold()
+                ResponseKind::events(&asks(2_000)).hold()
             }
             // It takes no answer.
             "answer" => {
                 count.fetch_add(1, Ordering::Relaxed);
-                Reply::silence()
+                ResponseKind::silence()
             }
             _ => legacy(seen),
         },
@@ -270,10 +276,10 @@ fn c1_an_answer_that_the_server_does_not_accept_is_given_up_in_time_and_the_next
         |http| http.accept_timeout(SHORT),
         1 << 16,
         move |seen| match seen.message() {
-            "tools/call" => Reply::events(&asks(40)).hold(),
+            "tools/call" => ResponseKind::events(&asks(40)).hold(),
             "answer" => {
                 kept.lock().unwrap().push(seen.body["id"].clone());
-                Reply::silence()
+                ResponseKind::silence()
             }
             _ => legacy(seen),
         },
@@ -303,15 +309,15 @@ fn c1_a_server_that_ends_every_session_leaves_one_stream_open() {
         &LEGACY,
         1 << 16,
         move |seen| match (seen.method.as_str(), seen.message()) {
-            ("GET", _) => Reply::events(":\n\n").hold(),
+            ("GET", _) => ResponseKind::events(":\n\n").hold(),
             (_, "initialize") => {
                 sessions += 1;
-                Reply::result(seen, &initialized("2025-11-25"))
+                ResponseKind::result(seen, &initialized("2025-11-25"))
                     .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             (_, "tools/call") => {
                 is_forgotten = !is_forgotten;
-                if is_forgotten { Reply::status(404) } else { legacy(seen) }
+                if is_forgotten { ResponseKind::status(404) } else { legacy(seen) }
             }
             _ => legacy(seen),
         },
@@ -344,7 +350,7 @@ fn c3_an_event_without_an_end_is_cut_off() {
             |http| http.max_message(1024),
             1 << 16,
             move |seen| match seen.message() {
-                "tools/call" => Reply::events(&said.repeat(100_000)).hold(),
+                "tools/call" => ResponseKind::events(&said.repeat(100_000)).hold(),
                 _ => modern(seen),
             },
             async |client| error(call(&client, "a", &json!({})).await),
@@ -366,7 +372,7 @@ fn c6_a_stream_that_ends_at_once_is_not_taken_up_again_at_once() {
         move |seen| match seen.method.as_str() {
             "GET" => {
                 count.fetch_add(1, Ordering::Relaxed);
-                Reply::events("retry: 0\n\n")
+                ResponseKind::events("retry: 0\n\n")
             }
             _ => legacy(seen),
         },
@@ -400,14 +406,17 @@ fn f9_functions_of_the_application_that_panic_end_one_call() {
             "tools/call" => {
                 calls += 1;
                 if calls == 1 {
-                    Reply::status(401).field("WWW-Authenticate", "Bearer")
+                    ResponseKind::status(401).field("WWW-Authenticate", "Bearer")
                 } else {
                     modern(seen)
                 }
             }
             "tools/list" => {
                 let schema = json!({"type": "object", "properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
-                Reply::result(seen, &json!({"tools": [{"name": "bad", "inputSchema": schema}]}))
+                ResponseKind::result(
+                    seen,
+                    &json!({"tools": [{"name": "bad", "inputSchema": schema}]}),
+                )
             }
             _ => modern(seen),
         },
@@ -450,7 +459,7 @@ fn s8_the_longest_duration_means_never() {
         |http| http.connect_timeout(Duration::MAX).accept_timeout(Duration::MAX),
         1 << 16,
         |seen| match seen.method.as_str() {
-            "GET" => Reply::events(&format!(
+            "GET" => ResponseKind::events(&format!(
                 "retry: 99999999999999999999\n{}",
                 event(&json!({"jsonrpc": "2.0", "method": "notifications/x"}))
             )),

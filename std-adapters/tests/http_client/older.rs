@@ -5,20 +5,20 @@ use serde_json::json;
 
 use mcp_sansio::{Revision, Revisions};
 
-use crate::scene::{Reply, Seen, answer, call, event, initialized, play};
+use crate::scene::{ResponseKind, Seen, answer, call, event, initialized, play};
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY};
 
 /// A server of that time. Everything is known beforehand, for its stream is written in one piece.
-fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> Reply {
+fn old(endpoint: &'static str, refusal: u16) -> impl FnMut(&Seen) -> ResponseKind {
     move |seen| match (seen.method.as_str(), seen.target.as_str()) {
         ("GET", "/mcp") => {
             // The client counts: the probe was 1, and `initialize` 2.
             let result =
                 event(&json!({"jsonrpc": "2.0", "id": 2, "result": initialized("2024-11-05")}));
-            Reply::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
+            ResponseKind::events(&format!("event: endpoint\ndata: {endpoint}\n\n{result}")).hold()
         }
-        ("POST", "/messages?id=7") => Reply::status(202).body("Accepted"),
-        _ => Reply::status(refusal),
+        ("POST", "/messages?id=7") => ResponseKind::status(202).body("Accepted"),
+        _ => ResponseKind::status(refusal),
     }
 }
 
@@ -51,7 +51,7 @@ fn bc_03_what_refuses_otherwise_is_not() {
     for status in [402, 409, 410, 415, 422, 429] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
-            Reply::status(status)
+            ResponseKind::status(status)
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
@@ -86,7 +86,7 @@ fn bc_04_a_modern_error_to_initialize_is_no_sign() {
     for code in [-32020, -32021, -32022] {
         let answer = move |seen: &Seen| {
             assert_eq!(seen.method, "POST");
-            Reply::error(seen, 400, &json!({"code": code, "message": "no"}))
+            ResponseKind::error(seen, 400, &json!({"code": code, "message": "no"}))
         };
         let played = play(&LEGACY, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err());
@@ -136,7 +136,11 @@ fn a_stream_that_does_not_begin_with_an_endpoint_is_none_of_ours() {
         ["data: {}\n\n", "event: message\ndata: /messages\n\n", "event: other\ndata: x\n\n", ""]
     {
         let answer = move |seen: &Seen| {
-            if seen.method == "GET" { Reply::events(body) } else { Reply::status(404) }
+            if seen.method == "GET" {
+                ResponseKind::events(body)
+            } else {
+                ResponseKind::status(404)
+            }
         };
         let played = play(&CLIENT, 64, answer, async |client| client.connected().await.map(|_| ()));
         assert!(played.result.is_err(), "{body:?}");
@@ -148,7 +152,7 @@ fn a_stream_that_does_not_begin_with_an_endpoint_is_none_of_ours() {
 fn the_end_of_its_stream_is_the_end_of_everything() {
     let mut posts = 0;
     let answer = move |seen: &Seen| match seen.method.as_str() {
-        "GET" => Reply::events(&format!(
+        "GET" => ResponseKind::events(&format!(
             "event: endpoint\ndata: /m\n\n{}",
             event(&answer(
                 &Seen { body: json!({"id": 2}), ..seen.clone() },
@@ -157,7 +161,7 @@ fn the_end_of_its_stream_is_the_end_of_everything() {
         )),
         _ => {
             posts += 1;
-            Reply::status(if posts < 3 { 404 } else { 202 })
+            ResponseKind::status(if posts < 3 { 404 } else { 202 })
         }
     };
     let played =

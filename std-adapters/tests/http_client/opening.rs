@@ -5,7 +5,7 @@ use mcp_sansio_adapters::asynchronous::client::{CallError, ConnectError, Connect
 use serde_json::json;
 
 use crate::scene::{
-    Reply, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
+    ResponseKind, Seen, answer, call, event, initialized, legacy, modern, only, play, play_with,
 };
 use crate::{BOTH, CHUNKS, CLIENT, LEGACY, MODERN};
 
@@ -23,9 +23,9 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
                     }
                 };
                 if as_events {
-                    Reply::events(&event(&answer(seen, &result)))
+                    ResponseKind::events(&event(&answer(seen, &result)))
                 } else {
-                    Reply::result(seen, &result)
+                    ResponseKind::result(seen, &result)
                 }
             },
             async |client| call(&client, "greet", &json!({})).await,
@@ -43,20 +43,32 @@ fn http_07_http_10_http_15_http_30_a_modern_server_is_asked_and_then_called() {
 fn ver_14_ver_16_bc_06_what_is_no_modern_error_leads_to_initialize() {
     for chunk in CHUNKS {
         for refuse in [
-            |_| Reply::status(400),
-            |_| Reply::status(404).body("<html>not here</html>"),
-            |_| Reply::status(405),
+            |_| ResponseKind::status(400),
+            |_| ResponseKind::status(404).body("<html>not here</html>"),
+            |_| ResponseKind::status(405),
             |_| {
-                Reply::status(400)
+                ResponseKind::status(400)
                     .body(r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Missing session ID"}}"#)
             },
             |_| {
-                Reply::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
+                ResponseKind::status(404).body(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#)
             },
-            |seen| Reply::error(seen, 200, &json!({"code": -32601, "message": "no such method"})),
-            |seen| Reply::error(seen, 404, &json!({"code": -32601, "message": "no such method"})),
-            |seen| Reply::result(seen, &json!({})),
-        ] as [fn(&Seen) -> Reply; 8]
+            |seen| {
+                ResponseKind::error(
+                    seen,
+                    200,
+                    &json!({"code": -32601, "message": "no such method"}),
+                )
+            },
+            |seen| {
+                ResponseKind::error(
+                    seen,
+                    404,
+                    &json!({"code": -32601, "message": "no such method"}),
+                )
+            },
+            |seen| ResponseKind::result(seen, &json!({})),
+        ] as [fn(&Seen) -> ResponseKind; 8]
         {
             let answer = move |seen: &Seen| {
                 if seen.message() == "server/discover" { refuse(seen) } else { legacy(seen) }
@@ -90,7 +102,7 @@ fn ver_15_bc_04_a_modern_error_does_not() {
                 move |seen| {
                     let error = json!({"code": code, "message": "no", "data": data});
                     let id = if with_id { seen.body["id"].clone() } else { json!(null) };
-                    Reply::status(400)
+                    ResponseKind::status(400)
                         .body(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
                 },
                 async |client| client.connected().await.map(|_| ()),
@@ -108,7 +120,7 @@ fn ver_15_bc_04_a_modern_error_does_not() {
 #[test]
 fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
     let refuse = |seen: &Seen| {
-        Reply::error(
+        ResponseKind::error(
             seen,
             400,
             &json!({"code": -32022, "message": "?", "data": {"supported": ["2026-07-28"]}}),
@@ -130,7 +142,7 @@ fn ver_15_a_server_that_knows_the_version_after_all_is_asked_once_more() {
 fn bc_01_a_server_of_the_session_era_is_initialized() {
     for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let answer = move |seen: &Seen| match seen.message() {
-            "initialize" => Reply::result(seen, &initialized(revision)),
+            "initialize" => ResponseKind::result(seen, &initialized(revision)),
             _ => legacy(seen),
         };
         static OLD: mcp_sansio::ClientConfig<'_> = BOTH.revisions(
@@ -159,18 +171,19 @@ fn bc_01_a_server_of_the_session_era_is_initialized() {
 
 #[test]
 fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
-    let fail = |answer: fn(&Seen) -> Reply| {
+    let fail = |answer: fn(&Seen) -> ResponseKind| {
         let played = play(&CLIENT, 7, answer, async |client| client.connected().await.map(|_| ()));
         assert!(matches!(played.result, Err(CallError::Closed)), "{:?}", played.result);
         assert_eq!(played.trace.len(), 1, "{:?}", played.trace);
         played.end.unwrap_err().to_string()
     };
     assert_eq!(
-        fail(|_| Reply::status(503)),
+        fail(|_| ResponseKind::status(503)),
         "http://server/mcp: the server answered with the HTTP status 503"
     );
     let challenged = fail(|_| {
-        Reply::status(401).field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")
+        ResponseKind::status(401)
+            .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/m\"")
     });
     assert!(
         challenged.contains("401")
@@ -178,7 +191,7 @@ fn what_is_no_sign_of_an_era_ends_it_with_an_error() {
         "{challenged}"
     );
     assert!(
-        fail(|_| Reply::status(200).field("Transfer-Encoding", "gzip").cut())
+        fail(|_| ResponseKind::status(200).field("Transfer-Encoding", "gzip").cut())
             .contains("no HTTP/1.1 response")
     );
 }
@@ -189,7 +202,7 @@ fn an_initialize_that_is_refused_is_said_so() {
         &LEGACY,
         7,
         |seen| {
-            Reply::error(
+            ResponseKind::error(
                 seen,
                 200,
                 &json!({"code": -32602, "message": "Unsupported", "data": {"supported": ["1999-01-01"]}}),

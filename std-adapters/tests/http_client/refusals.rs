@@ -3,7 +3,7 @@
 use mcp_sansio_adapters::asynchronous::client::{CallError, Connector};
 use serde_json::json;
 
-use crate::scene::{Reply, Seen, call, error, legacy, modern, play, play_with};
+use crate::scene::{ResponseKind, Seen, call, error, legacy, modern, play, play_with};
 use crate::{CHUNKS, CLIENT, LEGACY, MODERN};
 
 #[test]
@@ -12,34 +12,43 @@ fn tol_15_whatever_the_body_of_a_refusal_is_the_call_fails_with_it_and_the_next_
     {
         for (reply, expected) in [
             (
-                |_: &Seen| Reply::status(500).body("<html>"),
+                |_: &Seen| ResponseKind::status(500).body("<html>"),
                 (-32000, "the server answered with the HTTP status 500"),
             ),
-            (|_| Reply::status(429), (-32000, "the server answered with the HTTP status 429")),
             (
-                |seen| Reply::error(seen, 400, &json!({"code": -32602, "message": "so not"})),
+                |_| ResponseKind::status(429),
+                (-32000, "the server answered with the HTTP status 429"),
+            ),
+            (
+                |seen| {
+                    ResponseKind::error(seen, 400, &json!({"code": -32602, "message": "so not"}))
+                },
                 (-32602, "so not"),
             ),
             (
                 |_| {
-                    Reply::status(400)
+                    ResponseKind::status(400)
                         .body(r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"whose?"}}"#)
                 },
                 (-32600, "whose?"),
             ),
             (
-                |_| Reply::status(200).field("content-type", "text/html").body("<p>"),
+                |_| ResponseKind::status(200).field("content-type", "text/html").body("<p>"),
                 (-32000, "the answer is neither application/json nor text/event-stream"),
             ),
             (
-                |_| Reply::status(200).field("content-type", "application/json").body("no json"),
+                |_| {
+                    ResponseKind::status(200)
+                        .field("content-type", "application/json")
+                        .body("no json")
+                },
                 (-32000, "the connection ended before the answer came"),
             ),
             (
-                |_| Reply::status(202),
+                |_| ResponseKind::status(202),
                 (-32000, "the server took the request and does not answer it"),
             ),
-        ] as [(fn(&Seen) -> Reply, (i64, &str)); 7]
+        ] as [(fn(&Seen) -> ResponseKind, (i64, &str)); 7]
         {
             let is_modern = std::ptr::eq(config, &MODERN);
             let answer = move |seen: &Seen| match seen.body["params"]["name"].as_str() {
@@ -71,7 +80,7 @@ fn a_server_that_wants_to_be_told_who_asks_is_told() {
             chunk,
             |seen| match seen.field("authorization") {
                 Some("Bearer t-2") => modern(seen),
-                _ => Reply::status(401)
+                _ => ResponseKind::status(401)
                     .field("WWW-Authenticate", "Bearer resource_metadata=\"http://server/x\""),
             },
             async |client| call(&client, "a", &json!({})).await,
@@ -96,7 +105,7 @@ fn a_call_that_is_not_allowed_says_what_is_wanted() {
         &MODERN,
         64,
         |seen| match seen.message() {
-            "tools/call" => Reply::status(403)
+            "tools/call" => ResponseKind::status(403)
                 .field("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"x\""),
             _ => modern(seen),
         },
@@ -118,7 +127,7 @@ fn a_redirect_is_followed_within_the_origin() {
         &MODERN,
         7,
         |seen| match seen.target.as_str() {
-            "/mcp" => Reply::status(307).field("Location", "http://server/mcp/"),
+            "/mcp" => ResponseKind::status(307).field("Location", "http://server/mcp/"),
             _ => modern(seen),
         },
         async |client| call(&client, "a", &json!({})).await,
@@ -133,7 +142,7 @@ fn a_redirect_is_followed_within_the_origin() {
     assert_eq!(played.notices, ["the server has redirected us to /mcp/"]);
     for location in ["http://elsewhere/mcp", "https://server/mcp", "/mcp"] {
         let redirect = move |seen: &Seen| match seen.message() {
-            "tools/call" => Reply::status(308).field("Location", location),
+            "tools/call" => ResponseKind::status(308).field("Location", location),
             _ => modern(seen),
         };
         let played =
@@ -148,7 +157,13 @@ fn what_has_no_answer_and_is_refused_is_told_about() {
     let played = play(
         &LEGACY,
         64,
-        |seen| if seen.message() == "notifications/x" { Reply::status(400) } else { legacy(seen) },
+        |seen| {
+            if seen.message() == "notifications/x" {
+                ResponseKind::status(400)
+            } else {
+                legacy(seen)
+            }
+        },
         async |client| {
             client.notify("notifications/x", &json!({})).await.unwrap();
             call(&client, "a", &json!({})).await

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future};
-use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK, Part, RequestReader};
+use mcp_sansio::http::codec::{
+    BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, Part, RequestReader,
+};
 use mcp_sansio::types::CallToolParams;
 use mcp_sansio::{CallOptions, ClientConfig, OwnedJson, RawJson};
 use mcp_sansio_adapters::asynchronous::client::http::{Address, Connect, HttpTransport};
@@ -51,7 +53,7 @@ impl Seen {
 
 /// What is answered, and what becomes of the connection then.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ResponseKind {
     status: u16,
     fields: Vec<(&'static str, String)>,
     body: String,
@@ -69,7 +71,7 @@ enum Then {
     Hold,
 }
 
-impl Reply {
+impl ResponseKind {
     pub(crate) fn status(status: u16) -> Self {
         Self { status, fields: Vec::new(), body: String::new(), is_chunked: false, end: Then::Next }
     }
@@ -128,33 +130,35 @@ pub(crate) fn event(message: &Value) -> String {
 }
 
 /// What any modern server answers.
-pub(crate) fn modern(seen: &Seen) -> Reply {
+pub(crate) fn modern(seen: &Seen) -> ResponseKind {
     match seen.message() {
-        "server/discover" => Reply::result(
+        "server/discover" => ResponseKind::result(
             seen,
             &json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "resources": {}, "prompts": {}}}),
         ),
-        "tools/call" => Reply::result(seen, &text("called")),
-        "tools/list" => Reply::result(seen, &json!({"resultType": "complete", "tools": []})),
-        _ => Reply::result(seen, &json!({"resultType": "complete"})),
+        "tools/call" => ResponseKind::result(seen, &text("called")),
+        "tools/list" => ResponseKind::result(seen, &json!({"resultType": "complete", "tools": []})),
+        _ => ResponseKind::result(seen, &json!({"resultType": "complete"})),
     }
 }
 
 /// What any server of 2025-11-25 answers that has sessions and no stream for what belongs to no
 /// request.
-pub(crate) fn legacy(seen: &Seen) -> Reply {
+pub(crate) fn legacy(seen: &Seen) -> ResponseKind {
     match (seen.method.as_str(), seen.message()) {
-        ("GET", _) => Reply::status(405),
-        ("DELETE", _) => Reply::status(200),
-        (_, "server/discover") => Reply::status(400).body("no session"),
+        ("GET", _) => ResponseKind::status(405),
+        ("DELETE", _) => ResponseKind::status(200),
+        (_, "server/discover") => ResponseKind::status(400).body("no session"),
         (_, "initialize") => {
-            Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
+            ResponseKind::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", "s-1")
         }
-        (_, "tools/call") => Reply::result(seen, &text("called")),
-        (_, "tools/list") => Reply::result(seen, &json!({"tools": []})),
-        (_, "answer") => Reply::status(202),
-        (_, notification) if notification.starts_with("notifications/") => Reply::status(202),
-        _ => Reply::result(seen, &json!({})),
+        (_, "tools/call") => ResponseKind::result(seen, &text("called")),
+        (_, "tools/list") => ResponseKind::result(seen, &json!({"tools": []})),
+        (_, "answer") => ResponseKind::status(202),
+        (_, notification) if notification.starts_with("notifications/") => {
+            ResponseKind::status(202)
+        }
+        _ => ResponseKind::result(seen, &json!({})),
     }
 }
 
@@ -189,7 +193,7 @@ pub(crate) fn only<'s>(seen: &'s [Seen], message: &str) -> &'s Seen {
 }
 
 /// What a test writes down.
-type Answering = dyn FnMut(&Seen) -> Reply + Send;
+type Answering = dyn FnMut(&Seen) -> ResponseKind + Send;
 
 #[derive(Clone)]
 pub(crate) struct World {
@@ -263,7 +267,7 @@ async fn serve(mut pipe: Pipe, world: World) {
 }
 
 /// Says it. `false` when the body goes on.
-async fn say(pipe: &mut Pipe, reply: Reply) -> bool {
+async fn say(pipe: &mut Pipe, reply: ResponseKind) -> bool {
     if reply.status == 0 {
         return false;
     }
@@ -283,9 +287,9 @@ async fn say(pipe: &mut Pipe, reply: Reply) -> bool {
         bytes.extend(reply.body.as_bytes());
     } else {
         if !reply.body.is_empty() {
-            bytes.extend(Chunk::new(reply.body.len()).as_bytes());
+            bytes.extend(ChunkHeader::new(reply.body.len()).as_bytes());
             bytes.extend(reply.body.as_bytes());
-            bytes.extend(Chunk::END);
+            bytes.extend(ChunkHeader::END);
         }
         if matches!(reply.end, Then::Next) {
             bytes.extend(LAST_CHUNK);
@@ -303,7 +307,7 @@ async fn say(pipe: &mut Pipe, reply: Reply) -> bool {
 pub(crate) fn play<R>(
     config: &'static ClientConfig<'static>,
     chunk: usize,
-    answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    answer: impl FnMut(&Seen) -> ResponseKind + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
     play_with(Connector::new(config), |http| http, chunk, answer, work)
@@ -313,7 +317,7 @@ pub(crate) fn play_with<R>(
     connector: Connector,
     set: impl FnOnce(HttpTransport<World>) -> HttpTransport<World>,
     chunk: usize,
-    answer: impl FnMut(&Seen) -> Reply + Send + 'static,
+    answer: impl FnMut(&Seen) -> ResponseKind + Send + 'static,
     work: impl AsyncFnOnce(Client) -> R,
 ) -> Played<R> {
     let world = World {

@@ -2,25 +2,29 @@
 
 use serde_json::json;
 
-use crate::scene::{Reply, Seen, call, error, initialized, legacy, play};
+use crate::scene::{ResponseKind, Seen, call, error, initialized, legacy, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 /// A server that forgets its first session after so many calls.
-fn forgetful(calls: usize) -> impl FnMut(&Seen) -> Reply {
+fn forgetful(calls: usize) -> impl FnMut(&Seen) -> ResponseKind {
     let (mut sessions, mut served) = (0, 0);
     move |seen| {
         let current = format!("s-{sessions}");
         match (seen.message(), seen.field("mcp-session-id")) {
             ("initialize", None) => {
                 sessions += 1;
-                Reply::result(seen, &initialized("2025-11-25"))
+                ResponseKind::result(seen, &initialized("2025-11-25"))
                     .field("Mcp-Session-Id", &format!("s-{sessions}"))
             }
             ("tools/call", Some(session)) if session == current => {
                 served += 1;
-                if sessions == 1 && served > calls { Reply::status(404) } else { legacy(seen) }
+                if sessions == 1 && served > calls {
+                    ResponseKind::status(404)
+                } else {
+                    legacy(seen)
+                }
             }
-            ("tools/call", _) => Reply::status(404),
+            ("tools/call", _) => ResponseKind::status(404),
             _ => legacy(seen),
         }
     }
@@ -82,7 +86,9 @@ fn a_server_that_forgets_every_session_at_once_is_given_up() {
     let played = play(
         &LEGACY,
         64,
-        |seen| if seen.message() == "tools/call" { Reply::status(404) } else { legacy(seen) },
+        |seen| {
+            if seen.message() == "tools/call" { ResponseKind::status(404) } else { legacy(seen) }
+        },
         async |client| error(call(&client, "a", &json!({})).await),
     );
     assert_eq!(played.result, (-32000, "the server answered with the HTTP status 404".to_owned()));
@@ -92,8 +98,8 @@ fn a_server_that_forgets_every_session_at_once_is_given_up() {
 #[test]
 fn sess_06_without_a_session_404_is_an_answer_like_any_other() {
     let answer = |seen: &Seen| match seen.message() {
-        "initialize" => Reply::result(seen, &initialized("2025-11-25")),
-        "tools/call" => Reply::status(404),
+        "initialize" => ResponseKind::result(seen, &initialized("2025-11-25")),
+        "tools/call" => ResponseKind::status(404),
         _ => legacy(seen),
     };
     let played =
@@ -110,7 +116,7 @@ fn sess_06_without_a_session_404_is_an_answer_like_any_other() {
 fn tol_11_whether_the_server_lets_a_session_be_ended_makes_no_difference() {
     for status in [200, 204, 404, 405, 500] {
         let answer = move |seen: &Seen| {
-            if seen.method == "DELETE" { Reply::status(status) } else { legacy(seen) }
+            if seen.method == "DELETE" { ResponseKind::status(status) } else { legacy(seen) }
         };
         let played = play(&LEGACY, 64, answer, async |client| call(&client, "a", &json!({})).await);
         assert!(played.result.is_ok() && played.end.is_ok(), "{status}");
@@ -122,7 +128,7 @@ fn a_sessions_name_that_is_none_is_no_session() {
     for name in ["a b", "\u{e9}", ""] {
         let answer = move |seen: &Seen| match seen.message() {
             "initialize" => {
-                Reply::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name)
+                ResponseKind::result(seen, &initialized("2025-11-25")).field("Mcp-Session-Id", name)
             }
             _ => legacy(seen),
         };

@@ -4,7 +4,7 @@ use mcp_sansio::CallOptions;
 use mcp_sansio_adapters::asynchronous::client::{Client, Tools};
 use serde_json::{Value, json};
 
-use crate::scene::{Reply, Seen, call, error, legacy, modern, only, play};
+use crate::scene::{ResponseKind, Seen, call, error, legacy, modern, only, play};
 use crate::{CHUNKS, LEGACY, MODERN};
 
 fn tool(name: &str, properties: &Value) -> Value {
@@ -12,14 +12,17 @@ fn tool(name: &str, properties: &Value) -> Value {
 }
 
 /// Answers with these tools, in two pages.
-fn with_tools(tools: Vec<Value>, otherwise: fn(&Seen) -> Reply) -> impl FnMut(&Seen) -> Reply {
+fn with_tools(
+    tools: Vec<Value>,
+    otherwise: fn(&Seen) -> ResponseKind,
+) -> impl FnMut(&Seen) -> ResponseKind {
     move |seen| match (seen.message(), seen.body["params"]["cursor"].as_str()) {
-        ("tools/list", None) => Reply::result(
+        ("tools/list", None) => ResponseKind::result(
             seen,
             &json!({"resultType": "complete", "tools": tools[..1], "nextCursor": "2"}),
         ),
         ("tools/list", Some("2")) => {
-            Reply::result(seen, &json!({"tools": tools[1..], "resultType": "complete"}))
+            ResponseKind::result(seen, &json!({"tools": tools[1..], "resultType": "complete"}))
         }
         _ => otherwise(seen),
     }
@@ -165,7 +168,7 @@ fn hdr_20_before_2026_07_28_annotations_mean_nothing() {
 fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
     for chunk in CHUNKS {
         let check = |seen: &Seen| match seen.message() {
-            "tools/call" if params(seen).is_empty() => Reply::error(
+            "tools/call" if params(seen).is_empty() => ResponseKind::error(
                 seen,
                 400,
                 &json!({"code": -32020, "message": "Mcp-Param-City is missing"}),
@@ -201,7 +204,9 @@ fn hdr_22_a_head_that_does_not_fit_the_tool_is_corrected_once() {
         // A server that is never content is believed the second time.
         let answer =
             with_tools(vec![tool("other", &json!({})), weather()], |seen| match seen.message() {
-                "tools/call" => Reply::error(seen, 400, &json!({"code": -32020, "message": "no"})),
+                "tools/call" => {
+                    ResponseKind::error(seen, 400, &json!({"code": -32020, "message": "no"}))
+                }
                 _ => modern(seen),
             });
         let played = play(&MODERN, chunk, answer, async |client| {

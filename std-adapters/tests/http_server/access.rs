@@ -1,6 +1,6 @@
 //! Who may come in.
 
-use mcp_sansio::http::server::Access;
+use mcp_sansio::http::server::HostPolicy;
 use mcp_sansio_adapters::asynchronous::http::{AuthorizationError, HttpOptions, ProtectedResource};
 
 use crate::site::{Site, call, get, initialize, modern, modern_with, post, request};
@@ -141,7 +141,7 @@ fn http_03_http_04_http_45_a_page_that_was_not_invited_gets_nothing() {
 #[test]
 fn a_page_that_was_invited_may_read_what_it_gets() {
     let site = Site::with(
-        HttpOptions::new().access(Access::LOOPBACK.origins(&["https://chat.example.com"])),
+        HttpOptions::new().access(HostPolicy::LOOPBACK.origins(&["https://chat.example.com"])),
     );
     let from = [
         ("Origin", "https://chat.example.com"),

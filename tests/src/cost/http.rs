@@ -5,7 +5,7 @@ use std::hint::black_box;
 use mcp_sansio::http::ResponseHead;
 use mcp_sansio::http::client::{Origin, challenges};
 use mcp_sansio::http::codec::{RequestReader, ResponseReader};
-use mcp_sansio::http::server::{Recording, Replay};
+use mcp_sansio::http::server::{ReplayBuffer, StreamRecorder};
 use mcp_sansio::http::sse::EventReader;
 
 use super::{Table, Work, join};
@@ -76,14 +76,15 @@ pub(super) const CASES: &Table = &[
     ("replay: an event", |n| {
         let event = format!("data: {}\n\n", "x".repeat(64 * n)).into_bytes();
         Box::new(move || {
-            Replay::with_limit(Vec::new(), 1 << 20).record(&mut Recording::new(1), &event)
+            ReplayBuffer::with_limit(Vec::new(), 1 << 20)
+                .record(&mut StreamRecorder::new(1), &event)
         })
     }),
     ("replay: an event, one byte at a time", |n| {
         let event = format!("data: {}\n\n", "x".repeat(10 * n)).into_bytes();
         Box::new(move || {
             let (mut replay, mut recording) =
-                (Replay::with_limit(Vec::new(), 1 << 12), Recording::new(1));
+                (ReplayBuffer::with_limit(Vec::new(), 1 << 12), StreamRecorder::new(1));
             event.chunks(1).for_each(|byte| replay.record(&mut recording, byte));
         })
     }),
@@ -91,10 +92,10 @@ pub(super) const CASES: &Table = &[
         let all = "data: x\n\n".repeat(n).into_bytes();
         Box::new(move || {
             let (mut replay, mut recording) =
-                (Replay::with_limit(Vec::new(), 1 << 30), Recording::new(1));
+                (ReplayBuffer::with_limit(Vec::new(), 1 << 30), StreamRecorder::new(1));
             replay.record(&mut recording, &all);
-            let mut cursor = replay.of_stream(1);
-            while let Ok(Some(parts)) = replay.next(&mut cursor) {
+            let mut cursor = replay.read_stream(1);
+            while let Ok(Some(parts)) = replay.next_part(&mut cursor) {
                 black_box(parts);
             }
         })

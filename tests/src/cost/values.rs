@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use mcp_sansio::http::mirror::{check_schema, params};
+use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::types::{RequestedSchema, Tool};
 use mcp_sansio::{Catalog, OwnedJson, RawJson, Revision};
 use serde_json::Value;
@@ -96,7 +96,7 @@ pub(super) const CASES: &Table = &[
         let annotated = |at| format!(r#""m{at}":{{"type":"string","x-mcp-header":"H{at}"}}"#);
         on(format!(r#"{{"properties":{}}}"#, object(n, annotated)), |json| {
             black_box(check_schema(json).is_ok());
-            black_box(params(json, RawJson::from_static(r#"{"m0":"x","zz":1}"#)).count());
+            black_box(header_params(json, RawJson::from_static(r#"{"m0":"x","zz":1}"#)).count());
         })
     }),
     ("schema: annotations of 64 properties in long schemas", |n| {

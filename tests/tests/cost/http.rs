@@ -6,7 +6,9 @@ use core::time::Duration;
 
 use allocation_counter::measure;
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, RequestReader};
-use mcp_sansio::http::server::{Endpoint, Recording, Replay, Reply, Route, SessionId};
+use mcp_sansio::http::server::{
+    Endpoint, OutgoingResponse, ReplayBuffer, Route, SessionId, StreamRecorder,
+};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
@@ -48,7 +50,7 @@ fn serve<const N: usize, const S: usize>(
     request: &[u8],
     server: &mut Server<'static, N, S>,
     exchange: u32,
-    replay: &mut Replay<[u8; 2048]>,
+    replay: &mut ReplayBuffer<[u8; 2048]>,
 ) -> (u16, usize) {
     let reader = || {
         let mut reader = RequestReader::new([0; 1024]);
@@ -73,8 +75,9 @@ fn serve<const N: usize, const S: usize>(
         &head,
         NonZeroU32::new(exchange).unwrap(),
     );
-    assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Refused(_)));
-    let mut tx = TxBuffer::for_exchange([0; 1024], 0).primed(exchange, Duration::from_secs(1));
+    assert!(!matches!(Endpoint::new(CONFIG.revisions).route(&head, &messages), Route::Rejected(_)));
+    let mut tx = TxBuffer::for_http_response([0; 1024], 0)
+        .with_priming_event(exchange, Duration::from_secs(1));
     while let Some(event) = server.next_event(NOW, &mut messages, &mut tx).unwrap() {
         let ServerEvent::Request(request) = event else { continue };
         if let Target::Tool(_) = CATALOG.respond(server, &request, &mut tx).unwrap() {
@@ -82,8 +85,8 @@ fn serve<const N: usize, const S: usize>(
             let _ = server.respond(request.handle, &TextResult::new("hello"), &mut tx).unwrap();
         }
     }
-    let reply = tx.reply().unwrap_or(Reply::ACCEPTED);
-    replay.record(&mut Recording::new(exchange), tx.pending());
+    let reply = tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED);
+    replay.record(&mut StreamRecorder::new(exchange), tx.pending());
     let mut out = [0; 256];
     let id = SessionId::from_random([7; 16]);
     let mut writer =
@@ -100,14 +103,14 @@ fn a_server_over_http_needs_no_allocator() {
     let mut seen = [(0, 0); 4];
     let (modern, initialize, call) = (post(MODERN), post(INITIALIZE), post(CALL));
     let counted = measure(|| {
-        let mut replay = Replay::new([0; 2048]);
+        let mut replay = ReplayBuffer::new([0; 2048]);
         let mut alone: Server<'_, 1, 1> = Server::with_table_sizes(&CONFIG);
         let mut session: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
         seen[0] = serve(&modern, &mut alone, 1, &mut replay);
         seen[1] = serve(&initialize, &mut session, 2, &mut replay);
         seen[2] = serve(&call, &mut session, 3, &mut replay);
-        let mut cursor = replay.after("3-0".parse().unwrap());
-        while let Ok(Some([one, other])) = replay.next(&mut cursor) {
+        let mut cursor = replay.read_after("3-0".parse().unwrap());
+        while let Ok(Some([one, other])) = replay.next_part(&mut cursor) {
             seen[3].1 += one.len() + other.len();
         }
     });

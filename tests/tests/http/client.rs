@@ -1,7 +1,9 @@
 //! The client over HTTP with nothing but the core: buffers of a fixed size, bytes in pieces of any
 //! size, and no allocation that the core would need.
 
-use mcp_sansio::http::client::{After, Exchange, Failure, Post, Reply, Session};
+use mcp_sansio::http::client::{
+    Exchange, HttpFailure, HttpSession, NextStep, OutgoingMessage, ResponseKind,
+};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
@@ -17,7 +19,7 @@ const NOW: Instant = Instant::from_millis(0);
 /// A device: one client, one session, one connection.
 struct Device {
     client: Client<'static, 2>,
-    session: Session,
+    session: HttpSession,
     /// Bodies.
     tx: TxBuffer<[u8; 512]>,
     /// What the client answers while it reads: bodies of requests of their own.
@@ -29,18 +31,18 @@ impl Device {
     fn new() -> Self {
         let client = Client::with_table_sizes(&CONFIG);
         let (tx, answers) = (TxBuffer::new([0; 512]), TxBuffer::new([0; 256]));
-        Self { client, session: Session::new(), tx, answers, said: Vec::new() }
+        Self { client, session: HttpSession::new(), tx, answers, said: Vec::new() }
     }
 
     /// Posts what has been written, and returns the exchange and the head.
     fn post(&mut self) -> (Exchange, String) {
         let body = self.tx.pending();
-        let post = Post::read(body).expect("a message");
-        let exchange = self.session.begin(&post);
+        let post = OutgoingMessage::parse(body).expect("a message");
+        let exchange = self.session.begin_post(&post);
         let mut out = [0; 512];
         let mut head = HeadWriter::request(&mut out, "POST", "/mcp").field("host", "server");
         self.session
-            .post_fields(&post, None, &mut |name, value| head.push(name, value))
+            .post_fields(&post, None, &mut |name, value| head.push_field(name, value))
             .expect("nothing is repeated");
         let len = head.finish(BodyLength::Known(body.len() as u64)).expect("it fits");
         self.tx.advance(usize::MAX);
@@ -49,20 +51,20 @@ impl Device {
 
     /// Reads a response that comes in pieces of this size, and ends with the connection or without
     /// it. What follows then.
-    fn read(&mut self, exchange: &mut Exchange, response: &str, chunk: usize) -> Option<After> {
+    fn read(&mut self, exchange: &mut Exchange, response: &str, chunk: usize) -> Option<NextStep> {
         let mut reader = ResponseReader::new([0; 256]);
         let mut events = EventReader::new([0; 512]);
         let mut body = ([0; 512], 0);
         let mut reply = None;
         let mut rest = response.as_bytes();
-        assert!(reader.expect("POST"));
+        assert!(reader.expect_response("POST"));
         loop {
             match reader.next_part() {
                 Ok(Some(Part::Head(head))) => {
-                    reply = Some(self.session.reply(exchange, &head.as_head()))
+                    reply = Some(self.session.classify_response(exchange, &head.as_head()))
                 }
                 Ok(Some(Part::Body(mut piece))) => match reply {
-                    Some(Reply::Events) => {
+                    Some(ResponseKind::EventStream) => {
                         while !piece.is_empty() {
                             let spare = events.spare();
                             let n = piece.len().min(spare.len());
@@ -71,7 +73,7 @@ impl Device {
                             piece = &piece[n..];
                             while let Some(event) = events.next_event() {
                                 if event.kind == EventKind::Message {
-                                    self.session.received(exchange, event.data);
+                                    self.session.observe(exchange, event.data);
                                     take(
                                         &mut self.client,
                                         &mut self.answers,
@@ -104,14 +106,18 @@ impl Device {
         }
         let body = &body.0[..body.1];
         match reply? {
-            Reply::Message => {
-                self.session.received(exchange, Frame::Complete(body));
+            ResponseKind::Message => {
+                self.session.observe(exchange, Frame::Complete(body));
                 take(&mut self.client, &mut self.answers, &mut self.said, Frame::Complete(body));
             }
-            Reply::Refused(status) | Reply::Unauthorized(status) => {
-                let failure =
-                    self.session.refused(body).map_or(Failure::Status(status), Failure::Error);
-                let answer = failure.answer(exchange.id().expect("a request")).to_string();
+            ResponseKind::ErrorStatus(status) | ResponseKind::Unauthorized(status) => {
+                let failure = self
+                    .session
+                    .json_rpc_error(body)
+                    .map_or(HttpFailure::Status(status), HttpFailure::JsonRpc);
+                let answer = failure
+                    .json_rpc_response(exchange.request_id().expect("a request"))
+                    .to_string();
                 take(
                     &mut self.client,
                     &mut self.answers,
@@ -122,7 +128,7 @@ impl Device {
             }
             _ => {}
         }
-        Some(exchange.ended(events.last_event_id(), events.retry()))
+        Some(exchange.end_of_body(events.last_event_id(), events.retry()))
     }
 }
 
@@ -167,7 +173,7 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{discovered}",
             discovered.len()
         );
-        assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over));
+        assert_eq!(device.read(&mut exchange, &response, chunk), Some(NextStep::Done));
 
         device
             .client
@@ -185,7 +191,7 @@ fn http_15_http_30_hdr_01_a_modern_server_is_spoken_to_with_buffers_of_a_fixed_s
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{stream}\r\n0\r\n\r\n",
             stream.len()
         );
-        assert_eq!(device.read(&mut exchange, &response, chunk), Some(After::Over), "{chunk}");
+        assert_eq!(device.read(&mut exchange, &response, chunk), Some(NextStep::Done), "{chunk}");
         assert_eq!(
             device.said,
             ["opened 2026-07-28", r#"result {"resultType":"complete","content":[]}"#],
@@ -224,14 +230,14 @@ fn http_40_sse_09_a_response_that_is_cut_off_anywhere_is_lost_or_taken_up_again(
             let after = device.read(&mut exchange, &response[..cut], 64);
             let expected = match era {
                 _ if cut < response.find("\r\n\r\n").unwrap() + 4 => None,
-                _ if cut >= answered => Some(After::Over),
+                _ if cut >= answered => Some(NextStep::Done),
                 Era::Legacy if cut >= primed => {
-                    Some(After::Resume(core::time::Duration::from_millis(170)))
+                    Some(NextStep::Resume(core::time::Duration::from_millis(170)))
                 }
-                _ => Some(After::Lost),
+                _ => Some(NextStep::Lost),
             };
             assert_eq!(after, expected, "{era:?} {cut}");
-            assert_eq!(exchange.is_answered(), cut >= answered);
+            assert_eq!(exchange.has_response(), cut >= answered);
         }
     }
 }
@@ -247,25 +253,27 @@ fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
     let response = format!(
         "HTTP/1.1 200 OK\r\nMcp-Session-Id: s-1\r\nContent-Type: text/event-stream\r\n\r\ndata: {result}\n\n"
     );
-    assert_eq!(device.read(&mut exchange, &response, 10), Some(After::Over));
+    assert_eq!(device.read(&mut exchange, &response, 10), Some(NextStep::Done));
     assert_eq!(
         (device.session.id(), device.session.revision()),
         (Some("s-1"), Some(Revision::V2025_11_25))
     );
     assert_eq!(device.said, ["opened 2025-11-25"]);
     // What the client has said while it read is the body of another request.
-    let post = Post::read(device.answers.pending()).unwrap();
-    assert!(post.is("notifications/initialized") && post.id().is_none() && post.opens());
+    let post = OutgoingMessage::parse(device.answers.pending()).unwrap();
+    assert!(
+        post.has_method("notifications/initialized") && post.id().is_none() && post.is_handshake()
+    );
     let mut fields = Vec::new();
     device
         .session
         .post_fields(&post, None, &mut |name, value| fields.push(format!("{name}: {value}")))
         .unwrap();
     assert_eq!(fields[2..], ["mcp-protocol-version: 2025-11-25", "mcp-session-id: s-1"]);
-    let mut exchange = device.session.begin(&post);
+    let mut exchange = device.session.begin_post(&post);
     assert_eq!(
         device.read(&mut exchange, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 7),
-        Some(After::Over)
+        Some(NextStep::Done)
     );
 }
 
@@ -310,8 +318,8 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
         .unwrap();
     let (exchange, _) = device.post();
     assert!(device.client.cancel(call, None, &mut device.tx).unwrap());
-    let post = Post::read(device.tx.pending()).unwrap();
-    assert_eq!(post.cancels(), exchange.id());
+    let post = OutgoingMessage::parse(device.tx.pending()).unwrap();
+    assert_eq!(post.cancelled_request(), exchange.request_id());
     assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");
     assert_eq!(
         device.client.request(NOW, "x", &1, CallOptions::new(), &mut TxBuffer::new([0; 64])),
@@ -322,20 +330,20 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
 /// A stream that has ended as often as this without a message, at the same event.
 fn ended_in_vain(
     exchange: &mut Exchange,
-    session: &mut Session,
+    session: &mut HttpSession,
     retry: u64,
     times: usize,
-) -> Vec<After> {
+) -> Vec<NextStep> {
     let retry = core::time::Duration::from_millis(retry);
     let ended = (0..times).map(|_| {
         let mut reader = ResponseReader::new([0; 256]);
-        assert!(reader.expect("GET"));
+        assert!(reader.expect_response("GET"));
         let response = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
         reader.spare()[..response.len()].copy_from_slice(response);
         reader.commit(response.len());
         let Ok(Some(Part::Head(head))) = reader.next_part() else { panic!("a head") };
-        assert_eq!(session.reply(exchange, &head.as_head()), Reply::Events);
-        exchange.ended(Some("7"), Some(retry))
+        assert_eq!(session.classify_response(exchange, &head.as_head()), ResponseKind::EventStream);
+        exchange.end_of_body(Some("7"), Some(retry))
     });
     ended.collect()
 }
@@ -346,13 +354,13 @@ fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_
     device.client.set_era(Some(Era::Legacy));
     device.client.connect(NOW, &mut device.tx).unwrap();
     let (mut exchange, _) = device.post();
-    let least = After::Resume(mcp_sansio::http::client::MIN_RETRY);
+    let least = NextStep::Resume(mcp_sansio::http::client::MIN_RETRY);
     // The first end is at a new event: not in vain.
     let ended = ended_in_vain(&mut exchange, &mut device.session, 0, 10);
     assert_eq!(ended[..8], [least; 8]);
-    assert_eq!(ended[8..], [After::Lost; 2]);
+    assert_eq!(ended[8..], [NextStep::Lost; 2]);
     // A message shows that the server goes on.
-    device.session.received(
+    device.session.observe(
         &mut exchange,
         Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#),
     );

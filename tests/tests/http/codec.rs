@@ -3,8 +3,8 @@
 
 use mcp_sansio::SendError;
 use mcp_sansio::http::codec::{
-    BodyLength, Chunk, HeadWriter, LAST_CHUNK, MAX_AROUND_CHUNKS, MAX_EMPTY_LINES, RequestReader,
-    ResponseReader,
+    BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK, MAX_CHUNK_OVERHEAD, MAX_EMPTY_LINES,
+    RequestReader, ResponseReader,
 };
 use mcp_sansio_tests::codec::{Read, requests, responses, survives};
 
@@ -318,7 +318,7 @@ fn s2_what_stands_around_chunks_counts() {
     };
     let extended = format!("1;{}\r\nx\r\n", "a".repeat(240));
     // Of each, 5 and 246 bytes are not of the body.
-    let room = (limit + MAX_AROUND_CHUNKS) as usize;
+    let room = (limit + MAX_CHUNK_OVERHEAD) as usize;
     for (chunk, around) in [("1\r\nx\r\n", 5), (&extended, 246)] {
         let times = (room - 5) / around;
         let good = read(chunk, times);
@@ -443,7 +443,9 @@ fn a_connection_is_used_again_only_when_nothing_unasked_came() {
     // In time.
     let mut reader = ResponseReader::new([0; 256]);
     for _ in 0..3 {
-        assert!(reader.expect("GET") && !reader.has_begun() && !reader.expect("GET"));
+        assert!(
+            reader.expect_response("GET") && !reader.has_begun() && !reader.expect_response("GET")
+        );
         reader.spare()[..ok.len()].copy_from_slice(ok.as_bytes());
         reader.commit(ok.len());
         assert!(reader.has_begun());
@@ -459,11 +461,11 @@ fn a_connection_is_used_again_only_when_nothing_unasked_came() {
         "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
     ] {
         let mut reader = ResponseReader::new([0; 256]);
-        assert!(reader.expect("GET"));
+        assert!(reader.expect_response("GET"));
         reader.spare()[..last.len()].copy_from_slice(last.as_bytes());
         reader.commit(last.len());
         while reader.next_part().unwrap().is_some() {}
-        assert!(!reader.is_reusable() && !reader.expect("GET"));
+        assert!(!reader.is_reusable() && !reader.expect_response("GET"));
     }
 }
 
@@ -472,14 +474,14 @@ fn what_is_written_is_read() {
     let mut out = [0; 512];
     let head = HeadWriter::request(&mut out, "POST", "/mcp?x=y")
         .field("host", "localhost:80")
-        .parts("x", &[b"a", b"b"]);
+        .field_parts("x", &[b"a", b"b"]);
     let n = head.finish(BodyLength::Chunked).unwrap();
     let mut bytes = out[..n].to_vec();
     let body: Vec<u8> = (0..1000u32).map(|n| n as u8).collect();
     for piece in [&body[..1], &body[1..17], &body[17..]] {
-        bytes.extend(Chunk::new(piece.len()).as_bytes());
+        bytes.extend(ChunkHeader::new(piece.len()).as_bytes());
         bytes.extend(piece);
-        bytes.extend(Chunk::END);
+        bytes.extend(ChunkHeader::END);
     }
     bytes.extend(LAST_CHUNK);
     for sizes in [ALL, &[1], &[64]] {
@@ -491,10 +493,10 @@ fn what_is_written_is_read() {
     }
     assert_eq!(
         [1, 15, 16, 255, 65_536]
-            .map(|n| String::from_utf8(Chunk::new(n).as_bytes().to_vec()).unwrap()),
+            .map(|n| String::from_utf8(ChunkHeader::new(n).as_bytes().to_vec()).unwrap()),
         ["1\r\n", "f\r\n", "10\r\n", "ff\r\n", "10000\r\n"]
     );
-    assert_eq!(Chunk::new(usize::MAX).as_bytes(), format!("{:x}\r\n", usize::MAX).as_bytes());
+    assert_eq!(ChunkHeader::new(usize::MAX).as_bytes(), format!("{:x}\r\n", usize::MAX).as_bytes());
     for status in 200..600 {
         let n = HeadWriter::response(&mut out, status)
             .field("x", "")

@@ -2,7 +2,7 @@
 //! written to the letter.
 
 use mcp_sansio::http::codec::{
-    BodyLength, HeadWriter, MAX_AROUND_CHUNKS, MAX_TRAILERS, Part, RequestReader, ResponseReader,
+    BodyLength, HeadWriter, MAX_CHUNK_OVERHEAD, MAX_TRAILERS, Part, RequestReader, ResponseReader,
 };
 use mcp_sansio::http::{RequestHead, ResponseHead};
 use mcp_sansio::{SendError, Storage};
@@ -96,7 +96,7 @@ fn a_field_that_is_pushed_keeps_the_same_rules() {
     ] {
         let mut out = [0; 128];
         let mut head = HeadWriter::response(&mut out, 202);
-        head.push(name, &value);
+        head.push_field(name, &value);
         let pushed = head.finish(BodyLength::Absent);
         let field =
             HeadWriter::response(&mut [0; 128], 202).field(name, value).finish(BodyLength::Absent);
@@ -214,7 +214,7 @@ fn each_request_may_be_as_long_as_the_limits_say() {
         let chunk = format!("1;{}\r\nx\r\n", "e".repeat(158));
         format!("{CHUNKED}{}0\r\nX:{}\r\n\r\n", chunk.repeat(100), "y".repeat(75 + more))
     };
-    assert_eq!(100 * 164 + 5 + 79, 100 + MAX_AROUND_CHUNKS);
+    assert_eq!(100 * 164 + 5 + 79, 100 + MAX_CHUNK_OVERHEAD);
     for (bytes, expected, complete) in [
         (sized.repeat(3), None, 3),
         (around(0).repeat(2), None, 2),
@@ -338,7 +338,7 @@ fn what_waits_is_moved_when_as_much_has_gone_and_little_room_is_left() {
 #[test]
 fn the_end_of_a_connection_is_the_end_of_its_last_response() {
     let mut reader = ResponseReader::new([0; 64]);
-    assert!(reader.expect("GET"));
+    assert!(reader.expect_response("GET"));
     reader.commit(0);
     assert!(!reader.has_begun());
     let bytes = b"HTTP/1.1 200 OK\r\n\r\n";
@@ -354,15 +354,15 @@ fn the_end_of_a_connection_is_the_end_of_its_last_response() {
     assert_eq!(reader.next_part(), Ok(Some(Part::End)));
     assert_eq!(reader.next_part(), Ok(None));
     assert_eq!(reader.end_of_input(), Ok(false));
-    assert!(!reader.is_reusable() && !reader.expect("GET"));
+    assert!(!reader.is_reusable() && !reader.expect_response("GET"));
     // Between two responses.
     let mut reader = ResponseReader::new([0; 64]);
     assert!(reader.is_reusable());
     assert_eq!(reader.end_of_input(), Ok(false));
-    assert!(!reader.is_reusable() && !reader.expect("GET"));
+    assert!(!reader.is_reusable() && !reader.expect_response("GET"));
     // In the middle of one.
     let mut reader = ResponseReader::new([0; 64]);
-    assert!(reader.expect("GET"));
+    assert!(reader.expect_response("GET"));
     let fault = reader.end_of_input().unwrap_err();
     assert_eq!((reader.next_part().map(|_| ()), reader.end_of_input()), (Err(fault), Err(fault)));
 }

@@ -4,7 +4,9 @@
 use core::time::Duration;
 
 use mcp_sansio::http::RequestHead;
-use mcp_sansio::http::server::{Endpoint, EventId, Recording, Refused, Replay, Reply, Route};
+use mcp_sansio::http::server::{
+    Endpoint, EventId, OutgoingResponse, Rejection, ReplayBuffer, Route, StreamRecorder,
+};
 use mcp_sansio::{Frame, Messages, Revision, Revisions, SendError, Storage, TxBuffer};
 
 #[test]
@@ -31,8 +33,8 @@ fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_
         match endpoint
             .route(&RequestHead::new("POST", "/mcp", fields), &Messages::new(Frame::Complete(body)))
         {
-            Route::Alone => assert_eq!(refused, None),
-            Route::Refused(error) => assert_eq!(Some(error.status()), refused),
+            Route::Stateless => assert_eq!(refused, None),
+            Route::Rejected(error) => assert_eq!(Some(error.status()), refused),
             other => panic!("{other:?}"),
         }
     }
@@ -42,23 +44,24 @@ fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_
         (Revisions::only(Revision::V2025_03_26), "POST, GET, DELETE, OPTIONS"),
         (Revisions::MODERN, "POST, OPTIONS"),
     ] {
-        assert_eq!(Endpoint::new(revisions).allow(), allow);
+        assert_eq!(Endpoint::new(revisions).allowed_methods(), allow);
     }
 }
 
 #[test]
 fn a_stream_is_primed_once_and_numbers_go_on() {
-    let mut tx = TxBuffer::for_exchange([0; 512], 0).primed(3, Duration::from_millis(500));
-    assert_eq!(tx.prime(), Ok(true));
-    assert_eq!(tx.reply(), Some(Reply::EVENTS));
+    let mut tx =
+        TxBuffer::for_http_response([0; 512], 0).with_priming_event(3, Duration::from_millis(500));
+    assert_eq!(tx.send_priming_event(), Ok(true));
+    assert_eq!(tx.http_response(), Some(OutgoingResponse::EVENT_STREAM));
     assert_eq!(tx.pending(), b"id: 3-0\nretry: 500\ndata:\n\n");
-    assert_eq!(tx.prime(), Ok(false));
+    assert_eq!(tx.send_priming_event(), Ok(false));
     tx.advance(usize::MAX);
-    let refused = Refused::too_large();
+    let refused = Rejection::content_too_large();
     assert!(refused.message().contains("longer"));
     refused.write(&mut tx).unwrap();
     assert!(tx.pending().starts_with(b"id: 3-1\ndata: {"), "{tx:?}");
-    assert_eq!(TxBuffer::for_exchange([0; 64], 0).prime(), Ok(false));
+    assert_eq!(TxBuffer::for_http_response([0; 64], 0).send_priming_event(), Ok(false));
     for id in ["3-7", "0-0", "4294967295-4294967295"] {
         assert_eq!(id.parse::<EventId>().unwrap().to_string(), id);
     }
@@ -68,9 +71,9 @@ fn a_stream_is_primed_once_and_numbers_go_on() {
 fn a_body_is_one_message_also_where_it_is_written_in_parts() {
     for len in [16, 64, 512] {
         let mut storage = vec![0; len];
-        let mut tx = TxBuffer::for_exchange(&mut storage[..], 0);
+        let mut tx = TxBuffer::for_http_response(&mut storage[..], 0);
         let mut body = Vec::new();
-        while let Err(error) = Refused::no_such_session().write(&mut tx) {
+        while let Err(error) = Rejection::session_not_found().write(&mut tx) {
             assert!(error.is_full());
             assert!(!tx.pending().is_empty());
             body.extend_from_slice(tx.pending());
@@ -79,14 +82,21 @@ fn a_body_is_one_message_also_where_it_is_written_in_parts() {
         body.extend_from_slice(tx.pending());
         tx.advance(usize::MAX);
         assert!(body.ends_with(b"}"), "{}", String::from_utf8_lossy(&body));
-        assert_eq!(tx.reply().map(|reply| reply.status), Some(404), "{len}");
-        assert_eq!(Refused::no_such_session().write(&mut tx), Err(SendError::NotAllowed), "{len}");
+        assert_eq!(tx.http_response().map(|reply| reply.status), Some(404), "{len}");
+        assert_eq!(
+            Rejection::session_not_found().write(&mut tx),
+            Err(SendError::NotAllowed),
+            "{len}"
+        );
     }
 }
 
-fn rest<S: Storage>(replay: &Replay<S>, cursor: &mut mcp_sansio::http::server::Cursor) -> String {
+fn rest<S: Storage>(
+    replay: &ReplayBuffer<S>,
+    cursor: &mut mcp_sansio::http::server::ReplayCursor,
+) -> String {
     let mut all = Vec::new();
-    while let Some(parts) = replay.next(cursor).unwrap() {
+    while let Some(parts) = replay.next_part(cursor).unwrap() {
         all.extend(parts.concat());
     }
     String::from_utf8(all).unwrap()
@@ -97,34 +107,34 @@ fn a_ring_holds_what_fits_to_the_byte_and_nothing_of_what_does_not() {
     let event = "data: 1\n\n";
     for (room, expected) in [(12 + 9, event), (12 + 8, "")] {
         let mut storage = vec![0; room];
-        let mut replay = Replay::new(&mut storage[..]);
-        replay.record(&mut Recording::new(1), event.as_bytes());
-        assert_eq!(rest(&replay, &mut replay.of_stream(1)), expected);
+        let mut replay = ReplayBuffer::new(&mut storage[..]);
+        replay.record(&mut StreamRecorder::new(1), event.as_bytes());
+        assert_eq!(rest(&replay, &mut replay.read_stream(1)), expected);
     }
     // What is too long throws everything out, and what comes then is there again.
-    let mut replay = Replay::new([0; 64]);
-    let mut recording = Recording::new(1);
+    let mut replay = ReplayBuffer::new([0; 64]);
+    let mut recording = StreamRecorder::new(1);
     replay.record(&mut recording, event.as_bytes());
     replay.record(&mut recording, format!("data: {}\n\n", "x".repeat(100)).as_bytes());
     assert!(!replay.has_stream(1));
     replay.record(&mut recording, event.as_bytes());
-    assert_eq!(rest(&replay, &mut replay.of_stream(1)), event);
+    assert_eq!(rest(&replay, &mut replay.read_stream(1)), event);
 }
 
 #[test]
 fn a_cursor_says_whether_it_is_inside_of_an_event_and_goes_on_at_the_oldest() {
-    let mut replay = Replay::new([0; 64]);
-    let mut recording = Recording::new(1);
-    let mut waits = replay.of_stream(1);
-    let mut cursor = replay.of_stream(1);
+    let mut replay = ReplayBuffer::new([0; 64]);
+    let mut recording = StreamRecorder::new(1);
+    let mut waits = replay.read_stream(1);
+    let mut cursor = replay.read_stream(1);
     replay.record(&mut recording, b"data: 1");
     assert_eq!(rest(&replay, &mut cursor), "data: 1");
-    assert!(cursor.is_inside());
+    assert!(cursor.is_mid_event());
     // The part that was read is overwritten, the next one is the oldest.
     replay.record(&mut recording, &[b'x'; 20]);
     replay.record(&mut recording, b"\n\n");
     assert_eq!(rest(&replay, &mut cursor), format!("{}\n\n", "x".repeat(20)));
-    assert!(!cursor.is_inside());
+    assert!(!cursor.is_mid_event());
     replay.record(&mut recording, b"data: 2\n\n");
     replay.record(&mut recording, b"data: 3\n\n");
     assert_eq!(rest(&replay, &mut waits), "data: 2\n\ndata: 3\n\n");

@@ -5,7 +5,7 @@ use core::fmt::Display;
 use core::time::Duration;
 
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::client::{After, Exchange, Post, Reply, Session};
+use mcp_sansio::http::client::{Exchange, HttpSession, NextStep, OutgoingMessage, ResponseKind};
 use mcp_sansio::{Frame, RawJson, Revision};
 
 const INITIALIZE: &str =
@@ -16,8 +16,8 @@ const NOTIFICATION: &str =
 const EVENTS: (&str, &str) = ("content-type", "text/event-stream");
 const JSON: (&str, &str) = ("content-type", "application/json");
 
-fn post(message: &str) -> Post<'_> {
-    Post::read(message.as_bytes()).unwrap()
+fn post(message: &str) -> OutgoingMessage<'_> {
+    OutgoingMessage::parse(message.as_bytes()).unwrap()
 }
 
 fn modern(id: u32, method: &str, more: &str) -> String {
@@ -27,25 +27,25 @@ fn modern(id: u32, method: &str, more: &str) -> String {
 }
 
 fn reply(
-    session: &mut Session,
+    session: &mut HttpSession,
     exchange: &mut Exchange,
     status: u16,
     fields: &[(&str, &str)],
-) -> Reply {
-    session.reply(exchange, &ResponseHead::new(status, &fields))
+) -> ResponseKind {
+    session.classify_response(exchange, &ResponseHead::new(status, &fields))
 }
 
 /// A session with this id, where it has one, that was initialized with this revision.
-fn initialized(id: Option<&str>, revision: &str) -> Session {
-    let mut session = Session::new();
-    let mut exchange = session.begin(&post(INITIALIZE));
+fn initialized(id: Option<&str>, revision: &str) -> HttpSession {
+    let mut session = HttpSession::new();
+    let mut exchange = session.begin_post(&post(INITIALIZE));
     let fields = [JSON, ("mcp-session-id", id.unwrap_or_default())];
     let fields = if id.is_some() { &fields[..] } else { &fields[..1] };
-    assert_eq!(reply(&mut session, &mut exchange, 200, fields), Reply::Message);
+    assert_eq!(reply(&mut session, &mut exchange, 200, fields), ResponseKind::Message);
     let result =
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"{revision}"}}}}"#);
-    session.received(&mut exchange, Frame::Complete(result.as_bytes()));
-    assert!(exchange.is_answered());
+    session.observe(&mut exchange, Frame::Complete(result.as_bytes()));
+    assert!(exchange.has_response());
     session
 }
 
@@ -56,7 +56,7 @@ fn told(tell: impl FnOnce(&mut dyn FnMut(&str, &dyn Display))) -> Vec<String> {
     fields
 }
 
-fn posted(session: &Session, message: &str, schema: Option<&str>) -> Vec<String> {
+fn posted(session: &HttpSession, message: &str, schema: Option<&str>) -> Vec<String> {
     let schema = schema.map(|schema| RawJson::parse(schema).unwrap());
     let mut fields = told(|put| session.post_fields(&post(message), schema, put).unwrap());
     assert_eq!(
@@ -68,36 +68,39 @@ fn posted(session: &Session, message: &str, schema: Option<&str>) -> Vec<String>
 
 #[test]
 fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
-    assert_eq!((Session::new().id(), Session::new().revision()), (None, None));
+    assert_eq!((HttpSession::new().id(), HttpSession::new().revision()), (None, None));
     let mut session = initialized(Some("a"), "2025-06-18");
     for message in [LEGACY, NOTIFICATION] {
-        let mut exchange = session.begin(&post(message));
+        let mut exchange = session.begin_post(&post(message));
         assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
         assert!(!exchange.is_initialize() && !exchange.is_modern());
-        assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::SessionEnded);
+        assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::SessionEnded);
     }
     // What another exchange is told of a version or an id is not the session's.
-    let mut exchange = session.begin(&post(LEGACY));
+    let mut exchange = session.begin_post(&post(LEGACY));
     assert_eq!(
         reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]),
-        Reply::Message
+        ResponseKind::Message
     );
-    session.received(
+    session.observe(
         &mut exchange,
         Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25"}}"#),
     );
     assert_eq!((session.id(), session.revision()), (Some("a"), Some(Revision::V2025_06_18)));
-    assert_eq!(format!("{session:?}"), "Session { has_id: true, revision: Some(V2025_06_18), .. }");
+    assert_eq!(
+        format!("{session:?}"),
+        "HttpSession { has_id: true, revision: Some(V2025_06_18), .. }"
+    );
 
-    let mut exchange = session.begin(&post(INITIALIZE));
+    let mut exchange = session.begin_post(&post(INITIALIZE));
     assert!(exchange.is_initialize());
     assert_eq!((session.id(), session.revision()), (None, None));
-    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
-    assert_eq!(format!("{session:?}"), "Session { has_id: false, revision: None, .. }");
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
+    assert_eq!(format!("{session:?}"), "HttpSession { has_id: false, revision: None, .. }");
     for id in ["", "a b", "\u{e9}", &"x".repeat(513)] {
         let fields = [JSON, ("mcp-session-id", id)];
         assert!(
-            matches!(reply(&mut session, &mut exchange, 200, &fields), Reply::Unusable(_)),
+            matches!(reply(&mut session, &mut exchange, 200, &fields), ResponseKind::Invalid(_)),
             "{id}"
         );
     }
@@ -106,13 +109,13 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
 
 #[test]
 fn what_has_no_version_is_as_modern_as_the_last_request() {
-    let mut session = Session::new();
-    let is_modern = |session: &mut Session, message: &str| {
-        let exchange = session.begin(&post(message));
+    let mut session = HttpSession::new();
+    let is_modern = |session: &mut HttpSession, message: &str| {
+        let exchange = session.begin_post(&post(message));
         let answer = r#"{"jsonrpc":"2.0","id":9,"result":{}}"#;
         assert_eq!(
             !posted(session, answer, None).is_empty(),
-            session.begin(&post(answer)).is_modern()
+            session.begin_post(&post(answer)).is_modern()
         );
         exchange.is_modern()
     };
@@ -129,8 +132,8 @@ fn what_has_no_version_is_as_modern_as_the_last_request() {
     assert!(!is_modern(&mut session, LEGACY) && !is_modern(&mut session, NOTIFICATION));
     // A modern request is in no session, even where there is one.
     let mut session = initialized(Some("a"), "2025-11-25");
-    let mut exchange = session.begin(&post(&modern(3, "tools/list", "")));
-    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
+    let mut exchange = session.begin_post(&post(&modern(3, "tools/list", "")));
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn requests_of_a_session_have_its_fields() {
 
 #[test]
 fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
-    let session = Session::new();
+    let session = HttpSession::new();
     for (method, params, name) in [
         ("tools/call", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
         ("prompts/get", r#""name":"a","uri":"u","taskId":"t","#, Some("a")),
@@ -193,49 +196,55 @@ fn modern_requests_repeat_their_method_their_name_and_annotated_arguments() {
 #[test]
 fn a_response_means_what_its_status_and_its_type_say() {
     const OTHER: (&str, &str) = ("content-type", "text/plain");
-    let request = |session: &mut Session| session.begin(&post(LEGACY));
-    let notification = |session: &mut Session| session.begin(&post(NOTIFICATION));
-    let listen = |session: &mut Session| session.listen().unwrap();
-    let delete = |session: &mut Session| session.delete().unwrap();
-    let older = |_: &mut Session| Exchange::older();
-    let unusable = Reply::Unusable("the answer is neither application/json nor text/event-stream");
-    let no_stream = Reply::Unusable("the server offers no stream of events");
-    type Begin<'b> = &'b dyn Fn(&mut Session) -> Exchange;
-    let cases: [(Begin<'_>, u16, (&str, &str), Reply); 34] = [
-        (&request, 200, JSON, Reply::Message),
-        (&request, 200, ("content-type", "Application/JSON ; charset=utf-8"), Reply::Message),
-        (&request, 200, EVENTS, Reply::Events),
-        (&request, 299, EVENTS, Reply::Events),
-        (&request, 202, JSON, Reply::Message),
-        (&request, 202, OTHER, Reply::Accepted),
+    let request = |session: &mut HttpSession| session.begin_post(&post(LEGACY));
+    let notification = |session: &mut HttpSession| session.begin_post(&post(NOTIFICATION));
+    let listen = |session: &mut HttpSession| session.begin_get().unwrap();
+    let delete = |session: &mut HttpSession| session.begin_delete().unwrap();
+    let older = |_: &mut HttpSession| Exchange::http_sse();
+    let unusable =
+        ResponseKind::Invalid("the answer is neither application/json nor text/event-stream");
+    let no_stream = ResponseKind::Invalid("the server offers no stream of events");
+    type Begin<'b> = &'b dyn Fn(&mut HttpSession) -> Exchange;
+    let cases: [(Begin<'_>, u16, (&str, &str), ResponseKind); 34] = [
+        (&request, 200, JSON, ResponseKind::Message),
+        (
+            &request,
+            200,
+            ("content-type", "Application/JSON ; charset=utf-8"),
+            ResponseKind::Message,
+        ),
+        (&request, 200, EVENTS, ResponseKind::EventStream),
+        (&request, 299, EVENTS, ResponseKind::EventStream),
+        (&request, 202, JSON, ResponseKind::Message),
+        (&request, 202, OTHER, ResponseKind::Accepted),
         (&request, 203, OTHER, unusable),
         (&request, 200, OTHER, unusable),
-        (&request, 300, JSON, Reply::Refused(300)),
-        (&request, 199, JSON, Reply::Refused(199)),
-        (&request, 400, JSON, Reply::Refused(400)),
-        (&request, 401, JSON, Reply::Unauthorized(401)),
-        (&request, 403, JSON, Reply::Unauthorized(403)),
-        (&request, 404, JSON, Reply::SessionEnded),
-        (&notification, 202, OTHER, Reply::Accepted),
-        (&notification, 200, JSON, Reply::Accepted),
-        (&notification, 200, EVENTS, Reply::Events),
-        (&notification, 500, OTHER, Reply::Refused(500)),
-        (&listen, 200, EVENTS, Reply::Events),
-        (&listen, 200, JSON, Reply::NoStream),
-        (&listen, 201, EVENTS, Reply::NoStream),
-        (&listen, 405, OTHER, Reply::NoStream),
-        (&listen, 401, OTHER, Reply::Unauthorized(401)),
-        (&listen, 404, OTHER, Reply::SessionEnded),
-        (&delete, 200, EVENTS, Reply::Accepted),
-        (&delete, 204, OTHER, Reply::Accepted),
-        (&delete, 405, OTHER, Reply::Refused(405)),
-        (&delete, 404, OTHER, Reply::SessionEnded),
-        (&older, 200, EVENTS, Reply::Events),
+        (&request, 300, JSON, ResponseKind::ErrorStatus(300)),
+        (&request, 199, JSON, ResponseKind::ErrorStatus(199)),
+        (&request, 400, JSON, ResponseKind::ErrorStatus(400)),
+        (&request, 401, JSON, ResponseKind::Unauthorized(401)),
+        (&request, 403, JSON, ResponseKind::Unauthorized(403)),
+        (&request, 404, JSON, ResponseKind::SessionEnded),
+        (&notification, 202, OTHER, ResponseKind::Accepted),
+        (&notification, 200, JSON, ResponseKind::Accepted),
+        (&notification, 200, EVENTS, ResponseKind::EventStream),
+        (&notification, 500, OTHER, ResponseKind::ErrorStatus(500)),
+        (&listen, 200, EVENTS, ResponseKind::EventStream),
+        (&listen, 200, JSON, ResponseKind::NoStream),
+        (&listen, 201, EVENTS, ResponseKind::NoStream),
+        (&listen, 405, OTHER, ResponseKind::NoStream),
+        (&listen, 401, OTHER, ResponseKind::Unauthorized(401)),
+        (&listen, 404, OTHER, ResponseKind::SessionEnded),
+        (&delete, 200, EVENTS, ResponseKind::Accepted),
+        (&delete, 204, OTHER, ResponseKind::Accepted),
+        (&delete, 405, OTHER, ResponseKind::ErrorStatus(405)),
+        (&delete, 404, OTHER, ResponseKind::SessionEnded),
+        (&older, 200, EVENTS, ResponseKind::EventStream),
         (&older, 200, JSON, no_stream),
         (&older, 201, EVENTS, no_stream),
-        (&older, 405, OTHER, Reply::Refused(405)),
-        (&older, 404, OTHER, Reply::Refused(404)),
-        (&older, 403, OTHER, Reply::Unauthorized(403)),
+        (&older, 405, OTHER, ResponseKind::ErrorStatus(405)),
+        (&older, 404, OTHER, ResponseKind::ErrorStatus(404)),
+        (&older, 403, OTHER, ResponseKind::Unauthorized(403)),
     ];
     for (at, (begin, status, field, expected)) in cases.into_iter().enumerate() {
         let mut session = initialized(Some("a"), "2025-11-25");
@@ -244,12 +253,14 @@ fn a_response_means_what_its_status_and_its_type_say() {
     }
     // Without an id there is no session that could have ended, and none to end.
     let mut session = initialized(None, "2025-11-25");
-    assert!(session.delete().is_none());
-    let mut exchange = session.listen().unwrap();
-    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::NoStream);
-    let mut exchange = session.begin(&post(LEGACY));
-    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), Reply::Refused(404));
-    assert!(Session::new().listen().is_none() && Session::new().delete().is_none());
+    assert!(session.begin_delete().is_none());
+    let mut exchange = session.begin_get().unwrap();
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::NoStream);
+    let mut exchange = session.begin_post(&post(LEGACY));
+    assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
+    assert!(
+        HttpSession::new().begin_get().is_none() && HttpSession::new().begin_delete().is_none()
+    );
 }
 
 #[test]
@@ -276,12 +287,12 @@ fn a_server_that_refuses_initialize_may_be_an_older_one() {
         (with("2025-06-18"), 400, Some(-32023), true),
         (LEGACY.to_owned(), 400, None, false),
     ] {
-        let mut session = Session::new();
-        let exchange = session.begin(&post(&message));
+        let mut session = HttpSession::new();
+        let exchange = session.begin_post(&post(&message));
         let error = code.map(error);
         let error = error.as_deref().map(|error| RawJson::parse(error).unwrap());
         assert_eq!(
-            session.may_be_older(&exchange, status, error),
+            session.may_support_http_sse(&exchange, status, error),
             expected,
             "{message} {status} {code:?}"
         );
@@ -290,46 +301,49 @@ fn a_server_that_refuses_initialize_may_be_an_older_one() {
 
 #[test]
 fn what_follows_the_end_of_a_body() {
-    let seconds = |seconds| After::Resume(Duration::from_secs(seconds));
+    let seconds = |seconds| NextStep::Resume(Duration::from_secs(seconds));
     let mut session = initialized(Some("a"), "2025-11-25");
     // Each time in vain the wait is twice as long, up to 32 seconds, eight times.
-    let mut exchange = session.begin(&post(LEGACY));
-    assert_eq!(exchange.ended(Some("7"), None), After::Lost, "no stream yet");
-    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
-    assert_eq!(exchange.ended(None, None), After::Lost, "no id to go on from");
-    let waits: Vec<_> = (0..9).map(|_| exchange.ended(Some("7"), None)).collect();
+    let mut exchange = session.begin_post(&post(LEGACY));
+    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost, "no stream yet");
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+    assert_eq!(exchange.end_of_body(None, None), NextStep::Lost, "no id to go on from");
+    let waits: Vec<_> = (0..9).map(|_| exchange.end_of_body(Some("7"), None)).collect();
     assert_eq!(
         waits,
         [1, 2, 4, 8, 16, 32, 32, 32]
             .map(seconds)
             .into_iter()
-            .chain([After::Lost])
+            .chain([NextStep::Lost])
             .collect::<Vec<_>>()
     );
-    assert_eq!(exchange.ended(Some("8"), None), seconds(1), "another event");
-    assert_eq!(exchange.ended(Some("8"), Some(Duration::from_secs(90))), seconds(90));
+    assert_eq!(exchange.end_of_body(Some("8"), None), seconds(1), "another event");
+    assert_eq!(exchange.end_of_body(Some("8"), Some(Duration::from_secs(90))), seconds(90));
     // A response that is no stream is not resumed, whatever came before it.
-    assert_eq!(reply(&mut session, &mut exchange, 503, &[]), Reply::Refused(503));
-    assert_eq!(exchange.ended(Some("9"), None), After::Lost);
+    assert_eq!(reply(&mut session, &mut exchange, 503, &[]), ResponseKind::ErrorStatus(503));
+    assert_eq!(exchange.end_of_body(Some("9"), None), NextStep::Lost);
     // The answer has come.
-    session.received(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
-    assert_eq!(exchange.ended(Some("9"), None), After::Over);
+    session.observe(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
+    assert_eq!(exchange.end_of_body(Some("9"), None), NextStep::Done);
 
     // The stream of the server's own is resumed for ever, with an id or without.
-    let mut exchange = session.listen().unwrap();
-    assert_eq!(exchange.ended(None, None), After::Over);
-    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
-    let waits: Vec<_> = (0..300).map(|_| exchange.ended(None, None)).collect();
+    let mut exchange = session.begin_get().unwrap();
+    assert_eq!(exchange.end_of_body(None, None), NextStep::Done);
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+    let waits: Vec<_> = (0..300).map(|_| exchange.end_of_body(None, None)).collect();
     assert_eq!(waits[..6], [1, 2, 4, 8, 16, 32].map(seconds));
     assert!(waits[6..].iter().all(|wait| *wait == seconds(32)));
 
     // What no stream takes up again.
-    let mut exchange = session.begin(&post(&modern(3, "tools/list", "")));
-    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
-    assert_eq!(exchange.ended(Some("7"), None), After::Lost);
-    let mut exchange = Exchange::older();
-    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), Reply::Events);
-    assert_eq!(exchange.ended(Some("7"), None), After::Lost);
-    assert_eq!(session.delete().unwrap().ended(Some("7"), None), After::Over);
-    assert_eq!(session.begin(&post(NOTIFICATION)).ended(Some("7"), None), After::Over);
+    let mut exchange = session.begin_post(&post(&modern(3, "tools/list", "")));
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost);
+    let mut exchange = Exchange::http_sse();
+    assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
+    assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost);
+    assert_eq!(session.begin_delete().unwrap().end_of_body(Some("7"), None), NextStep::Done);
+    assert_eq!(
+        session.begin_post(&post(NOTIFICATION)).end_of_body(Some("7"), None),
+        NextStep::Done
+    );
 }

@@ -1,6 +1,6 @@
 //! Limits to what a peer's collections may hold, and what is said beyond them.
 
-use mcp_sansio::http::mirror::{MAX_PARAMS, check_schema};
+use mcp_sansio::http::param_headers::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
     Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerConfig,

@@ -16,7 +16,7 @@ pub struct Exchange {
     /// The revision that an `initialize` offers.
     pub(super) offer: Option<Revision>,
     pub(super) is_stream: bool,
-    pub(super) is_answered: bool,
+    pub(super) has_response: bool,
     /// The number of times in a row that it was resumed without a message or the id of another
     /// event.
     pub(super) in_vain: u8,
@@ -38,13 +38,13 @@ pub(super) enum Purpose {
 
 /// What follows the end of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum After {
+pub enum NextStep {
     /// Nothing: it has done what it was for.
-    Over,
+    Done,
     /// A GET with the id of the last event, and not before this time has passed (2025-11-25,
     /// basic/transports).
     Resume(Duration),
-    /// The answer will not come: [`Failure::Lost`](super::Failure::Lost).
+    /// The answer will not come: [`HttpFailure::ConnectionLost`](super::HttpFailure::Lost).
     Lost,
 }
 
@@ -57,7 +57,7 @@ impl Exchange {
             in_session: false,
             offer: None,
             is_stream: false,
-            is_answered: false,
+            has_response: false,
             in_vain: 0,
             last_event: None,
         }
@@ -66,20 +66,20 @@ impl Exchange {
     /// The stream on which a server of 2024-11-05 says everything, from the endpoint to the
     /// answers.
     #[must_use]
-    pub fn older() -> Self {
+    pub fn http_sse() -> Self {
         Self::new(Purpose::Older)
     }
 
     /// The id of the request that it is to answer, as it is written.
     #[must_use]
-    pub fn id(&self) -> Option<&str> {
+    pub fn request_id(&self) -> Option<&str> {
         if self.id.is_empty() { None } else { Some(&self.id) }
     }
 
     /// Whether the answer has come.
     #[must_use]
-    pub const fn is_answered(&self) -> bool {
-        self.is_answered
+    pub const fn has_response(&self) -> bool {
+        self.has_response
     }
 
     /// Whether its request is one of 2026-07-28: who ends it, cancels it, and nothing resumes it.
@@ -98,10 +98,14 @@ impl Exchange {
     /// come, and on the stream: the [id of its last
     /// event](crate::http::sse::EventReader::last_event_id) and the [time to
     /// wait](crate::http::sse::EventReader::retry) that the server asked for. Call it again when
-    /// there was no response to what was to take the stream up again. After 8 times in a row
+    /// there was no response to what was to take the stream up again. NextStep 8 times in a row
     /// without a message or the id of another event the answer is lost. The time to wait is at
     /// least [`MIN_RETRY`], whatever the server asks for.
-    pub fn ended(&mut self, last_event_id: Option<&str>, retry: Option<Duration>) -> After {
+    pub fn end_of_body(
+        &mut self,
+        last_event_id: Option<&str>,
+        retry: Option<Duration>,
+    ) -> NextStep {
         // What belongs to no request has no time limit that would end the attempts. A new id shows
         // that the server follows the stream, although it has had nothing to say yet.
         let last_event = last_event_id.map(hash_str);
@@ -113,19 +117,19 @@ impl Exchange {
         let wait = retry
             .map_or(RETRY.saturating_mul(1 << self.in_vain.min(5)), |retry| retry.max(MIN_RETRY));
         let after = match self.purpose {
-            Purpose::Delete => After::Over,
-            Purpose::Older => After::Lost,
-            Purpose::Listen if resumes => After::Resume(wait),
-            Purpose::Listen => After::Over,
-            Purpose::Message | Purpose::Initialize if self.is_answered || self.id.is_empty() => {
-                After::Over
+            Purpose::Delete => NextStep::Done,
+            Purpose::Older => NextStep::Lost,
+            Purpose::Listen if resumes => NextStep::Resume(wait),
+            Purpose::Listen => NextStep::Done,
+            Purpose::Message | Purpose::Initialize if self.has_response || self.id.is_empty() => {
+                NextStep::Done
             }
             Purpose::Message | Purpose::Initialize if resumes && last_event_id.is_some() => {
-                After::Resume(wait)
+                NextStep::Resume(wait)
             }
-            Purpose::Message | Purpose::Initialize => After::Lost,
+            Purpose::Message | Purpose::Initialize => NextStep::Lost,
         };
-        if matches!(after, After::Resume(_)) {
+        if matches!(after, NextStep::Resume(_)) {
             self.in_vain = self.in_vain.saturating_add(1);
         }
         after

@@ -5,11 +5,11 @@ use core::fmt;
 use crate::json::RawJson;
 use crate::printable::Printable;
 
-/// Why there is no answer to a request. Its [message](Self::answer) takes the answer's place: to
-/// the client it is an error of the code [`FAILED`], or the server's.
+/// Why there is no answer to a request. Its [message](Self::json_rpc_response) takes the answer's place: to
+/// the client it is an error of the code [`HTTP_FAILURE_CODE`], or the server's.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Failure<'e> {
+pub enum HttpFailure<'e> {
     /// Refused with this status.
     Status(u16),
     /// Refused with 401 or 403, and with these words in `WWW-Authenticate`. They are in the data of
@@ -21,22 +21,22 @@ pub enum Failure<'e> {
         challenge: &'e str,
     },
     /// Refused with a status, and with this error of the protocol's.
-    Error(RawJson<'e>),
+    JsonRpc(RawJson<'e>),
     /// The connection ended before it came.
-    Lost,
+    ConnectionLost,
     /// The response cannot be used, or the request not be sent.
-    Unusable(&'e str),
+    Invalid(&'e str),
 }
 
-impl<'e> Failure<'e> {
+impl<'e> HttpFailure<'e> {
     /// What the answer with this id would have been, as JSON in one line.
     #[must_use]
-    pub fn answer(self, id: &'e str) -> impl fmt::Display + use<'e> {
+    pub fn json_rpc_response(self, id: &'e str) -> impl fmt::Display + use<'e> {
         Answer { id, failure: self }
     }
 }
 
-impl fmt::Display for Failure<'_> {
+impl fmt::Display for HttpFailure<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "the server answered with the HTTP status {status}"),
@@ -46,33 +46,33 @@ impl fmt::Display for Failure<'_> {
             Self::Unauthorized { status, .. } => {
                 write!(f, "the server does not allow it (HTTP status {status})")
             }
-            Self::Error(error) => Printable::new(error).fmt(f),
-            Self::Lost => f.write_str("the connection ended before the answer came"),
-            Self::Unusable(reason) => Printable::new(reason).fmt(f),
+            Self::JsonRpc(error) => Printable::new(error).fmt(f),
+            Self::ConnectionLost => f.write_str("the connection ended before the answer came"),
+            Self::Invalid(reason) => Printable::new(reason).fmt(f),
         }
     }
 }
 
 struct Answer<'e> {
     id: &'e str,
-    failure: Failure<'e>,
+    failure: HttpFailure<'e>,
 }
 
 impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, failure } = self;
         write!(f, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":")?;
-        if let Failure::Error(error) = failure {
+        if let HttpFailure::JsonRpc(error) = failure {
             // It may have come in several lines; between tokens that is white space.
             error.as_str().split(['\n', '\r']).try_for_each(|line| f.write_str(line))?;
             return f.write_str("}");
         }
-        write!(f, "{{\"code\":{FAILED},\"message\":\"")?;
+        write!(f, "{{\"code\":{HTTP_FAILURE_CODE},\"message\":\"")?;
         fmt::Write::write_fmt(&mut Escaped(f), format_args!("{failure}"))?;
         f.write_str("\"")?;
         match failure {
-            Failure::Status(status) => write!(f, ",\"data\":{{\"status\":{status}}}")?,
-            Failure::Unauthorized { status, challenge } => {
+            HttpFailure::Status(status) => write!(f, ",\"data\":{{\"status\":{status}}}")?,
+            HttpFailure::Unauthorized { status, challenge } => {
                 write!(f, ",\"data\":{{\"status\":{status},\"wwwAuthenticate\":\"")?;
                 fmt::Write::write_str(&mut Escaped(f), challenge)?;
                 f.write_str("\"}")?;
@@ -97,7 +97,7 @@ impl fmt::Write for Escaped<'_, '_> {
 }
 
 /// The code of what HTTP has not answered: none of the protocol's, and never on the wire.
-pub const FAILED: i64 = -32000;
+pub const HTTP_FAILURE_CODE: i64 = -32000;
 
 #[cfg(test)]
 mod tests {
@@ -112,27 +112,27 @@ mod tests {
         let error = RawJson::from_static("{\"code\":-32020,\n \"message\":\"no\"}");
         for (failure, expected) in [
             (
-                Failure::Status(503),
+                HttpFailure::Status(503),
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server answered with the HTTP status 503","data":{"status":503}}}"#,
             ),
             (
-                Failure::Unauthorized { status: 401, challenge: "Bearer scope=\"x\"" },
+                HttpFailure::Unauthorized { status: 401, challenge: "Bearer scope=\"x\"" },
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the server wants to be told who asks (HTTP status 401)","data":{"status":401,"wwwAuthenticate":"Bearer scope=\"x\""}}}"#,
             ),
             (
-                Failure::Error(error),
+                HttpFailure::JsonRpc(error),
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32020, "message":"no"}}"#,
             ),
             (
-                Failure::Lost,
+                HttpFailure::ConnectionLost,
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"the connection ended before the answer came"}}"#,
             ),
             (
-                Failure::Unusable("a \"b\"\n\\"),
+                HttpFailure::Invalid("a \"b\"\n\\"),
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32000,"message":"a \"b\"\\n\\"}}"#,
             ),
         ] {
-            let answer = failure.answer("7").to_string();
+            let answer = failure.json_rpc_response("7").to_string();
             assert_eq!(answer, expected);
             assert!(RawJson::parse(&answer).is_ok());
         }

@@ -76,7 +76,11 @@ impl<'u> Origin<'u> {
     /// # Errors
     /// It is no reference, or leads to another origin: a server must not send messages elsewhere
     /// (2024-11-05, basic/transports, says nothing about it).
-    pub fn resolve<'r>(&self, base: &'r str, reference: &'r str) -> Result<Resolved<'r>, UrlError> {
+    pub fn resolve<'r>(
+        &self,
+        base: &'r str,
+        reference: &'r str,
+    ) -> Result<ResolvedTarget<'r>, UrlError> {
         let reference = reference.trim_matches([' ', '\t']);
         let reference = reference.split_once('#').map_or(reference, |(reference, _)| reference);
         if !reference.bytes().all(|byte| byte.is_ascii_graphic()) || reference.contains('\\') {
@@ -89,7 +93,7 @@ impl<'u> Origin<'u> {
         if reference.as_bytes().get(scheme) == Some(&b':') {
             let (other, target) = Origin::parse(reference)?;
             return if self.is_same(&other) {
-                Ok(Resolved { front: "", target })
+                Ok(ResolvedTarget { front: "", target })
             } else {
                 Err(UrlError::OtherOrigin)
             };
@@ -102,13 +106,13 @@ impl<'u> Origin<'u> {
             let other = Origin { host, port, ..*self };
             let target = if target.is_empty() { "/" } else { target };
             return if self.is_same(&other) {
-                Ok(Resolved { front: "", target })
+                Ok(ResolvedTarget { front: "", target })
             } else {
                 Err(UrlError::OtherOrigin)
             };
         }
         if reference.starts_with('/') {
-            return Ok(Resolved { front: "", target: reference });
+            return Ok(ResolvedTarget { front: "", target: reference });
         }
         let path = base.split_once('?').map_or(base, |(path, _)| path);
         let front = if reference.is_empty() {
@@ -118,7 +122,7 @@ impl<'u> Origin<'u> {
         } else {
             path.rfind('/').and_then(|at| path.get(..=at)).unwrap_or("/")
         };
-        Ok(Resolved { front, target: reference })
+        Ok(ResolvedTarget { front, target: reference })
     }
 
     fn is_same(&self, other: &Origin<'_>) -> bool {
@@ -130,12 +134,12 @@ impl<'u> Origin<'u> {
 
 /// A path, perhaps with a query, in two parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Resolved<'r> {
+pub struct ResolvedTarget<'r> {
     front: &'r str,
     target: &'r str,
 }
 
-impl fmt::Display for Resolved<'_> {
+impl fmt::Display for ResolvedTarget<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.front)?;
         f.write_str(self.target)

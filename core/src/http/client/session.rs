@@ -3,9 +3,9 @@
 use core::fmt;
 
 use super::exchange::{Exchange, Purpose};
-use super::post::Post;
-use crate::http::mirror::{FieldValue, Unmirrorable, params};
-use crate::http::{Only, ResponseHead};
+use super::message::OutgoingMessage;
+use crate::http::param_headers::{FieldValue, InvalidFieldValue, header_params};
+use crate::http::{ResponseHead, SingleValue};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::Revision;
 use crate::message::{Item, Kind, Messages};
@@ -16,7 +16,7 @@ use crate::rx::Frame;
 ///
 /// Memory: [`MAX_SESSION_ID`] bytes and some. `Debug` does not show the id: it is a secret
 /// (2025-11-25, basic/transports).
-pub struct Session {
+pub struct HttpSession {
     id: [u8; MAX_SESSION_ID],
     id_len: u16,
     /// Of the session, once it is initialized.
@@ -28,11 +28,11 @@ pub struct Session {
 /// What a response is, as its head says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Reply {
+pub enum ResponseKind {
     /// The body is one message (of 2025-03-26: or a batch).
     Message,
     /// The body is a stream of [events](crate::http::sse::EventReader).
-    Events,
+    EventStream,
     /// It was taken, and there is nothing more to come; a body is to be read and forgotten.
     Accepted,
     /// The session has been ended by the server: begin another, with `initialize` and without its
@@ -44,13 +44,13 @@ pub enum Reply {
     /// ([`challenges`](super::challenges)).
     Unauthorized(u16),
     /// Refused with this status. The body may have a message that says why: see
-    /// [`Session::refused`].
-    Refused(u16),
+    /// [`HttpSession::json_rpc_error`].
+    ErrorStatus(u16),
     /// It cannot be used, for this reason.
-    Unusable(&'static str),
+    Invalid(&'static str),
 }
 
-impl Session {
+impl HttpSession {
     /// Nothing is known yet.
     #[must_use]
     pub const fn new() -> Self {
@@ -71,36 +71,36 @@ impl Session {
     }
 
     /// Begins the exchange of a message.
-    pub fn begin(&mut self, post: &Post<'_>) -> Exchange {
-        let initializes = post.is("initialize");
+    pub fn begin_post(&mut self, post: &OutgoingMessage<'_>) -> Exchange {
+        let initializes = post.has_method("initialize");
         if initializes {
             *self = Self::new();
         }
-        if post.id().is_some() && !post.is("server/discover") {
-            self.is_modern = post.version().is_some();
+        if post.id().is_some() && !post.has_method("server/discover") {
+            self.is_modern = post.protocol_version().is_some();
         }
         let mut exchange =
             Exchange::new(if initializes { Purpose::Initialize } else { Purpose::Message });
         // Ids of ours are numbers.
         let _ = exchange.id.push_str(post.id().unwrap_or_default());
-        exchange.is_modern = post.version().is_some() || self.is_modern;
-        exchange.offer = post.offer();
+        exchange.is_modern = post.protocol_version().is_some() || self.is_modern;
+        exchange.offer = post.offered_revision();
         exchange.in_session = self.id_len > 0 && !exchange.is_modern;
         exchange
     }
 
     /// Begins the stream on which a server says what belongs to no request, a GET: only when
-    /// `initialize` has been answered, and of servers that [offer](Reply::NoStream) it. Some
+    /// `initialize` has been answered, and of servers that [offer](ResponseKind::NoStream) it. Some
     /// speak 2024-11-05 over Streamable HTTP, too.
     #[must_use]
-    pub fn listen(&self) -> Option<Exchange> {
+    pub fn begin_get(&self) -> Option<Exchange> {
         self.revision?;
         Some(Exchange { in_session: self.id_len > 0, ..Exchange::new(Purpose::Listen) })
     }
 
     /// Begins the end of the session, a DELETE; `None` where there is none to end.
     #[must_use]
-    pub fn delete(&self) -> Option<Exchange> {
+    pub fn begin_delete(&self) -> Option<Exchange> {
         self.id()?;
         Some(Exchange { in_session: true, ..Exchange::new(Purpose::Delete) })
     }
@@ -108,7 +108,7 @@ impl Session {
     /// Tells the fields of the head of a POST, each with a name and a value. `Host`, the length,
     /// and `Authorization` are the caller's.
     ///
-    /// `schema` is the input schema of the [tool](Post::tool) that is called, where it is known: it
+    /// `schema` is the input schema of the [tool](OutgoingMessage::tool_name) that is called, where it is known: it
     /// says which arguments are repeated (2026-07-28, basic/transports/streamable-http).
     ///
     /// # Errors
@@ -116,31 +116,31 @@ impl Session {
     /// fit the tool. Some fields have been told then.
     pub fn post_fields(
         &self,
-        post: &Post<'_>,
+        post: &OutgoingMessage<'_>,
         schema: Option<RawJson<'_>>,
         put: &mut dyn FnMut(&str, &dyn fmt::Display),
-    ) -> Result<(), Unmirrorable> {
+    ) -> Result<(), InvalidFieldValue> {
         put("accept", &"application/json, text/event-stream");
         put("content-type", &"application/json");
-        if post.version().is_none() && !self.is_modern {
-            if !post.is("initialize") {
+        if post.protocol_version().is_none() && !self.is_modern {
+            if !post.has_method("initialize") {
                 self.session_fields(put);
             }
             return Ok(());
         }
-        match post.version() {
+        match post.protocol_version() {
             Some(version) => put("mcp-protocol-version", &version),
             None => put("mcp-protocol-version", &Revision::LATEST.as_str()),
         }
         if let Some(method) = post.method() {
             put("mcp-method", &FieldValue::text(method));
         }
-        if let Some(name) = post.name() {
+        if let Some(name) = post.mcp_name() {
             put("mcp-name", &FieldValue::text(name));
         }
-        let Some(schema) = schema.filter(|_| post.tool().is_some()) else { return Ok(()) };
+        let Some(schema) = schema.filter(|_| post.tool_name().is_some()) else { return Ok(()) };
         let arguments = post.params().get("arguments").unwrap_or(RawJson::EMPTY);
-        for param in params(schema, arguments) {
+        for param in header_params(schema, arguments) {
             let (Some(name), Some(value)) = (param.name(), param.value) else { continue };
             if let Some(value) = FieldValue::argument(value)? {
                 put(name.as_str(), &value);
@@ -179,7 +179,11 @@ impl Session {
     }
 
     /// What a response is.
-    pub fn reply(&mut self, exchange: &mut Exchange, head: &ResponseHead<'_>) -> Reply {
+    pub fn classify_response(
+        &mut self,
+        exchange: &mut Exchange,
+        head: &ResponseHead<'_>,
+    ) -> ResponseKind {
         let kind = head
             .fields
             .get("content-type")
@@ -187,45 +191,51 @@ impl Session {
         let is = |wanted: &str| kind.is_some_and(|kind| kind.eq_ignore_ascii_case(wanted));
         exchange.is_stream = false;
         match (head.status, exchange.purpose) {
-            (401 | 403, _) => Reply::Unauthorized(head.status),
-            (404, _) if exchange.in_session => Reply::SessionEnded,
-            (200..=299, Purpose::Delete) => Reply::Accepted,
+            (401 | 403, _) => ResponseKind::Unauthorized(head.status),
+            (404, _) if exchange.in_session => ResponseKind::SessionEnded,
+            (200..=299, Purpose::Delete) => ResponseKind::Accepted,
             (200, Purpose::Listen | Purpose::Older) if is("text/event-stream") => {
                 exchange.is_stream = true;
-                Reply::Events
+                ResponseKind::EventStream
             }
-            (_, Purpose::Listen) => Reply::NoStream,
-            (200..=299, Purpose::Older) => Reply::Unusable("the server offers no stream of events"),
+            (_, Purpose::Listen) => ResponseKind::NoStream,
+            (200..=299, Purpose::Older) => {
+                ResponseKind::Invalid("the server offers no stream of events")
+            }
             (200..=299, purpose) => {
                 if purpose == Purpose::Initialize
                     && let Err(reason) = self.take_id(head)
                 {
-                    return Reply::Unusable(reason);
+                    return ResponseKind::Invalid(reason);
                 }
                 if is("text/event-stream") {
                     exchange.is_stream = true;
-                    Reply::Events
+                    ResponseKind::EventStream
                 } else if exchange.id.is_empty() {
-                    Reply::Accepted
+                    ResponseKind::Accepted
                 } else if is("application/json") {
-                    Reply::Message
+                    ResponseKind::Message
                 } else if head.status == 202 {
                     // Taken, but never answered here.
-                    Reply::Accepted
+                    ResponseKind::Accepted
                 } else {
-                    Reply::Unusable("the answer is neither application/json nor text/event-stream")
+                    ResponseKind::Invalid(
+                        "the answer is neither application/json nor text/event-stream",
+                    )
                 }
             }
-            (status, _) => Reply::Refused(status),
+            (status, _) => ResponseKind::ErrorStatus(status),
         }
     }
 
     /// The session begins with the response that has its id (2025-03-26 to 2025-11-25,
     /// basic/transports).
     fn take_id(&mut self, head: &ResponseHead<'_>) -> Result<(), &'static str> {
-        let id = match head.fields.only("mcp-session-id") {
-            Only::Absent => return Ok(()),
-            Only::Value(id) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
+        let id = match head.fields.single("mcp-session-id") {
+            SingleValue::Absent => return Ok(()),
+            SingleValue::Value(id)
+                if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic()) =>
+            {
                 id.as_bytes()
             }
             _ => return Err("the id of the session is none: visible ASCII characters, once"),
@@ -238,11 +248,11 @@ impl Session {
         Ok(())
     }
 
-    /// What became of a response that was [refused](Reply::Refused) or not
-    /// [authorized](Reply::Unauthorized): the message in its body, if it is an error of the
+    /// What became of a response that was [refused](ResponseKind::ErrorStatus) or not
+    /// [authorized](ResponseKind::Unauthorized): the message in its body, if it is an error of the
     /// protocol's. One that names another request, or none, is as good: there was only one to name.
     #[must_use]
-    pub fn refused<'b>(&self, body: &'b [u8]) -> Option<RawJson<'b>> {
+    pub fn json_rpc_error<'b>(&self, body: &'b [u8]) -> Option<RawJson<'b>> {
         let messages = Messages::new(Frame::Complete(body));
         let mut envelope = messages.envelope();
         match messages.peek(&mut envelope)? {
@@ -254,7 +264,7 @@ impl Session {
     /// Whether a server that has refused to be initialized may be one of 2024-11-05: a GET to the
     /// same URL will tell. `error` is what the body had of it.
     #[must_use]
-    pub fn may_be_older(
+    pub fn may_support_http_sse(
         &self,
         exchange: &Exchange,
         status: u16,
@@ -275,7 +285,7 @@ impl Session {
 
     /// Looks at a message of an exchange's before the client does: whether it is the answer, and
     /// what was agreed upon.
-    pub fn received(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
+    pub fn observe(&mut self, exchange: &mut Exchange, data: Frame<'_>) {
         exchange.in_vain = 0;
         let mut messages = Messages::new(data);
         while !messages.is_done() {
@@ -296,21 +306,22 @@ impl Session {
                 Item::Fault { id, .. } => id,
                 _ => None,
             };
-            exchange.is_answered |= id.is_some_and(|id| Some(id.as_str()) == exchange.id());
+            exchange.has_response |=
+                id.is_some_and(|id| Some(id.as_str()) == exchange.request_id());
             messages.advance(next);
         }
     }
 }
 
-impl Default for Session {
+impl Default for HttpSession {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Session {
+impl fmt::Debug for HttpSession {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session")
+        f.debug_struct("HttpSession")
             .field("has_id", &(self.id_len > 0))
             .field("revision", &self.revision)
             .finish_non_exhaustive()

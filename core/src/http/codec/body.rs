@@ -1,6 +1,6 @@
 //! Where a body ends.
 
-use super::fault::Fault;
+use super::fault::HttpError;
 use super::window::{Taken, Window};
 use super::write::is_in_values;
 use crate::storage::Storage;
@@ -37,7 +37,7 @@ impl Body {
     pub(super) fn step<S: Storage + ?Sized>(
         &mut self,
         window: &mut Window<S>,
-    ) -> Result<Step, Fault> {
+    ) -> Result<Step, HttpError> {
         loop {
             match self {
                 Self::Length(0) => return Ok(Step::End),
@@ -67,12 +67,14 @@ enum Next {
 
 impl Chunk {
     /// Takes a line of what is not data.
-    fn line<S: Storage + ?Sized>(self, window: &mut Window<S>) -> Result<Option<Next>, Fault> {
+    fn line<S: Storage + ?Sized>(self, window: &mut Window<S>) -> Result<Option<Next>, HttpError> {
         let (limit, too_long) = match self {
-            Self::Size => (MAX_CHUNK_LINE, Fault::bad("the line that begins a chunk is too long")),
+            Self::Size => {
+                (MAX_CHUNK_LINE, HttpError::bad("the line that begins a chunk is too long"))
+            }
             Self::Data(_) => (2, BEHIND),
             Self::Trailers(left) => {
-                (left, Fault::new(431, "the fields behind a chunked body are too long"))
+                (left, HttpError::new(431, "the fields behind a chunked body are too long"))
             }
         };
         let Some(line) = window.line(limit, too_long)? else { return Ok(None) };
@@ -90,25 +92,25 @@ impl Chunk {
                 Next::Chunk(Self::Trailers(left.saturating_sub(line.len() + 2)))
             }
             Self::Trailers(_) => {
-                return Err(Fault::bad("what stands behind a chunked body is no field"));
+                return Err(HttpError::bad("what stands behind a chunked body is no field"));
             }
         }))
     }
 }
 
 /// Hexadecimal digits, then perhaps extensions, which mean nothing.
-fn size(line: &[u8]) -> Result<u64, Fault> {
+fn size(line: &[u8]) -> Result<u64, HttpError> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at_checked(digits).unwrap_or_default();
     if digits.is_empty() || digits.len() > 16 {
-        return Err(Fault::bad(
+        return Err(HttpError::bad(
             "the size of a chunk is no hexadecimal number of at most 16 digits",
         ));
     }
     let is_extension = rest.is_empty()
         || rest.starts_with(b";") && rest.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));
     if !is_extension {
-        return Err(Fault::bad("what stands behind the size of a chunk is no extension"));
+        return Err(HttpError::bad("what stands behind the size of a chunk is no extension"));
     }
     Ok(digits.iter().fold(0, |size, digit| {
         size << 4 | u64::from(char::from(*digit).to_digit(16).unwrap_or_default())
@@ -126,7 +128,7 @@ pub(super) fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-const BEHIND: Fault = Fault::bad("a chunk is longer or shorter than its size");
+const BEHIND: HttpError = HttpError::bad("a chunk is longer or shorter than its size");
 /// The longest line that begins a chunk, in bytes: its size and extensions, and the end of the
 /// line.
 pub const MAX_CHUNK_LINE: usize = 256;

@@ -5,12 +5,12 @@ use core::fmt;
 /// Why bytes are not taken as HTTP. Answer with its status and close the connection: where the next
 /// message would begin is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Fault {
+pub struct HttpError {
     status: u16,
     reason: &'static str,
 }
 
-impl Fault {
+impl HttpError {
     pub(super) const fn new(status: u16, reason: &'static str) -> Self {
         Self { status, reason }
     }
@@ -19,7 +19,7 @@ impl Fault {
         Self::new(400, reason)
     }
 
-    pub(super) const CUT: Self = Self::bad("the connection ended in the middle of a message");
+    pub(super) const TRUNCATED: Self = Self::bad("the connection ended in the middle of a message");
 
     /// What a server answers it with.
     #[must_use]
@@ -28,7 +28,7 @@ impl Fault {
     }
 }
 
-impl Fault {
+impl HttpError {
     /// What is wrong.
     #[must_use]
     pub const fn reason(self) -> &'static str {
@@ -36,10 +36,10 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for HttpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason)
     }
 }
 
-impl core::error::Error for Fault {}
+impl core::error::Error for HttpError {}

@@ -1,7 +1,7 @@
 //! What the fields of a head say about its body and its connection.
 
 use super::body::Body;
-use super::fault::Fault;
+use super::fault::HttpError;
 
 /// What matters of the fields, gathered in one pass.
 #[derive(Default)]
@@ -15,32 +15,33 @@ pub(super) struct Framing {
 }
 
 impl Framing {
-    pub(super) fn of(fields: &[httparse::Header<'_>]) -> Result<Self, Fault> {
+    pub(super) fn of(fields: &[httparse::Header<'_>]) -> Result<Self, HttpError> {
         let mut framing = Self::default();
         for field in fields {
             framing.take(field)?;
         }
         if framing.is_chunked && framing.length.is_some() {
-            return Err(Fault::bad("Content-Length and Transfer-Encoding together"));
+            return Err(HttpError::bad("Content-Length and Transfer-Encoding together"));
         }
         Ok(framing)
     }
 
-    fn take(&mut self, field: &httparse::Header<'_>) -> Result<(), Fault> {
+    fn take(&mut self, field: &httparse::Header<'_>) -> Result<(), HttpError> {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         let value = field.value.trim_ascii();
         if is("content-length") {
             if self.length.is_some() {
-                return Err(Fault::bad("more than one Content-Length"));
+                return Err(HttpError::bad("more than one Content-Length"));
             }
-            self.length =
-                Some(number(value).ok_or(Fault::bad("the Content-Length is no number of bytes"))?);
+            self.length = Some(
+                number(value).ok_or(HttpError::bad("the Content-Length is no number of bytes"))?,
+            );
         } else if is("transfer-encoding") {
             if self.is_chunked {
-                return Err(Fault::bad("more than one Transfer-Encoding"));
+                return Err(HttpError::bad("more than one Transfer-Encoding"));
             }
             if !value.eq_ignore_ascii_case(b"chunked") {
-                return Err(Fault::new(501, "a Transfer-Encoding other than chunked"));
+                return Err(HttpError::new(501, "a Transfer-Encoding other than chunked"));
             }
             self.is_chunked = true;
         } else if is("host") {
@@ -48,12 +49,12 @@ impl Framing {
                 byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#' | b',')
             });
             if !is_plain {
-                return Err(Fault::bad("the Host is no name of a host"));
+                return Err(HttpError::bad("the Host is no name of a host"));
             }
             self.hosts = self.hosts.saturating_add(1);
         } else if is("expect") {
             if !value.eq_ignore_ascii_case(b"100-continue") {
-                return Err(Fault::new(417, "an expectation other than 100-continue"));
+                return Err(HttpError::new(417, "an expectation other than 100-continue"));
             }
             self.expects_continue = true;
         } else if is("connection") {
@@ -66,9 +67,9 @@ impl Framing {
     }
 
     /// `None` where nothing says how long it is.
-    pub(super) fn body(&self, version: u8) -> Result<Option<Body>, Fault> {
+    pub(super) fn body(&self, version: u8) -> Result<Option<Body>, HttpError> {
         match (self.is_chunked, self.length) {
-            (true, _) if version == 0 => Err(Fault::bad("a Transfer-Encoding in HTTP/1.0")),
+            (true, _) if version == 0 => Err(HttpError::bad("a Transfer-Encoding in HTTP/1.0")),
             (true, _) => Ok(Some(Body::CHUNKED)),
             (false, length) => Ok(length.map(Body::Length)),
         }
@@ -80,15 +81,17 @@ impl Framing {
 }
 
 /// What the parser says, and what it means.
-pub(super) fn fault(error: httparse::Error) -> Fault {
+pub(super) fn fault(error: httparse::Error) -> HttpError {
     match error {
-        httparse::Error::TooManyHeaders => Fault::new(431, "more header fields than are read"),
-        httparse::Error::Version => Fault::new(505, "a version other than HTTP/1.1 and HTTP/1.0"),
-        httparse::Error::HeaderName => {
-            Fault::bad("a header field whose name is none, or that is folded")
+        httparse::Error::TooManyHeaders => HttpError::new(431, "more header fields than are read"),
+        httparse::Error::Version => {
+            HttpError::new(505, "a version other than HTTP/1.1 and HTTP/1.0")
         }
-        httparse::Error::HeaderValue => Fault::bad("a header field whose value is none"),
-        _ => Fault::bad("this is no HTTP"),
+        httparse::Error::HeaderName => {
+            HttpError::bad("a header field whose name is none, or that is folded")
+        }
+        httparse::Error::HeaderValue => HttpError::bad("a header field whose value is none"),
+        _ => HttpError::bad("this is no HTTP"),
     }
 }
 

@@ -30,7 +30,7 @@
 //! them: a length and a transfer coding together, two lengths (also when they agree), a coding
 //! other than `chunked`, lengths that are not digits or too large, lines that end with a bare line
 //! feed, folded fields, white space before a colon, fields without a name, NUL, control characters
-//! in chunk extensions, a `Host` that is missing or there twice. A [`Fault`] says which
+//! in chunk extensions, a `Host` that is missing or there twice. A [`HttpError`] says which
 //! status answers it; the connection is to be closed then.
 //!
 //! # Limits
@@ -40,7 +40,7 @@
 //! are at most [`MAX_INTERIM`] responses of the kind 1xx before another, and at most
 //! [`MAX_EMPTY_LINES`] empty lines in front of a request or a response. Bodies of requests are
 //! limited by [`max_body`](RequestReader::max_body), and what stands around their chunks by that
-//! and [`MAX_AROUND_CHUNKS`].
+//! and [`MAX_CHUNK_OVERHEAD`].
 
 mod body;
 mod fault;
@@ -52,13 +52,13 @@ mod window;
 mod write;
 
 pub use body::{MAX_CHUNK_LINE, MAX_TRAILERS};
-pub use fault::Fault;
+pub use fault::HttpError;
 pub use fields::HeadFields;
 pub use framing::MAX_FIELDS;
-pub use request::{IncomingRequest, MAX_AROUND_CHUNKS, RequestReader};
+pub use request::{IncomingRequest, MAX_CHUNK_OVERHEAD, RequestReader};
 pub use response::{IncomingResponse, MAX_INTERIM, ResponseReader};
 pub use window::MAX_EMPTY_LINES;
-pub use write::{BodyLength, CONTINUE, Chunk, HeadWriter, LAST_CHUNK};
+pub use write::{BodyLength, CONTINUE, ChunkHeader, HeadWriter, LAST_CHUNK};
 
 /// A part of a request or of a response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::Part;
 use super::body::{Body, Step};
-use super::fault::Fault;
+use super::fault::HttpError;
 use super::fields::HeadFields;
 use super::framing::{self, Framing, MAX_FIELDS};
 use super::window::{Taken, Window};
@@ -81,7 +81,7 @@ impl<S: Storage> RequestReader<S> {
     ///
     /// The framing of a chunked body (chunk sizes, extensions and line ends, and the
     /// fields behind them) may take as many bytes as that and
-    /// [`MAX_AROUND_CHUNKS`](super::MAX_AROUND_CHUNKS) more.
+    /// [`MAX_CHUNK_OVERHEAD`](super::MAX_CHUNK_OVERHEAD) more.
     #[must_use]
     pub fn max_body(self, max_body: u64) -> Self {
         Self { max_body, ..self }
@@ -111,7 +111,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
     /// # Errors
     /// What came is no HTTP, or more than is read: answer with the status of the fault and close
     /// the connection. It stays so.
-    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, Fault> {
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingRequest<'_>>>, HttpError> {
         match self.advance() {
             Ok(None) => Ok(None),
             Ok(Some(Found::End)) => Ok(Some(Part::End)),
@@ -173,15 +173,15 @@ impl<S: Storage + ?Sized> RequestReader<S> {
         matches!(self.state, State::Head | State::Done) && self.window.is_empty()
     }
 
-    fn advance(&mut self) -> Result<Option<Found>, Fault> {
+    fn advance(&mut self) -> Result<Option<Found>, HttpError> {
         match &mut self.state {
             State::Faulty(fault) => Err(*fault),
             State::Done => Ok(None),
             State::Head => {
                 let too_long =
-                    Fault::new(431, "the head of the request is longer than what is read");
+                    HttpError::new(431, "the head of the request is longer than what is read");
                 let target_too_long =
-                    Fault::new(414, "the target of the request is longer than what is read");
+                    HttpError::new(414, "the target of the request is longer than what is read");
                 Ok(self.window.head(too_long, target_too_long)?.map(Found::Head))
             }
             State::Body(body) => {
@@ -192,7 +192,7 @@ impl<S: Storage + ?Sized> RequestReader<S> {
                 self.read += piece as u64;
                 self.around += (before - self.window.len() - piece) as u64;
                 if self.read > self.max_body
-                    || self.around > self.max_body.saturating_add(MAX_AROUND_CHUNKS)
+                    || self.around > self.max_body.saturating_add(MAX_CHUNK_OVERHEAD)
                 {
                     return Err(TOO_LARGE);
                 }
@@ -213,7 +213,7 @@ fn is_head(bytes: &[u8]) -> bool {
     bytes.starts_with(b"HEAD ")
 }
 
-fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
+fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     match request.parse(bytes) {
@@ -228,9 +228,9 @@ fn parse(bytes: &[u8]) -> Result<(IncomingRequest<'_>, Body, bool), Fault> {
     };
     let framing = Framing::of(request.headers)?;
     match framing.hosts {
-        0 if version > 0 => return Err(Fault::bad("there is no Host")),
+        0 if version > 0 => return Err(HttpError::bad("there is no Host")),
         0 | 1 => {}
-        _ => return Err(Fault::bad("more than one Host")),
+        _ => return Err(HttpError::bad("more than one Host")),
     }
     let body = framing.body(version)?;
     let head = IncomingRequest {
@@ -251,7 +251,7 @@ enum State {
     Head,
     Body(Body),
     Done,
-    Faulty(Fault),
+    Faulty(HttpError),
 }
 
 enum Found {
@@ -262,6 +262,7 @@ enum Found {
 
 /// The most that may stand around the chunks of a body beyond its
 /// [`max_body`](RequestReader::max_body), in bytes.
-pub const MAX_AROUND_CHUNKS: u64 = 16 << 10;
+pub const MAX_CHUNK_OVERHEAD: u64 = 16 << 10;
 
-const TOO_LARGE: Fault = Fault::new(413, "the body of the request is longer than what is read");
+const TOO_LARGE: HttpError =
+    HttpError::new(413, "the body of the request is longer than what is read");

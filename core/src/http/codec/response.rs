@@ -2,7 +2,7 @@
 
 use super::Part;
 use super::body::{Body, Step};
-use super::fault::Fault;
+use super::fault::HttpError;
 use super::fields::HeadFields;
 use super::framing::{self, Framing, MAX_FIELDS};
 use super::window::{Taken, Window};
@@ -10,7 +10,7 @@ use crate::http::ResponseHead;
 use crate::storage::Storage;
 
 /// Reads the responses of a connection, each to a request that was announced with
-/// [`expect`](Self::expect).
+/// [`expect`](Self::expect_response).
 #[derive(Debug)]
 pub struct ResponseReader<S: Storage + ?Sized> {
     state: State,
@@ -67,7 +67,7 @@ impl<S: Storage> ResponseReader<S> {
 impl<S: Storage + ?Sized> ResponseReader<S> {
     /// A request was sent, with this method: its response is to come. `false` while another one is
     /// being read, or where the connection does not [live on](Self::is_reusable).
-    pub fn expect(&mut self, method: &str) -> bool {
+    pub fn expect_response(&mut self, method: &str) -> bool {
         if !self.is_reusable() {
             return false;
         }
@@ -92,7 +92,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     ///
     /// # Errors
     /// What came is no HTTP: the connection is to be closed. It stays so.
-    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, Fault> {
+    pub fn next_part(&mut self) -> Result<Option<Part<'_, IncomingResponse<'_>>>, HttpError> {
         loop {
             match self.advance() {
                 Ok(None) => return Ok(None),
@@ -119,15 +119,15 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     ///
     /// # Errors
     /// The response has been cut off, or there is none.
-    pub fn end_of_input(&mut self) -> Result<bool, Fault> {
+    pub fn end_of_input(&mut self) -> Result<bool, HttpError> {
         self.keeps_alive = false;
         match self.state {
             State::Body(Body::UntilClose) => self.state = State::Ending,
             State::Idle | State::Ending => {}
             State::Faulty(fault) => return Err(fault),
             State::Head | State::Body(_) => {
-                self.state = State::Faulty(Fault::CUT);
-                return Err(Fault::CUT);
+                self.state = State::Faulty(HttpError::TRUNCATED);
+                return Err(HttpError::TRUNCATED);
             }
         }
         Ok(self.state == State::Ending)
@@ -146,7 +146,7 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
         self.keeps_alive && self.state == State::Idle && self.window.is_empty()
     }
 
-    fn advance(&mut self) -> Result<Option<Found>, Fault> {
+    fn advance(&mut self) -> Result<Option<Found>, HttpError> {
         match &mut self.state {
             State::Faulty(fault) => Err(*fault),
             State::Idle => Ok(None),
@@ -159,7 +159,8 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
                 Ok(Some(Found::Piece(self.window.take(rest))))
             }
             State::Head => {
-                let too_long = Fault::bad("the head of the response is longer than what is read");
+                let too_long =
+                    HttpError::bad("the head of the response is longer than what is read");
                 Ok(self.window.head(too_long, too_long)?.map(Found::Head))
             }
             State::Body(body) => match body.step(&mut self.window)? {
@@ -174,13 +175,13 @@ impl<S: Storage + ?Sized> ResponseReader<S> {
     }
 
     /// `false` when it is that of an interim response.
-    fn take_head(&mut self, taken: Taken) -> Result<bool, Fault> {
+    fn take_head(&mut self, taken: Taken) -> Result<bool, HttpError> {
         let parsed = parse(self.window.bytes(taken))
             .map(|parsed| (parsed.head.status, parsed.body, parsed.keeps_alive));
         let fault = match parsed {
-            Ok((101, ..)) => Fault::bad("a switch of protocols that nobody asked for"),
+            Ok((101, ..)) => HttpError::bad("a switch of protocols that nobody asked for"),
             Ok((100..=199, ..)) if self.interim >= MAX_INTERIM => {
-                Fault::bad("more interim responses than are read")
+                HttpError::bad("more interim responses than are read")
             }
             Ok((100..=199, ..)) => {
                 self.interim += 1;
@@ -209,7 +210,7 @@ struct Parsed<'f> {
     keeps_alive: bool,
 }
 
-fn parse(bytes: &[u8]) -> Result<Parsed<'_>, Fault> {
+fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut response = httparse::Response::new(&mut fields);
     match response.parse(bytes) {
@@ -242,7 +243,7 @@ enum State {
     Body(Body),
     /// The connection has ended, and the response with it.
     Ending,
-    Faulty(Fault),
+    Faulty(HttpError),
 }
 
 enum Found {

@@ -1,6 +1,6 @@
 //! What was read and not taken yet.
 
-use super::fault::Fault;
+use super::fault::HttpError;
 use crate::storage::{self, Storage};
 
 #[derive(Debug)]
@@ -101,7 +101,11 @@ impl<S: Storage + ?Sized> Window<S> {
 
     /// Takes a line with its end, which must be a carriage return and a line feed. `None`: read
     /// more.
-    pub(super) fn line(&mut self, limit: usize, too_long: Fault) -> Result<Option<Taken>, Fault> {
+    pub(super) fn line(
+        &mut self,
+        limit: usize,
+        too_long: HttpError,
+    ) -> Result<Option<Taken>, HttpError> {
         let Some(end) = self.line_end()? else {
             return if self.len() >= limit || self.is_full() { Err(too_long) } else { Ok(None) };
         };
@@ -113,9 +117,9 @@ impl<S: Storage + ?Sized> Window<S> {
     /// `line_too_long` for its first line.
     pub(super) fn head(
         &mut self,
-        too_long: Fault,
-        line_too_long: Fault,
-    ) -> Result<Option<Taken>, Fault> {
+        too_long: HttpError,
+        line_too_long: HttpError,
+    ) -> Result<Option<Taken>, HttpError> {
         loop {
             let Some(end) = self.line_end()? else {
                 return match self.is_full() {
@@ -136,7 +140,7 @@ impl<S: Storage + ?Sized> Window<S> {
             // Empty lines in front of a message are nothing (RFC 9112, 2.2), as long as they are
             // few.
             if self.empty_lines == MAX_EMPTY_LINES {
-                return Err(Fault::bad("too many empty lines stand in front of the message"));
+                return Err(HttpError::bad("too many empty lines stand in front of the message"));
             }
             self.empty_lines += 1;
             self.take(2);
@@ -149,7 +153,7 @@ impl<S: Storage + ?Sized> Window<S> {
     }
 
     /// The place behind the next line feed.
-    fn line_end(&mut self) -> Result<Option<usize>, Fault> {
+    fn line_end(&mut self) -> Result<Option<usize>, HttpError> {
         let at = self.rest(self.scanned).iter().position(|byte| *byte == b'\n');
         #[cfg(test)]
         {
@@ -163,7 +167,7 @@ impl<S: Storage + ?Sized> Window<S> {
         let before = end.checked_sub(1).filter(|before| *before >= self.start);
         match before.and_then(|before| self.storage.bytes().get(before)) {
             Some(b'\r') => Ok(Some(end + 1)),
-            _ => Err(Fault::bad("a line ends with a line feed alone")),
+            _ => Err(HttpError::bad("a line ends with a line feed alone")),
         }
     }
 
@@ -186,7 +190,7 @@ pub const MAX_EMPTY_LINES: u8 = 8;
 mod tests {
     use super::*;
 
-    const TOO_LONG: Fault = Fault::bad("too long");
+    const TOO_LONG: HttpError = HttpError::bad("too long");
 
     /// The number of bytes that are searched while a head of `len` bytes comes byte by byte.
     fn searched(line: &[u8], len: usize) -> usize {

@@ -32,7 +32,7 @@ pub enum BodyLength {
     Absent,
     /// So many bytes.
     Known(u64),
-    /// It comes in [`Chunk`]s.
+    /// It comes in [`ChunkHeader`]s.
     Chunked,
     /// It ends with the connection (responses only, for clients that speak HTTP/1.0).
     UntilClose,
@@ -71,12 +71,12 @@ impl<'o> HeadWriter<'o> {
     /// Adds a field.
     #[must_use]
     pub fn field(self, name: &str, value: &str) -> Self {
-        self.parts(name, &[value.as_bytes()])
+        self.field_parts(name, &[value.as_bytes()])
     }
 
     /// Adds a field whose value is these parts, one after the other.
     #[must_use]
-    pub fn parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
+    pub fn field_parts(mut self, name: &str, parts: &[&[u8]]) -> Self {
         if name.is_empty()
             || !name.bytes().all(is_token)
             || !parts.iter().all(|part| part.iter().all(is_in_values))
@@ -91,7 +91,7 @@ impl<'o> HeadWriter<'o> {
     }
 
     /// Adds a field, to a writer that is at hand as a reference.
-    pub fn push(&mut self, name: &str, value: &dyn fmt::Display) {
+    pub fn push_field(&mut self, name: &str, value: &dyn fmt::Display) {
         if name.is_empty() || !name.bytes().all(is_token) {
             self.error = Some(SendError::Value);
         }
@@ -112,7 +112,8 @@ impl<'o> HeadWriter<'o> {
         match body {
             BodyLength::Absent | BodyLength::UntilClose => {}
             BodyLength::Known(length) => {
-                self = self.parts("content-length", &[Decimal::new(length, false).as_bytes()]);
+                self =
+                    self.field_parts("content-length", &[Decimal::new(length, false).as_bytes()]);
             }
             BodyLength::Chunked => self = self.field("transfer-encoding", "chunked"),
         }
@@ -153,12 +154,12 @@ pub(super) fn is_in_values(byte: &u8) -> bool {
 
 /// What stands before a chunk of a body; behind it stands [`END`](Self::END).
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk {
+pub struct ChunkHeader {
     bytes: [u8; 18],
     start: usize,
 }
 
-impl Chunk {
+impl ChunkHeader {
     /// What stands behind a chunk.
     pub const END: &'static [u8] = b"\r\n";
 

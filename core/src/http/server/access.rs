@@ -2,8 +2,8 @@
 
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-use super::refused::Refused;
-use crate::http::{Only, RequestHead};
+use super::refused::Rejection;
+use crate::http::{RequestHead, SingleValue};
 
 /// Which `Host` and `Origin` are accepted.
 ///
@@ -13,20 +13,20 @@ use crate::http::{Only, RequestHead};
 ///
 /// ```
 /// use mcp_sansio::http::RequestHead;
-/// use mcp_sansio::http::server::Access;
+/// use mcp_sansio::http::server::HostPolicy;
 ///
-/// let local = Access::LOOPBACK;
+/// let local = HostPolicy::LOOPBACK;
 /// assert!(local.check(&RequestHead::new("POST", "/mcp", &[("Host", "localhost:8080")])).is_ok());
 /// assert!(
 ///     local.check(&RequestHead::new("POST", "/mcp", &[("Host", "evil.example.com")])).is_err()
 /// );
 ///
-/// let public = Access::hosts(&["mcp.example.com"]).origins(&["https://chat.example.com"]);
+/// let public = HostPolicy::hosts(&["mcp.example.com"]).origins(&["https://chat.example.com"]);
 /// let from_chat = [("Host", "mcp.example.com"), ("Origin", "https://chat.example.com")];
 /// assert!(public.check(&RequestHead::new("POST", "/mcp", &from_chat)).is_ok());
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Access<'c> {
+pub struct HostPolicy<'c> {
     hosts: Hosts<'c>,
     origins: &'c [&'c str],
 }
@@ -38,7 +38,7 @@ enum Hosts<'c> {
     Any,
 }
 
-impl<'c> Access<'c> {
+impl<'c> HostPolicy<'c> {
     /// For servers on a loopback address: `localhost`, 127.0.0.0/8 and `[::1]`, with any port, as
     /// host and as origin.
     pub const LOOPBACK: Self = Self { hosts: Hosts::Loopback, origins: &[] };
@@ -65,24 +65,26 @@ impl<'c> Access<'c> {
     ///
     /// # Errors
     /// 403; 400 where the `Host` is not the authority of the target.
-    pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Refused<'static>> {
-        let host = match (head.fields.only("host"), head.authority()) {
-            (Only::Value(host), Some(authority)) if !host.eq_ignore_ascii_case(authority) => {
-                return Err(Refused::bad("The Host is not the authority of the target"));
+    pub fn check(&self, head: &RequestHead<'_>) -> Result<(), Rejection<'static>> {
+        let host = match (head.fields.single("host"), head.authority()) {
+            (SingleValue::Value(host), Some(authority))
+                if !host.eq_ignore_ascii_case(authority) =>
+            {
+                return Err(Rejection::bad("The Host is not the authority of the target"));
             }
-            (Only::Value(host), _) => self.is_host(host),
+            (SingleValue::Value(host), _) => self.is_host(host),
             // HTTP/2 has it in the target; HTTP/1.1 must have it.
-            (Only::Absent, Some(authority)) => self.is_host(authority),
-            (Only::Absent, None) => matches!(self.hosts, Hosts::Any),
-            (Only::NotText | Only::Repeated, _) => false,
+            (SingleValue::Absent, Some(authority)) => self.is_host(authority),
+            (SingleValue::Absent, None) => matches!(self.hosts, Hosts::Any),
+            (SingleValue::NotUtf8 | SingleValue::Repeated, _) => false,
         };
         if !host {
-            return Err(Refused::forbidden("This host is not served here"));
+            return Err(Rejection::forbidden("This host is not served here"));
         }
-        match head.fields.only("origin") {
-            Only::Absent => Ok(()),
-            Only::Value(origin) if self.is_origin(origin) => Ok(()),
-            _ => Err(Refused::forbidden("Pages from this origin may not use this server")),
+        match head.fields.single("origin") {
+            SingleValue::Absent => Ok(()),
+            SingleValue::Value(origin) if self.is_origin(origin) => Ok(()),
+            _ => Err(Rejection::forbidden("Pages from this origin may not use this server")),
         }
     }
 
@@ -133,12 +135,12 @@ fn is_loopback(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn passes(access: Access<'_>, host: &str, origin: Option<&str>) -> bool {
+    fn passes(policy: HostPolicy<'_>, host: &str, origin: Option<&str>) -> bool {
         let fields = [
             ("Host", host),
             (if origin.is_some() { "ORIGIN" } else { "x" }, origin.unwrap_or_default()),
         ];
-        access.check(&RequestHead::new("POST", "/mcp", &fields)).is_ok()
+        policy.check(&RequestHead::new("POST", "/mcp", &fields)).is_ok()
     }
 
     #[test]
@@ -152,7 +154,7 @@ mod tests {
             "[::1]",
             "[::1]:8080",
         ] {
-            assert!(passes(Access::LOOPBACK, host, None), "{host}");
+            assert!(passes(HostPolicy::LOOPBACK, host, None), "{host}");
         }
         for host in [
             "",
@@ -169,23 +171,23 @@ mod tests {
             "0.0.0.0",
             "localhost:80:80",
         ] {
-            assert!(!passes(Access::LOOPBACK, host, None), "{host}");
+            assert!(!passes(HostPolicy::LOOPBACK, host, None), "{host}");
         }
         let none: &[(&str, &str); 0] = &[];
-        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", none)).is_err());
+        assert!(HostPolicy::LOOPBACK.check(&RequestHead::new("POST", "/mcp", none)).is_err());
         assert!(
-            Access::LOOPBACK
+            HostPolicy::LOOPBACK
                 .check(&RequestHead::new("POST", "http://localhost:1/mcp", none))
                 .is_ok()
         );
         let two = [("host", "localhost"), ("Host", "localhost")];
-        assert!(Access::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
+        assert!(HostPolicy::LOOPBACK.check(&RequestHead::new("POST", "/mcp", &two)).is_err());
     }
 
     #[test]
     fn s7_the_authority_of_a_target_is_checked_and_is_the_host() {
-        let status = |access: Access<'_>, target: &str, fields: &[(&str, &str)]| {
-            access
+        let status = |policy: HostPolicy<'_>, target: &str, fields: &[(&str, &str)]| {
+            policy
                 .check(&RequestHead::new("POST", target, &fields))
                 .err()
                 .map(|refused| refused.status())
@@ -203,10 +205,14 @@ mod tests {
             ("http://user@localhost/mcp", &[], Some(403)),
             ("http:///mcp", &[], Some(403)),
         ] {
-            assert_eq!(status(Access::LOOPBACK, target, fields), expected, "{target} {fields:?}");
+            assert_eq!(
+                status(HostPolicy::LOOPBACK, target, fields),
+                expected,
+                "{target} {fields:?}"
+            );
         }
-        assert_eq!(status(Access::ANY_HOST, "http://a/mcp", &[("Host", "b")]), Some(400));
-        assert_eq!(status(Access::ANY_HOST, "http://a/mcp", &[("Host", "a")]), None);
+        assert_eq!(status(HostPolicy::ANY_HOST, "http://a/mcp", &[("Host", "b")]), Some(400));
+        assert_eq!(status(HostPolicy::ANY_HOST, "http://a/mcp", &[("Host", "a")]), None);
     }
 
     #[test]
@@ -221,25 +227,27 @@ mod tests {
             "",
         ];
         for origin in refused {
-            for access in [Access::LOOPBACK, Access::ANY_HOST, Access::hosts(&["localhost"])] {
-                assert!(!passes(access, "localhost", Some(origin)), "{origin}");
+            for policy in
+                [HostPolicy::LOOPBACK, HostPolicy::ANY_HOST, HostPolicy::hosts(&["localhost"])]
+            {
+                assert!(!passes(policy, "localhost", Some(origin)), "{origin}");
             }
         }
-        assert!(passes(Access::LOOPBACK, "localhost:3000", Some("http://localhost:6274")));
-        assert!(passes(Access::LOOPBACK, "localhost", Some("https://[::1]")));
-        assert!(!passes(Access::ANY_HOST, "x", Some("http://x")));
-        assert!(passes(Access::ANY_HOST.origins(&["null"]), "x", Some("null")));
+        assert!(passes(HostPolicy::LOOPBACK, "localhost:3000", Some("http://localhost:6274")));
+        assert!(passes(HostPolicy::LOOPBACK, "localhost", Some("https://[::1]")));
+        assert!(!passes(HostPolicy::ANY_HOST, "x", Some("http://x")));
+        assert!(passes(HostPolicy::ANY_HOST.origins(&["null"]), "x", Some("null")));
     }
 
     #[test]
     fn hosts_are_listed_with_their_port_or_without() {
-        let access = Access::hosts(&["mcp.example.com", "other.example.com:8080"]);
+        let policy = HostPolicy::hosts(&["mcp.example.com", "other.example.com:8080"]);
         for host in ["mcp.example.com", "MCP.example.com:443", "other.example.com:8080"] {
-            assert!(passes(access, host, None), "{host}");
+            assert!(passes(policy, host, None), "{host}");
         }
         for host in ["other.example.com", "other.example.com:80", "x.mcp.example.com", "localhost"]
         {
-            assert!(!passes(access, host, None), "{host}");
+            assert!(!passes(policy, host, None), "{host}");
         }
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use core::time::Duration;
 
-use super::reply::{Body, Reply};
+use super::reply::{BodyKind, OutgoingResponse};
 use crate::error::SendError;
 use crate::framing::{Around, Framing};
 use crate::json::{WriteError, Writer};
@@ -16,18 +16,18 @@ impl<S: Storage> TxBuffer<S> {
     ///
     /// Nothing is decided before the first frame is in it. A response becomes the body as it is,
     /// with the status that belongs to it; a notification or a request begins a stream of
-    /// events. [`reply`](Self::reply) says which it was. Where it says nothing and no request of
-    /// the exchange is open, the answer is [`Reply::ACCEPTED`].
+    /// events. [`http_response`](Self::http_response) says which it was. Where it says nothing and no request of
+    /// the exchange is open, the answer is [`OutgoingResponse::ACCEPTED`].
     #[must_use]
-    pub const fn for_exchange(storage: S, limit: usize) -> Self {
+    pub const fn for_http_response(storage: S, limit: usize) -> Self {
         Self::with_limit(storage, limit).with_framing(Framing::Exchange(Exchange::NEW))
     }
 
     /// The same where events have ids, so that they can be asked for again: the `stream` is a
-    /// number that no other of the session has. A stream of a POST [begins](Self::primed) with
+    /// number that no other of the session has. A stream of a POST [begins](Self::with_priming_event) with
     /// an empty event from 2025-11-25 on.
     #[must_use]
-    pub const fn numbered(self, stream: u32) -> Self {
+    pub const fn with_event_ids(self, stream: u32) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), ..Exchange::NEW })
     }
 
@@ -35,14 +35,14 @@ impl<S: Storage> TxBuffer<S> {
     /// anything has been said, and how long it is to wait before it does (2025-11-25). Older
     /// clients take an empty event for a message.
     #[must_use]
-    pub const fn primed(self, stream: u32, retry: Duration) -> Self {
+    pub const fn with_priming_event(self, stream: u32, retry: Duration) -> Self {
         self.with_exchange(Exchange { stream: Some(stream), prime: Some(retry), ..Exchange::NEW })
     }
 
     /// The same for a stream that is one of events whatever is in it: the whole of what a server of
     /// 2024-11-05 says.
     #[must_use]
-    pub const fn events_only(self) -> Self {
+    pub const fn event_stream_only(self) -> Self {
         self.with_exchange(Exchange { mode: Mode::Events, ..Exchange::NEW })
     }
 
@@ -55,7 +55,7 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     /// What the first frame has decided; `None` before there is one, and for a buffer that is none
     /// of an exchange.
     #[must_use]
-    pub fn reply(&self) -> Option<Reply> {
+    pub fn http_response(&self) -> Option<OutgoingResponse> {
         match self.framing() {
             Framing::Exchange(exchange) => exchange.reply(),
             Framing::Lines => None,
@@ -65,19 +65,19 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
     /// Whether an answer was [abandoned](crate::Server::abandon) in the middle of a body: only the
     /// end of the connection says so.
     #[must_use]
-    pub fn is_cut(&self) -> bool {
+    pub fn is_truncated(&self) -> bool {
         matches!(self.framing(), Framing::Exchange(Exchange { mode: Mode::Cut, .. }))
     }
 }
 
 impl<S: Storage> TxBuffer<S> {
-    /// Begins the stream of a [primed](Self::primed) exchange before there is anything to say: with
+    /// Begins the stream of a [primed](Self::with_priming_event) exchange before there is anything to say: with
     /// the empty event, so that the connection can be let go and the client comes back for what
     /// follows. `false` for other exchanges, and where something has been said.
     ///
     /// # Errors
     /// [`SendError::TooLarge`] when the event does not fit.
-    pub fn prime(&mut self) -> Result<bool, SendError> {
+    pub fn send_priming_event(&mut self) -> Result<bool, SendError> {
         let Framing::Exchange(exchange) = *self.framing() else { return Ok(false) };
         let (Mode::Undecided, Some(_)) = (exchange.mode, exchange.prime) else { return Ok(false) };
         let head =
@@ -123,12 +123,12 @@ enum Mode {
 impl Exchange {
     const NEW: Self = Self { mode: Mode::Undecided, stream: None, next: 0, prime: None };
 
-    fn reply(&self) -> Option<Reply> {
+    fn reply(&self) -> Option<OutgoingResponse> {
         match self.mode {
             Mode::Undecided | Mode::Several => None,
-            Mode::Json { status, .. } => Some(Reply { status, body: Body::Json }),
-            Mode::Events => Some(Reply::EVENTS),
-            Mode::Cut => Some(Reply { status: 200, body: Body::Json }),
+            Mode::Json { status, .. } => Some(OutgoingResponse { status, body: BodyKind::Json }),
+            Mode::Events => Some(OutgoingResponse::EVENT_STREAM),
+            Mode::Cut => Some(OutgoingResponse { status: 200, body: BodyKind::Json }),
         }
     }
 
@@ -224,24 +224,24 @@ pub struct EventId {
 }
 
 impl FromStr for EventId {
-    type Err = NotAnEventId;
+    type Err = InvalidEventId;
 
     /// Reads the value of `Last-Event-ID`.
-    fn from_str(text: &str) -> Result<Self, NotAnEventId> {
+    fn from_str(text: &str) -> Result<Self, InvalidEventId> {
         let part = |text: &str| {
             // `+1` and `01` are read as numbers, too.
             let is_plain = text.bytes().all(|byte| byte.is_ascii_digit())
                 && (text.len() == 1 || !text.starts_with('0'));
-            text.parse().ok().filter(|_| is_plain).ok_or(NotAnEventId)
+            text.parse().ok().filter(|_| is_plain).ok_or(InvalidEventId)
         };
-        let (stream, number) = text.split_once('-').ok_or(NotAnEventId)?;
+        let (stream, number) = text.split_once('-').ok_or(InvalidEventId)?;
         Ok(Self { stream: part(stream)?, number: part(number)? })
     }
 }
 
 /// No event of ours has such an id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotAnEventId;
+pub struct InvalidEventId;
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,13 +1,13 @@
 //! Whether a call repeats the arguments that its tool wants repeated (2026-07-28,
 //! basic/transports/streamable-http).
 
-use crate::http::Only;
-use crate::http::mirror::{FieldValue, params};
+use crate::http::SingleValue;
+use crate::http::param_headers::{FieldValue, header_params};
 use crate::rpc::{ErrorCode, RpcError};
 use crate::server::Request;
 use crate::types::Tool;
 
-pub(crate) fn check_params(
+pub(crate) fn check_param_headers(
     tool: &Tool<'_>,
     request: &Request<'_>,
 ) -> Result<(), RpcError<'static>> {
@@ -15,7 +15,7 @@ pub(crate) fn check_params(
         return Ok(());
     };
     let mismatch = |message| Err(RpcError::new(ErrorCode::HeaderMismatch, message));
-    for param in params(tool.input_schema, request.arguments().raw()) {
+    for param in header_params(tool.input_schema, request.arguments().raw()) {
         // The catalog's check finds an annotation that no field can be named by.
         let Some(name) = param.name() else { continue };
         let value = match param.value.map(FieldValue::argument) {
@@ -27,10 +27,10 @@ pub(crate) fn check_params(
                 );
             }
         };
-        match (head.fields.only(name.as_str()), value) {
-            (Only::Absent, None) => {}
-            (Only::Value(field), Some(value)) if value.matches(field.as_bytes()) => {}
-            (Only::Absent, Some(_)) => {
+        match (head.fields.single(name.as_str()), value) {
+            (SingleValue::Absent, None) => {}
+            (SingleValue::Value(field), Some(value)) if value.matches(field.as_bytes()) => {}
+            (SingleValue::Absent, Some(_)) => {
                 return mismatch(
                     "An Mcp-Param field is missing: the tool's x-mcp-header names the argument",
                 );

@@ -9,14 +9,14 @@ use crate::tx::{FrameKey, Tx};
 /// A request that is refused by its head, or by what is in no session: the status, and a JSON-RPC
 /// error as its body.
 #[derive(Clone, Debug)]
-pub struct Refused<'f> {
+pub struct Rejection<'f> {
     status: u16,
     code: ErrorCode,
     message: &'static str,
     id: Option<Id<'f>>,
 }
 
-impl<'f> Refused<'f> {
+impl<'f> Rejection<'f> {
     /// With a status and an error of your own. The error of a request should have its id:
     /// [`Endpoint::route`](super::Endpoint::route) sees to that by itself.
     #[must_use]
@@ -26,7 +26,7 @@ impl<'f> Refused<'f> {
 
     /// 404: the session has ended, or there was none. The client opens another one.
     #[must_use]
-    pub const fn no_such_session() -> Self {
+    pub const fn session_not_found() -> Self {
         Self::new(
             404,
             ErrorCode::Application(-32001),
@@ -36,13 +36,13 @@ impl<'f> Refused<'f> {
 
     /// 413: the body is longer than what is taken.
     #[must_use]
-    pub const fn too_large() -> Self {
+    pub const fn content_too_large() -> Self {
         Self::new(413, ErrorCode::InvalidRequest, "The message is longer than this server takes")
     }
 
     /// 503: there are as many sessions, or exchanges, as there may be.
     #[must_use]
-    pub const fn too_many() -> Self {
+    pub const fn service_unavailable() -> Self {
         Self::new(503, ErrorCode::InternalError, "The server is busy: try again later")
     }
 
@@ -70,7 +70,7 @@ impl<'f> Refused<'f> {
         self.message
     }
 
-    /// Writes the body, so that [`reply`](crate::TxBuffer::reply) says the status.
+    /// Writes the body, so that [`http_response`](crate::TxBuffer::http_response) says the status.
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::NotAllowed`] when the exchange has been answered.

@@ -8,21 +8,21 @@ use crate::storage::{self, Storage};
 /// its storage; the oldest go first.
 ///
 /// ```
-/// use mcp_sansio::http::server::{Recording, Replay};
+/// use mcp_sansio::http::server::{StreamRecorder, ReplayBuffer};
 ///
-/// let mut replay = Replay::new([0; 1024]);
-/// let mut recording = Recording::new(3);
+/// let mut replay = ReplayBuffer::new([0; 1024]);
+/// let mut recording = StreamRecorder::new(3);
 /// replay.record(&mut recording, b"id: 3-0\ndata:\n\nid: 3-1\nda"); // in whatever pieces
 /// replay.record(&mut recording, b"ta: {}\n\n");
-/// let mut cursor = replay.after("3-0".parse().unwrap());
+/// let mut cursor = replay.read_after("3-0".parse().unwrap());
 /// let mut seen = Vec::new();
-/// while let Ok(Some(parts)) = replay.next(&mut cursor) {
+/// while let Ok(Some(parts)) = replay.next_part(&mut cursor) {
 ///     seen.extend(parts.concat());
 /// }
 /// assert_eq!(seen, b"id: 3-1\ndata: {}\n\n");
 /// ```
 #[derive(Debug)]
-pub struct Replay<S: Storage> {
+pub struct ReplayBuffer<S: Storage> {
     /// Of all bytes ever put in: the oldest that is still there, and the end. They lie as far
     /// behind `base` modulo the length of the storage.
     oldest: u64,
@@ -35,7 +35,7 @@ pub struct Replay<S: Storage> {
 /// How far the recording of a stream has come. One for each stream, from its first byte to its
 /// last.
 #[derive(Clone, Copy, Debug)]
-pub struct Recording {
+pub struct StreamRecorder {
     event: EventId,
     /// Whether a part of the event is in the ring.
     has_begun: bool,
@@ -45,18 +45,18 @@ pub struct Recording {
 
 /// A place in a stream that is replayed.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
+pub struct ReplayCursor {
     stream: u32,
     /// The number of the first event to be replayed.
     from: u32,
     at: u64,
     /// Whether the last part was not the end of its event.
-    is_inside: bool,
+    is_mid_event: bool,
 }
 
 /// A part of an event that was being replayed is no longer there: the connection cannot go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Lost;
+pub struct Overwritten;
 
 /// What stands before each part.
 #[derive(Clone, Copy)]
@@ -67,7 +67,7 @@ struct PartHead {
     is_last: bool,
 }
 
-impl<S: Storage> Replay<S> {
+impl<S: Storage> ReplayBuffer<S> {
     /// A ring of as many bytes as the storage has. It takes 12 more for each event, and for each
     /// further part of one.
     #[must_use]
@@ -82,7 +82,7 @@ impl<S: Storage> Replay<S> {
     }
 
     /// Takes in what a stream has sent.
-    pub fn record(&mut self, recording: &mut Recording, mut bytes: &[u8]) {
+    pub fn record(&mut self, recording: &mut StreamRecorder, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             // Bytes beyond this part are searched when their part is recorded.
             let end = end_of_event(bytes.get(..LONGEST_PART).unwrap_or(bytes), recording.ends_line);
@@ -110,25 +110,25 @@ impl<S: Storage> Replay<S> {
 
     /// What comes after this event, in its stream.
     #[must_use]
-    pub const fn after(&self, event: EventId) -> Cursor {
-        Cursor {
+    pub const fn read_after(&self, event: EventId) -> ReplayCursor {
+        ReplayCursor {
             stream: event.stream,
             from: event.number.saturating_add(1),
             at: self.oldest,
-            is_inside: false,
+            is_mid_event: false,
         }
     }
 
     /// All that is still there of a stream, and what comes.
     #[must_use]
-    pub const fn of_stream(&self, stream: u32) -> Cursor {
-        Cursor { stream, from: 0, at: self.oldest, is_inside: false }
+    pub const fn read_stream(&self, stream: u32) -> ReplayCursor {
+        ReplayCursor { stream, from: 0, at: self.oldest, is_mid_event: false }
     }
 
     /// Whether anything of a stream is still there.
     #[must_use]
     pub fn has_stream(&self, stream: u32) -> bool {
-        matches!(self.next(&mut self.of_stream(stream)), Ok(Some(_)))
+        matches!(self.next_part(&mut self.read_stream(stream)), Ok(Some(_)))
     }
 
     /// The next part, in two pieces where it lies around the end of the storage. `None` at the end
@@ -136,10 +136,10 @@ impl<S: Storage> Replay<S> {
     ///
     /// # Errors
     /// Where an event has been overwritten while it was replayed.
-    pub fn next(&self, cursor: &mut Cursor) -> Result<Option<[&[u8]; 2]>, Lost> {
+    pub fn next_part(&self, cursor: &mut ReplayCursor) -> Result<Option<[&[u8]; 2]>, Overwritten> {
         if cursor.at < self.oldest {
-            if cursor.is_inside {
-                return Err(Lost);
+            if cursor.is_mid_event {
+                return Err(Overwritten);
             }
             cursor.at = self.oldest;
         }
@@ -148,8 +148,8 @@ impl<S: Storage> Replay<S> {
             let start = cursor.at + HEAD as u64;
             cursor.at = start + head.len as u64;
             let is_wanted = head.event.stream == cursor.stream && head.event.number >= cursor.from;
-            if is_wanted && (head.is_first || cursor.is_inside) {
-                cursor.is_inside = !head.is_last;
+            if is_wanted && (head.is_first || cursor.is_mid_event) {
+                cursor.is_mid_event = !head.is_last;
                 return Ok(Some(self.slices(start, head.len)));
             }
         }
@@ -219,7 +219,7 @@ impl<S: Storage> Replay<S> {
     }
 }
 
-impl Recording {
+impl StreamRecorder {
     /// Of a stream that has not sent anything yet.
     #[must_use]
     pub const fn new(stream: u32) -> Self {
@@ -227,11 +227,11 @@ impl Recording {
     }
 }
 
-impl Cursor {
+impl ReplayCursor {
     /// Whether the last part was not the end of its event, so that nothing else may be said now.
     #[must_use]
-    pub const fn is_inside(&self) -> bool {
-        self.is_inside
+    pub const fn is_mid_event(&self) -> bool {
+        self.is_mid_event
     }
 }
 
@@ -286,9 +286,9 @@ mod tests {
 
     use super::*;
 
-    fn read<S: Storage>(replay: &Replay<S>, cursor: &mut Cursor) -> String {
+    fn read<S: Storage>(replay: &ReplayBuffer<S>, cursor: &mut ReplayCursor) -> String {
         let mut all = Vec::new();
-        while let Some([one, other]) = replay.next(cursor).unwrap() {
+        while let Some([one, other]) = replay.next_part(cursor).unwrap() {
             all.extend_from_slice(one);
             all.extend_from_slice(other);
         }
@@ -306,8 +306,8 @@ mod tests {
     #[test]
     fn sse_04_replay_has_what_came_after_in_that_stream_and_nothing_else() {
         for chunk in [1, 2, 3, 7, 1000] {
-            let mut replay = Replay::new([0; 1 << 14]);
-            let (mut three, mut four) = (Recording::new(3), Recording::new(4));
+            let mut replay = ReplayBuffer::new([0; 1 << 14]);
+            let (mut three, mut four) = (StreamRecorder::new(3), StreamRecorder::new(4));
             let (of_three, of_four) = (events(3, 0..9), events(4, 0..9));
             let both = of_three.as_bytes().chunks(chunk).zip(of_four.as_bytes().chunks(chunk));
             for (one, other) in both {
@@ -317,21 +317,21 @@ mod tests {
             for number in 0..9 {
                 let event = EventId { stream: 3, number };
                 assert_eq!(
-                    read(&replay, &mut replay.after(event)),
+                    read(&replay, &mut replay.read_after(event)),
                     events(3, number + 1..9),
                     "{chunk} {number}"
                 );
             }
-            assert_eq!(read(&replay, &mut replay.of_stream(4)), of_four);
+            assert_eq!(read(&replay, &mut replay.read_stream(4)), of_four);
             assert!(replay.has_stream(4) && !replay.has_stream(5));
         }
     }
 
     #[test]
     fn a_cursor_goes_on_with_what_comes() {
-        let mut replay = Replay::new([0; 1024]);
-        let mut recording = Recording::new(1);
-        let mut cursor = replay.of_stream(1);
+        let mut replay = ReplayBuffer::new([0; 1024]);
+        let mut recording = StreamRecorder::new(1);
+        let mut cursor = replay.read_stream(1);
         for (number, byte) in events(1, 0..4).bytes().enumerate() {
             replay.record(&mut recording, &[byte]);
             assert_eq!(read(&replay, &mut cursor).as_bytes(), [byte], "{number}");
@@ -342,12 +342,12 @@ mod tests {
     fn the_oldest_events_go_first_and_a_cut_one_is_not_replayed() {
         for size in 1..300 {
             let mut storage = vec![0; size];
-            let mut replay = Replay::new(&mut storage[..]);
-            let mut recording = Recording::new(1);
+            let mut replay = ReplayBuffer::new(&mut storage[..]);
+            let mut recording = StreamRecorder::new(1);
             for chunk in events(1, 0..12).as_bytes().chunks(5) {
                 replay.record(&mut recording, chunk);
             }
-            let left = read(&replay, &mut replay.of_stream(1));
+            let left = read(&replay, &mut replay.read_stream(1));
             assert!(left.is_empty() || left.starts_with("id: 1-"), "{left}");
             assert!(events(1, 0..12).ends_with(&left));
             assert!(size < 200 || !left.is_empty());
@@ -357,34 +357,34 @@ mod tests {
     #[test]
     fn a_ring_that_grows_keeps_as_much_as_one_that_was_large_from_the_start() {
         for limit in (1..3000).step_by(13) {
-            let mut growing = Replay::with_limit(Vec::new(), limit);
-            let mut large = Replay::new(vec![0; limit]);
-            let (mut one, mut other) = (Recording::new(1), Recording::new(1));
+            let mut growing = ReplayBuffer::with_limit(Vec::new(), limit);
+            let mut large = ReplayBuffer::new(vec![0; limit]);
+            let (mut one, mut other) = (StreamRecorder::new(1), StreamRecorder::new(1));
             for chunk in events(1, 0..40).as_bytes().chunks(700) {
                 growing.record(&mut one, chunk);
                 large.record(&mut other, chunk);
                 assert_eq!(
-                    read(&growing, &mut growing.of_stream(1)),
-                    read(&large, &mut large.of_stream(1)),
+                    read(&growing, &mut growing.read_stream(1)),
+                    read(&large, &mut large.read_stream(1)),
                     "{limit}"
                 );
             }
         }
-        let mut small = Replay::with_limit(Vec::new(), 1 << 20);
-        small.record(&mut Recording::new(1), b"data: 1\n\n");
+        let mut small = ReplayBuffer::with_limit(Vec::new(), 1 << 20);
+        small.record(&mut StreamRecorder::new(1), b"data: 1\n\n");
         assert!(small.storage.len() <= 1024);
     }
 
     #[test]
     fn an_event_that_is_overwritten_while_it_is_read_is_said_to_be_lost() {
-        let mut replay = Replay::new([0; 64]);
-        let mut recording = Recording::new(1);
-        let mut cursor = replay.of_stream(1);
+        let mut replay = ReplayBuffer::new([0; 64]);
+        let mut recording = StreamRecorder::new(1);
+        let mut cursor = replay.read_stream(1);
         replay.record(&mut recording, b"data: aaa");
         assert_eq!(read(&replay, &mut cursor), "data: aaa");
         for _ in 0..9 {
             replay.record(&mut recording, b"aaaaaaaa");
         }
-        assert_eq!(replay.next(&mut cursor), Err(Lost));
+        assert_eq!(replay.next_part(&mut cursor), Err(Overwritten));
     }
 }

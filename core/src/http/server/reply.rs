@@ -1,35 +1,35 @@
 //! The head of what answers a request.
 
 /// What the first frame of an exchange has decided: see
-/// [`TxBuffer::reply`](crate::TxBuffer::reply).
+/// [`TxBuffer::reply`](crate::TxBuffer::http_response).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reply {
+pub struct OutgoingResponse {
     /// The status.
     pub status: u16,
     /// What its body is.
-    pub body: Body,
+    pub body: BodyKind,
 }
 
 /// What the body of a response is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Body {
+pub enum BodyKind {
     /// There is none.
     Empty,
     /// One JSON-RPC message.
     Json,
     /// Server-sent events.
-    Events,
+    EventStream,
 }
 
-impl Reply {
+impl OutgoingResponse {
     /// An answer without a body.
     #[must_use]
     pub const fn empty(status: u16) -> Self {
-        Self { status, body: Body::Empty }
+        Self { status, body: BodyKind::Empty }
     }
 
     /// 200, and events.
-    pub const EVENTS: Self = Self { status: 200, body: Body::Events };
+    pub const EVENT_STREAM: Self = Self { status: 200, body: BodyKind::EventStream };
     /// What has been taken in and needs no answer: notifications and responses.
     pub const ACCEPTED: Self = Self::empty(202);
 
@@ -37,10 +37,10 @@ impl Reply {
     /// are for whoever writes it.
     pub fn fields(self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let fields: &[_] = match self.body {
-            Body::Empty => &[],
-            Body::Json => &[("content-type", "application/json")],
+            BodyKind::Empty => &[],
+            BodyKind::Json => &[("content-type", "application/json")],
             // Nothing on the way may keep events back, or keep them at all.
-            Body::Events => &[
+            BodyKind::EventStream => &[
                 ("content-type", "text/event-stream"),
                 ("cache-control", "no-cache, no-transform"),
                 ("x-accel-buffering", "no"),

@@ -1,10 +1,10 @@
 //! Where a request goes: a function of its head and its body.
 
 use super::accept::{accepts, is_json};
-use super::access::Access;
+use super::access::HostPolicy;
 use super::exchange::EventId;
-use super::refused::Refused;
-use crate::http::{Only, RequestHead};
+use super::refused::Rejection;
+use crate::http::{RequestHead, SingleValue};
 use crate::lifecycle::{Method, Revision, Revisions};
 use crate::message::{Item, Kind, Member, Messages};
 use crate::rpc::ErrorCode;
@@ -13,7 +13,7 @@ use crate::rpc::ErrorCode;
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint<'c> {
     revisions: Revisions,
-    access: Access<'c>,
+    host_policy: HostPolicy<'c>,
     has_sessions: bool,
 }
 
@@ -24,14 +24,14 @@ pub enum Route<'f> {
     /// A POST that stands alone: for a [`Server`](crate::Server) of its own, `Server<1, S>`, which
     /// ends with it. Modern ones are, and what is wrong in a way that needs no session to say
     /// so.
-    Alone,
+    Stateless,
     /// The same for a legacy client without a session:
     /// [`start_legacy`](crate::Server::start_legacy) first.
-    AloneAs(Revision),
+    StatelessRevision(Revision),
     /// An `initialize`: for a server in a new session, whose [id](super::SessionId) goes out with
     /// the answer if that is no error.
     NewSession,
-    /// A POST to the session of this id; where there is none: [`Refused::no_such_session`].
+    /// A POST to the session of this id; where there is none: [`Rejection::session_not_found`].
     Session(&'f str),
     /// A GET: events that belong to no request, or those of a stream after the one that the client
     /// has seen last.
@@ -40,20 +40,20 @@ pub enum Route<'f> {
         session: &'f str,
         /// The last event that the client has seen. [`None`] for the session's own stream from now
         /// on, and where the id is none of ours.
-        after: Option<EventId>,
+        last_event_id: Option<EventId>,
     },
     /// A DELETE: the client has no more use for this session. 204, or 404 where there is none.
-    End(&'f str),
-    /// An OPTIONS: 204 with [`Endpoint::allow`].
+    DeleteSession(&'f str),
+    /// An OPTIONS: 204 with [`Endpoint::allowed_methods`].
     Options,
     /// Nobody gets to see it.
-    Refused(Refused<'f>),
+    Rejected(Rejection<'f>),
 }
 
 /// What a request wants to do, by its head alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Verb {
+pub enum HttpMethod {
     /// Has a body, which [`Endpoint::route`] wants to see.
     Post,
     /// Opens a stream.
@@ -69,13 +69,13 @@ impl<'c> Endpoint<'c> {
     /// to clients on the same machine, legacy ones in sessions.
     #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
-        Self { revisions, access: Access::LOOPBACK, has_sessions: true }
+        Self { revisions, host_policy: HostPolicy::LOOPBACK, has_sessions: true }
     }
 
-    /// Which hosts and origins are accepted. Default: [`Access::LOOPBACK`].
+    /// Which hosts and origins are accepted. Default: [`HostPolicy::LOOPBACK`].
     #[must_use]
-    pub const fn access(self, access: Access<'c>) -> Self {
-        Self { access, ..self }
+    pub const fn host_policy(self, host_policy: HostPolicy<'c>) -> Self {
+        Self { host_policy, ..self }
     }
 
     /// Serves legacy clients without sessions: nothing is kept of them, so they cannot be asked or
@@ -87,7 +87,7 @@ impl<'c> Endpoint<'c> {
 
     /// The value of `Allow`, for 405 and for OPTIONS.
     #[must_use]
-    pub fn allow(&self) -> &'static str {
+    pub fn allowed_methods(&self) -> &'static str {
         if self.serves_sessions() { "POST, GET, DELETE, OPTIONS" } else { "POST, OPTIONS" }
     }
 
@@ -95,53 +95,55 @@ impl<'c> Endpoint<'c> {
     ///
     /// # Errors
     /// 403 for a foreign host or origin, 405 for a method that is not served (with
-    /// [`allow`](Self::allow)), 406 when the client does not take what it would be answered
+    /// [`allow`](Self::allowed_methods)), 406 when the client does not take what it would be answered
     /// with, 415 when the body is no JSON.
-    pub fn admit(&self, head: &RequestHead<'_>) -> Result<Verb, Refused<'static>> {
-        self.access.check(head)?;
+    pub fn check_head(&self, head: &RequestHead<'_>) -> Result<HttpMethod, Rejection<'static>> {
+        self.host_policy.check(head)?;
         let not_allowed =
-            Err(Refused::new(405, ErrorCode::InvalidRequest, "This method is not served here"));
+            Err(Rejection::new(405, ErrorCode::InvalidRequest, "This method is not served here"));
         let verb = match head.method {
-            "POST" => Verb::Post,
-            "GET" if self.serves_sessions() => Verb::Get,
-            "DELETE" if self.serves_sessions() => Verb::Delete,
-            "OPTIONS" => Verb::Options,
+            "POST" => HttpMethod::Post,
+            "GET" if self.serves_sessions() => HttpMethod::Get,
+            "DELETE" if self.serves_sessions() => HttpMethod::Delete,
+            "OPTIONS" => HttpMethod::Options,
             _ => return not_allowed,
         };
         // Whoever has neither a session nor a legacy version speaks 2026-07-28, which has no other
         // method.
-        if matches!(verb, Verb::Get | Verb::Delete) && head.fields.nth(SESSION, 0).is_none() {
+        if matches!(verb, HttpMethod::Get | HttpMethod::Delete)
+            && head.fields.nth(SESSION, 0).is_none()
+        {
             let is_legacy = head
                 .fields
                 .get(VERSION)
                 .and_then(Revision::parse)
                 .is_some_and(|revision| !revision.is_modern());
             return if is_legacy {
-                Err(Refused::bad("Mcp-Session-Id is missing"))
+                Err(Rejection::bad("Mcp-Session-Id is missing"))
             } else {
                 not_allowed
             };
         }
         let takes = |kind| accepts(head.fields, kind);
         let takes_all = match verb {
-            Verb::Post => takes("application/json") && takes("text/event-stream"),
-            Verb::Get => takes("text/event-stream"),
+            HttpMethod::Post => takes("application/json") && takes("text/event-stream"),
+            HttpMethod::Get => takes("text/event-stream"),
             _ => true,
         };
         if !takes_all {
-            return Err(Refused::new(
+            return Err(Rejection::new(
                 406,
                 ErrorCode::InvalidRequest,
                 "Accept must list application/json and text/event-stream, or for GET the latter",
             ));
         }
-        let is_json = match head.fields.only("content-type") {
-            Only::Absent => true,
-            Only::Value(kind) => is_json(kind),
+        let is_json = match head.fields.single("content-type") {
+            SingleValue::Absent => true,
+            SingleValue::Value(kind) => is_json(kind),
             _ => false,
         };
-        if verb == Verb::Post && !is_json {
-            return Err(Refused::new(
+        if verb == HttpMethod::Post && !is_json {
+            return Err(Rejection::new(
                 415,
                 ErrorCode::InvalidRequest,
                 "Content-Type must be application/json",
@@ -154,16 +156,16 @@ impl<'c> Endpoint<'c> {
     /// [`Frame::Complete(&[])`](crate::Frame::Complete).
     #[must_use]
     pub fn route<'f>(&self, head: &RequestHead<'f>, messages: &Messages<'f>) -> Route<'f> {
-        match self.admit(head) {
-            Err(refused) => Route::Refused(refused),
-            Ok(Verb::Options) => Route::Options,
-            Ok(Verb::Post) => self.route_post(head, messages),
+        match self.check_head(head) {
+            Err(refused) => Route::Rejected(refused),
+            Ok(HttpMethod::Options) => Route::Options,
+            Ok(HttpMethod::Post) => self.route_post(head, messages),
             Ok(verb) => match (self.session(head), verb) {
-                (Err(refused), _) => Route::Refused(refused),
-                (Ok(session), Verb::Delete) => Route::End(session),
+                (Err(refused), _) => Route::Rejected(refused),
+                (Ok(session), HttpMethod::Delete) => Route::DeleteSession(session),
                 (Ok(session), _) => Route::Stream {
                     session,
-                    after: head.fields.get("last-event-id").and_then(|id| id.parse().ok()),
+                    last_event_id: head.fields.get("last-event-id").and_then(|id| id.parse().ok()),
                 },
             },
         }
@@ -173,61 +175,61 @@ impl<'c> Endpoint<'c> {
         let mut envelope = messages.envelope();
         let (id, is_initialize) = match messages.peek(&mut envelope) {
             Some((Item::Message(Kind::Response { .. }), _)) if !self.is_in_session(head) => {
-                return Route::Refused(Refused::bad("A response belongs into a session"));
+                return Route::Rejected(Rejection::bad("A response belongs into a session"));
             }
             // Who says its version in the message is modern, whatever else it sends.
             Some((Item::Message(_), _)) if envelope.has(Member::ProtocolVersion) => {
-                return Route::Alone;
+                return Route::Stateless;
             }
             Some((Item::Message(Kind::Request { id, method }), _)) => {
                 (Some(id), method == Method::Initialize)
             }
             Some((Item::Message(_) | Item::Batch, _)) => (None, false),
             // A server says best what is wrong with it.
-            Some((Item::Fault { .. }, _)) | None => return Route::Alone,
+            Some((Item::Fault { .. }, _)) | None => return Route::Stateless,
         };
         if self.revisions.newest_legacy().is_none() {
-            return Route::Alone;
+            return Route::Stateless;
         }
         if is_initialize {
-            return if self.has_sessions { Route::NewSession } else { Route::Alone };
+            return if self.has_sessions { Route::NewSession } else { Route::Stateless };
         }
         match self.version(head) {
-            Ok(Some(version)) if version.is_modern() => Route::Alone,
-            Err(_) if !self.is_in_session(head) => Route::Alone,
-            Err(refused) => Route::Refused(refused.with_id(id)),
+            Ok(Some(version)) if version.is_modern() => Route::Stateless,
+            Err(_) if !self.is_in_session(head) => Route::Stateless,
+            Err(refused) => Route::Rejected(refused.with_id(id)),
             Ok(version) if !self.has_sessions => {
-                Route::AloneAs(version.unwrap_or(Revision::V2025_03_26))
+                Route::StatelessRevision(version.unwrap_or(Revision::V2025_03_26))
             }
             Ok(_) => match self.session(head) {
                 Ok(session) => Route::Session(session),
-                Err(refused) => Route::Refused(refused.with_id(id)),
+                Err(refused) => Route::Rejected(refused.with_id(id)),
             },
         }
     }
 
     /// The revision that the version field names, if it is there.
-    fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Refused<'static>> {
-        let version = match head.fields.only(VERSION) {
-            Only::Absent => return Ok(None),
-            Only::Value(version) => Revision::parse(version),
+    fn version(&self, head: &RequestHead<'_>) -> Result<Option<Revision>, Rejection<'static>> {
+        let version = match head.fields.single(VERSION) {
+            SingleValue::Absent => return Ok(None),
+            SingleValue::Value(version) => Revision::parse(version),
             _ => None,
         };
         let version = version.filter(|version| self.revisions.contains(*version));
         version
             .map(Some)
-            .ok_or(Refused::bad("MCP-Protocol-Version names no version that is spoken here"))
+            .ok_or(Rejection::bad("MCP-Protocol-Version names no version that is spoken here"))
     }
 
     /// The session that a legacy request belongs to.
-    fn session<'f>(&self, head: &RequestHead<'f>) -> Result<&'f str, Refused<'static>> {
+    fn session<'f>(&self, head: &RequestHead<'f>) -> Result<&'f str, Rejection<'static>> {
         self.version(head)?;
-        match head.fields.only(SESSION) {
-            Only::Value(session) => Ok(session),
-            Only::Absent => Err(Refused::bad(
+        match head.fields.single(SESSION) {
+            SingleValue::Value(session) => Ok(session),
+            SingleValue::Absent => Err(Rejection::bad(
                 "Mcp-Session-Id is missing: open a session with initialize, or send version 2026-07-28 in MCP-Protocol-Version and params._meta",
             )),
-            _ => Err(Refused::bad("Mcp-Session-Id must be there once")),
+            _ => Err(Rejection::bad("Mcp-Session-Id must be there once")),
         }
     }
 

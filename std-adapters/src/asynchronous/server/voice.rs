@@ -124,13 +124,14 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
 
     #[cfg(feature = "http")]
     fn release_connection(&self, request: RequestHandle) -> bool {
-        use mcp_sansio::http::server::Reply;
+        use mcp_sansio::http::server::OutgoingResponse;
 
         let mut state = self.lock();
         let exchange = state.server.exchange(request);
         let Some(outlet) = state.outlets.of_exchange(exchange) else { return false };
-        let is_begun = outlet.tx.reply().is_some_and(|reply| reply == Reply::EVENTS);
-        outlet.is_released = is_begun || outlet.tx.prime().unwrap_or(false);
+        let is_begun =
+            outlet.tx.http_response().is_some_and(|reply| reply == OutgoingResponse::EVENT_STREAM);
+        outlet.is_released = is_begun || outlet.tx.send_priming_event().unwrap_or(false);
         let is_released = outlet.is_released;
         state.touch();
         is_released

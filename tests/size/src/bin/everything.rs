@@ -16,7 +16,7 @@ use mcp_sansio::types::{
 use mcp_sansio::{
     Call, Catalog, Change, ClientFeatures, ClientRequest, Instant, JsonStr, LogMessage, Messages,
     Progress, RawJson, Request, RequestHandle, Revision, RpcError, RxBuffer, SendError, Server,
-    ServerFeatures, ServerConfig, ServerEvent, Target, Tx, TxBuffer, to_slice,
+    ServerConfig, ServerEvent, ServerFeatures, Target, Tx, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -175,7 +175,8 @@ impl Board {
     fn take(&mut self, event: ServerEvent<'_>) {
         match event {
             ServerEvent::Request(request) => self.answer(&request),
-            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }

@@ -6,15 +6,15 @@
 use core::num::NonZeroU32;
 
 use mcp_sansio::http::codec::{
-    BodyLength, CONTINUE, Chunk, Fault, HeadWriter, IncomingRequest, LAST_CHUNK, Part,
+    BodyLength, CONTINUE, ChunkHeader, HeadWriter, HttpError, IncomingRequest, LAST_CHUNK, Part,
     RequestReader,
 };
-use mcp_sansio::http::server::{Access, Endpoint, Refused, Reply, Route};
+use mcp_sansio::http::server::{Endpoint, HostPolicy, OutgoingResponse, Rejection, Route};
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerFeatures,
-    ServerConfig, ServerEvent, Target, Tx, TxBuffer,
+    Catalog, ErrorCode, Frame, Messages, RawJson, Revisions, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Target, Tx, TxBuffer,
 };
 use size::{board, uart::Uart};
 
@@ -36,7 +36,7 @@ static CATALOG: Catalog = Catalog::new().tools(&[Tool::new(
     ),
 )
 .description("Switches the lamp")]);
-const ENDPOINT: Endpoint<'static> = Endpoint::new(REVISIONS).access(Access::ANY_HOST);
+const ENDPOINT: Endpoint<'static> = Endpoint::new(REVISIONS).host_policy(HostPolicy::ANY_HOST);
 
 #[size::entry]
 fn main() -> ! {
@@ -74,24 +74,24 @@ fn main() -> ! {
 
 fn answer(head: &Kept, body: &Kept, port: &mut Uart) {
     // On the stack, since it lives no longer than its exchange.
-    let mut tx = TxBuffer::for_exchange([0; BYTES], 0);
+    let mut tx = TxBuffer::for_http_response([0; BYTES], 0);
     let mut sender = Sender { port, has_begun: false };
     let (method, target) = head.line();
     let head_of = RequestHead::new(method, target, head);
     let mut messages =
         Messages::over_http(Frame::Complete(body.bytes()), &head_of, NonZeroU32::MIN);
-    let admitted = ENDPOINT.admit(&head_of).map(|_| ());
+    let admitted = ENDPOINT.check_head(&head_of).map(|_| ());
     let route = match admitted {
         _ if target != "/mcp" => {
-            Route::Refused(Refused::new(404, ErrorCode::InvalidRequest, "There is nothing here"))
+            Route::Rejected(Rejection::new(404, ErrorCode::InvalidRequest, "There is nothing here"))
         }
-        _ if head.is_cut || body.is_cut => Route::Refused(Refused::too_large()),
-        Err(refused) => Route::Refused(refused),
+        _ if head.is_cut || body.is_cut => Route::Rejected(Rejection::content_too_large()),
+        Err(refused) => Route::Rejected(refused),
         Ok(()) => ENDPOINT.route(&head_of, &messages),
     };
     match route {
-        Route::Alone => serve(&mut messages, &mut tx, &mut sender),
-        Route::Refused(refused) => drop(refused.write(&mut tx)),
+        Route::Stateless => serve(&mut messages, &mut tx, &mut sender),
+        Route::Rejected(refused) => drop(refused.write(&mut tx)),
         // Sessions and what belongs to them are of older revisions.
         _ => {}
     }
@@ -120,7 +120,7 @@ fn serve(messages: &mut Messages<'_>, tx: &mut TxBuffer<[u8; BYTES]>, sender: &m
 }
 
 /// What is no HTTP.
-fn refuse(fault: Fault, port: &mut Uart) {
+fn refuse(fault: HttpError, port: &mut Uart) {
     let mut out = [0; 128];
     let len = HeadWriter::response(&mut out, fault.status())
         .field("connection", "close")
@@ -150,12 +150,15 @@ impl Sender<'_> {
 
     fn chunk(&mut self, tx: &mut TxBuffer<[u8; BYTES]>) {
         if !self.has_begun {
-            self.head(tx.reply().unwrap_or(Reply::ACCEPTED), BodyLength::Chunked);
+            self.head(
+                tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED),
+                BodyLength::Chunked,
+            );
         }
         self.has_begun = true;
-        self.port.write(Chunk::new(tx.pending().len()).as_bytes());
+        self.port.write(ChunkHeader::new(tx.pending().len()).as_bytes());
         self.port.write(tx.pending());
-        self.port.write(Chunk::END);
+        self.port.write(ChunkHeader::END);
         tx.advance(usize::MAX);
     }
 
@@ -167,13 +170,13 @@ impl Sender<'_> {
             return self.port.write(LAST_CHUNK);
         }
         self.head(
-            tx.reply().unwrap_or(Reply::ACCEPTED),
+            tx.http_response().unwrap_or(OutgoingResponse::ACCEPTED),
             BodyLength::Known(tx.pending().len() as u64),
         );
         self.port.write(tx.pending());
     }
 
-    fn head(&mut self, reply: Reply, length: BodyLength) {
+    fn head(&mut self, reply: OutgoingResponse, length: BodyLength) {
         let mut out = [0; 256];
         let mut writer = HeadWriter::response(&mut out, reply.status);
         for (name, value) in reply.fields() {

@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, Messages, RawJson, RxBuffer, Server, ServerFeatures, ServerConfig, ServerEvent,
+    Catalog, Messages, RawJson, RxBuffer, Server, ServerConfig, ServerEvent, ServerFeatures,
     Target, TxBuffer,
 };
 use size::{board, drain, send, uart::Uart};

@@ -9,7 +9,7 @@ use core::time::Duration;
 use mcp_sansio::types::{Implementation, TextResult, Tool, ToolAnnotations};
 use mcp_sansio::{
     Catalog, Client, Instant, Messages, RawJson, Request, RequestHandle, Revision, RxBuffer,
-    Server, ServerFeatures, ServerConfig, ServerEvent, Target, TxBuffer, to_slice,
+    Server, ServerConfig, ServerEvent, ServerFeatures, Target, TxBuffer, to_slice,
 };
 use serde::{Deserialize, Serialize};
 use size::{RX_BYTES, TX_BYTES, board, drain, send, uart::Uart};
@@ -33,12 +33,10 @@ size::figure!("size of the jobs", size_of::<[Option<Blinking>; IN_FLIGHT]>());
 size::figure!("size of Request (stack)", size_of::<Request<'_>>());
 size::figure!("size of ServerEvent (stack)", size_of::<ServerEvent<'_>>());
 
-static CONFIG: ServerConfig = ServerConfig::new(
-    Implementation::new("board", "1.0.0").title("Board"),
-    ServerFeatures::TOOLS,
-)
-.instructions("A microcontroller with one lamp and 31 pins.")
-.request_timeout(Duration::from_secs(30));
+static CONFIG: ServerConfig =
+    ServerConfig::new(Implementation::new("board", "1.0.0").title("Board"), ServerFeatures::TOOLS)
+        .instructions("A microcontroller with one lamp and 31 pins.")
+        .request_timeout(Duration::from_secs(30));
 
 static CATALOG: Catalog = Catalog::new().tools(&[
     Tool::new(
@@ -118,7 +116,8 @@ impl Board {
     fn take(&mut self, event: ServerEvent<'_>) {
         match event {
             ServerEvent::Request(request) => self.answer(&request),
-            ServerEvent::RequestCancelled { request, .. } | ServerEvent::RequestTimedOut { request } => {
+            ServerEvent::RequestCancelled { request, .. }
+            | ServerEvent::RequestTimedOut { request } => {
                 for job in &mut self.jobs {
                     job.take_if(|job| job.request == request);
                 }

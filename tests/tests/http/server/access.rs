@@ -1,6 +1,6 @@
 //! What the head alone decides.
 
-use mcp_sansio::http::server::Access;
+use mcp_sansio::http::server::HostPolicy;
 
 use super::host::{CONFIG, Host, bare, initialize, modern, post};
 
@@ -117,7 +117,8 @@ fn http_03_http_04_http_45_foreign_hosts_and_origins_are_forbidden_whatever_they
     );
 
     let mut public = Host::of(&CONFIG, |endpoint| {
-        endpoint.access(Access::hosts(&["mcp.example.com"]).origins(&["https://a.example"]))
+        endpoint
+            .host_policy(HostPolicy::hosts(&["mcp.example.com"]).origins(&["https://a.example"]))
     });
     assert_eq!(public.send(&initialize("2025-11-25")).status, 403);
     for (origin, status) in

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mcp_sansio::http::codec::{Part, RequestReader};
 use mcp_sansio::http::server::{
-    Body, Cursor, Endpoint, Recording, Refused, Replay, Reply, Route, SessionId,
+    BodyKind, Endpoint, OutgoingResponse, Rejection, ReplayBuffer, ReplayCursor, Route, SessionId,
+    StreamRecorder,
 };
 use mcp_sansio::http::{Fields, RequestHead};
 use mcp_sansio::types::{ElicitParams, Implementation, RequestedSchema, TextResult, Tool};
@@ -64,10 +65,10 @@ pub(crate) struct Host {
 pub(crate) struct Session {
     pub(crate) server: Server<'static, 4, 4>,
     pub(crate) own: TxBuffer<Vec<u8>>,
-    own_recording: Recording,
-    pub(crate) own_cursor: Cursor,
-    exchanges: BTreeMap<u32, (TxBuffer<Vec<u8>>, Recording)>,
-    pub(crate) replay: Replay<Vec<u8>>,
+    own_recording: StreamRecorder,
+    pub(crate) own_cursor: ReplayCursor,
+    exchanges: BTreeMap<u32, (TxBuffer<Vec<u8>>, StreamRecorder)>,
+    pub(crate) replay: ReplayBuffer<Vec<u8>>,
     made: u32,
     /// Requests that have not been answered.
     pub(crate) open: Vec<RequestHandle>,
@@ -259,8 +260,8 @@ impl Host {
     fn answer(&mut self, head: &RequestHead<'_>, body: &[u8]) -> Answer {
         let messages = Messages::over_http(Frame::Complete(body), head, NonZeroU32::MIN);
         match self.endpoint.route(head, &messages) {
-            Route::Alone => self.alone(messages, None),
-            Route::AloneAs(revision) => self.alone(messages, Some(revision)),
+            Route::Stateless => self.alone(messages, None),
+            Route::StatelessRevision(revision) => self.alone(messages, Some(revision)),
             Route::NewSession => {
                 let mut session = Session::new(self.config, self.room);
                 let mut answer = session.take_in(head, body, self.room);
@@ -274,42 +275,44 @@ impl Host {
             }
             Route::Session(id) => match self.sessions.get_mut(id) {
                 Some(session) => session.take_in(head, body, self.room),
-                None => self.refuse(&Refused::no_such_session()),
+                None => self.refuse(&Rejection::session_not_found()),
             },
-            Route::Stream { session, after } => match self.sessions.get_mut(session) {
+            Route::Stream { session, last_event_id } => match self.sessions.get_mut(session) {
                 Some(session) => {
                     session.record();
-                    let mut cursor =
-                        after.map_or(session.own_cursor, |after| session.replay.after(after));
+                    let mut cursor = last_event_id
+                        .map_or(session.own_cursor, |after| session.replay.read_after(after));
                     let body = session.read(&mut cursor);
-                    if after.is_none() {
+                    if last_event_id.is_none() {
                         session.own_cursor = cursor;
                     }
-                    answer_of(Reply::EVENTS, body)
+                    answer_of(OutgoingResponse::EVENT_STREAM, body)
                 }
-                None => self.refuse(&Refused::no_such_session()),
+                None => self.refuse(&Rejection::session_not_found()),
             },
-            Route::End(id) => match self.sessions.remove(id) {
-                Some(_) => answer_of(Reply::empty(204), String::new()),
-                None => self.refuse(&Refused::no_such_session()),
+            Route::DeleteSession(id) => match self.sessions.remove(id) {
+                Some(_) => answer_of(OutgoingResponse::empty(204), String::new()),
+                None => self.refuse(&Rejection::session_not_found()),
             },
             Route::Options => {
-                let mut answer = answer_of(Reply::empty(204), String::new());
-                answer.fields.push(("allow".into(), self.endpoint.allow().into()));
+                let mut answer = answer_of(OutgoingResponse::empty(204), String::new());
+                answer.fields.push(("allow".into(), self.endpoint.allowed_methods().into()));
                 answer
             }
-            Route::Refused(refused) => self.refuse(&refused),
+            Route::Rejected(refused) => self.refuse(&refused),
             other => panic!("{other:?}"),
         }
     }
 
-    fn refuse(&self, refused: &Refused<'_>) -> Answer {
-        let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+    fn refuse(&self, refused: &Rejection<'_>) -> Answer {
+        let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
         refused.write(&mut tx).unwrap();
-        let mut answer =
-            answer_of(tx.reply().unwrap(), String::from_utf8(tx.pending().to_vec()).unwrap());
+        let mut answer = answer_of(
+            tx.http_response().unwrap(),
+            String::from_utf8(tx.pending().to_vec()).unwrap(),
+        );
         if refused.status() == 405 {
-            answer.fields.push(("allow".into(), self.endpoint.allow().into()));
+            answer.fields.push(("allow".into(), self.endpoint.allowed_methods().into()));
         }
         answer
     }
@@ -319,7 +322,7 @@ impl Host {
         if let Some(revision) = assumed {
             server.start_legacy(revision);
         }
-        let mut tx = TxBuffer::for_exchange(Vec::new(), self.room);
+        let mut tx = TxBuffer::for_http_response(Vec::new(), self.room);
         let mut body = Vec::new();
         let mut open = None;
         let mut is_faulty = false;
@@ -340,9 +343,12 @@ impl Host {
             }
         }
         drain(&mut tx, &mut body);
-        let reply =
-            tx.reply().unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
-        let is_cut = tx.is_cut();
+        let reply = tx.http_response().unwrap_or(if is_faulty {
+            OutgoingResponse::empty(400)
+        } else {
+            OutgoingResponse::ACCEPTED
+        });
+        let is_cut = tx.is_truncated();
         if let Some(open) = open {
             self.waiting = Some((server, tx, open));
         }
@@ -356,12 +362,12 @@ impl Host {
 
 impl Session {
     fn new(config: &'static ServerConfig<'static>, room: usize) -> Self {
-        let replay = Replay::new(vec![0; 1 << 14]);
+        let replay = ReplayBuffer::new(vec![0; 1 << 14]);
         Self {
             server: Server::with_table_sizes(config),
-            own: TxBuffer::for_exchange(Vec::new(), room).numbered(0),
-            own_recording: Recording::new(0),
-            own_cursor: replay.of_stream(0),
+            own: TxBuffer::for_http_response(Vec::new(), room).with_event_ids(0),
+            own_recording: StreamRecorder::new(0),
+            own_cursor: replay.read_stream(0),
             exchanges: BTreeMap::new(),
             replay,
             made: 0,
@@ -375,12 +381,14 @@ impl Session {
     fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
         self.made += 1;
         let exchange = NonZeroU32::new(self.made).unwrap();
-        let tx = TxBuffer::for_exchange(Vec::new(), room);
+        let tx = TxBuffer::for_http_response(Vec::new(), room);
         let tx = match self.server.legacy_revision() {
-            Some(Revision::V2025_11_25) => tx.primed(self.made, Duration::from_millis(500)),
-            _ => tx.numbered(self.made),
+            Some(Revision::V2025_11_25) => {
+                tx.with_priming_event(self.made, Duration::from_millis(500))
+            }
+            _ => tx.with_event_ids(self.made),
         };
-        self.exchanges.insert(self.made, (tx, Recording::new(self.made)));
+        self.exchanges.insert(self.made, (tx, StreamRecorder::new(self.made)));
         let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
         let mut out = Vec::new();
         let mut is_faulty = false;
@@ -416,12 +424,16 @@ impl Session {
         }
         let (tx, recording) = self.exchanges.get_mut(&exchange.get()).unwrap();
         drain(tx, &mut out);
-        let reply = tx.reply();
-        if reply == Some(Reply::EVENTS) {
+        let reply = tx.http_response();
+        if reply == Some(OutgoingResponse::EVENT_STREAM) {
             self.replay.record(recording, &out);
         }
         let is_open = self.server.open_requests_of(exchange.get()) > 0;
-        let reply = reply.unwrap_or(if is_faulty { Reply::empty(400) } else { Reply::ACCEPTED });
+        let reply = reply.unwrap_or(if is_faulty {
+            OutgoingResponse::empty(400)
+        } else {
+            OutgoingResponse::ACCEPTED
+        });
         let mut answer = answer_of(reply, String::from_utf8(out).unwrap());
         if is_open {
             answer.body.push_str("(open)");
@@ -442,10 +454,10 @@ impl Session {
         let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
         let mut out = Vec::new();
         drain(tx, &mut out);
-        if tx.reply() == Some(Reply::EVENTS) {
+        if tx.http_response() == Some(OutgoingResponse::EVENT_STREAM) {
             self.replay.record(recording, &out);
         }
-        answer_of(tx.reply().unwrap(), String::from_utf8(out).unwrap())
+        answer_of(tx.http_response().unwrap(), String::from_utf8(out).unwrap())
     }
 
     pub(crate) fn tx(
@@ -461,9 +473,9 @@ impl Session {
         self.own.advance(usize::MAX);
     }
 
-    fn read(&self, cursor: &mut Cursor) -> String {
+    fn read(&self, cursor: &mut ReplayCursor) -> String {
         let mut body = Vec::new();
-        while let Some(parts) = self.replay.next(cursor).unwrap() {
+        while let Some(parts) = self.replay.next_part(cursor).unwrap() {
             body.extend(parts.concat());
         }
         String::from_utf8(body).unwrap()
@@ -507,7 +519,7 @@ fn handle<const N: usize, const S: usize>(
                 send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
             match server.abandon(handle, &RpcError::internal("the source failed"), tx) {
                 // A body that has begun cannot be taken back.
-                Err(SendError::NotAllowed) if tx.is_cut() => return None,
+                Err(SendError::NotAllowed) if tx.is_truncated() => return None,
                 answered => answered,
             }
         }
@@ -536,8 +548,8 @@ fn drain(tx: &mut TxBuffer<Vec<u8>>, out: &mut Vec<u8>) {
     tx.advance(usize::MAX);
 }
 
-fn answer_of(reply: Reply, body: String) -> Answer {
-    assert!(reply.body != Body::Empty || body.is_empty());
+fn answer_of(reply: OutgoingResponse, body: String) -> Answer {
+    assert!(reply.body != BodyKind::Empty || body.is_empty());
     let fields =
         reply.fields().map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect();
     Answer { status: reply.status, fields, body }

@@ -116,7 +116,7 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
         server.respond(request, &TextResult::new("late"), &mut tx),
         Ok(Delivery::Gone)
     ));
-    assert!(tx.is_idle() && tx.reply().is_none());
+    assert!(tx.is_idle() && tx.http_response().is_none());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io;
 use async_io::Timer;
 use futures_lite::future::poll_once;
 use mcp_sansio::Frame;
-use mcp_sansio::http::client::{After, Exchange, Failure, Reply};
+use mcp_sansio::http::client::{Exchange, HttpFailure, NextStep, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
@@ -47,14 +47,14 @@ pub(super) async fn read<D: Connect>(
         let (prefix, tail) = body.split_at(start);
         take(shared, exchange, Frame::Oversized { prefix, tail }, to, &mut got.message).await;
         // What the end of it says is not known.
-        if !exchange.is_answered() {
+        if !exchange.has_response() {
             unusable(shared, exchange, TOO_LONG).await;
         }
         got.wire = None;
         return Ok(got);
     }
     take(shared, exchange, Frame::Complete(&body), to, &mut got.message).await;
-    got.is_over = exchange.is_answered();
+    got.is_over = exchange.has_response();
     Ok(got)
 }
 
@@ -74,17 +74,17 @@ pub(super) async fn follow<D: Connect>(
             let _ =
                 hear(shared, &mut wire, exchange, &mut events, Vec::new(), to, &mut got.message)
                     .await;
-            if exchange.is_answered() {
+            if exchange.has_response() {
                 got.wire = Some(wire);
             }
         }
-        match exchange.ended(events.last_event_id(), events.retry()) {
-            After::Over => {
+        match exchange.end_of_body(events.last_event_id(), events.retry()) {
+            NextStep::Done => {
                 got.is_over = true;
                 return Ok(got);
             }
-            After::Lost => return Ok(got),
-            After::Resume(wait) => {
+            NextStep::Lost => return Ok(got),
+            NextStep::Resume(wait) => {
                 Timer::after(wait).await;
                 events.restart();
                 current = match resume(shared, exchange, events.last_event_id()).await {
@@ -111,8 +111,11 @@ pub(super) async fn resume<D: Connect>(
     });
     let head = head.map_err(io::Error::other)?;
     let mut wire = shared.send("GET", &head, &[]).await?;
-    match wire.head(|head| shared.with(|state| state.session.reply(exchange, head))).await? {
-        Reply::Events => Ok(Some(wire)),
+    match wire
+        .head(|head| shared.with(|state| state.session.classify_response(exchange, head)))
+        .await?
+    {
+        ResponseKind::EventStream => Ok(Some(wire)),
         _ => {
             shared.drain(wire).await;
             Ok(None)
@@ -141,7 +144,7 @@ pub(super) async fn hear<D: Connect>(
                 take(shared, exchange, event.data, to, message).await;
             }
         }
-        if exchange.is_answered() {
+        if exchange.has_response() {
             // Most servers end the stream at once. Whether this one has is seen without waiting for
             // it.
             let _ = poll_once(wire.piece(&mut |_| ())).await;
@@ -178,12 +181,12 @@ async fn take<D: Connect>(
     to: To,
     message: &mut Vec<u8>,
 ) {
-    let was_answered = exchange.is_answered();
-    shared.with(|state| state.session.received(exchange, data));
+    let was_answered = exchange.has_response();
+    shared.with(|state| state.session.observe(exchange, data));
     match data {
         Frame::Complete(bytes) => match to {
             To::Client => shared.deliver(bytes).await,
-            To::ClientAsTools if exchange.is_answered() => {
+            To::ClientAsTools if exchange.has_response() => {
                 let sound = shared.with(|state| state.tools.take(bytes));
                 sound.dropped.iter().for_each(|(name, reason)| {
                     shared.report(Diagnostic::ToolDropped { name, reason })
@@ -193,7 +196,7 @@ async fn take<D: Connect>(
             To::ClientAsTools => shared.deliver(bytes).await,
             To::Us => bytes.clone_into(message),
         },
-        Frame::Oversized { .. } if exchange.is_answered() && !was_answered => {
+        Frame::Oversized { .. } if exchange.has_response() && !was_answered => {
             unusable(shared, exchange, TOO_LONG).await
         }
         Frame::Oversized { .. } => shared.report(Diagnostic::TooLong),
@@ -202,8 +205,10 @@ async fn take<D: Connect>(
 
 /// The answer is none.
 pub(super) async fn unusable<D: Connect>(shared: &Shared<D>, exchange: &Exchange, reason: &str) {
-    if let Some(id) = exchange.id() {
-        shared.deliver(Failure::Unusable(reason).answer(id).to_string().as_bytes()).await;
+    if let Some(id) = exchange.request_id() {
+        shared
+            .deliver(HttpFailure::Invalid(reason).json_rpc_response(id).to_string().as_bytes())
+            .await;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 
 use mcp_sansio::Frame;
-use mcp_sansio::http::client::{Exchange, Reply};
+use mcp_sansio::http::client::{Exchange, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
@@ -14,7 +14,7 @@ use super::shared::{LINGER, Shared, timeout};
 
 /// Hears what belongs to no request, for as long as the session lasts and the server offers it.
 pub(super) async fn listen<D: Connect>(shared: &Shared<D>) {
-    let Some(mut exchange) = shared.with(|state| state.session.listen()) else { return };
+    let Some(mut exchange) = shared.with(|state| state.session.begin_get()) else { return };
     if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
         let _ = follow(shared, wire, &mut exchange, To::Client).await;
     }
@@ -32,18 +32,19 @@ pub(super) async fn older<D: Connect>(shared: &Shared<D>, begun: Begun<D::Stream
 /// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are
 /// to be posted to.
 pub(super) async fn try_older<D: Connect>(shared: &Shared<D>) -> io::Result<bool> {
-    let mut exchange = Exchange::older();
+    let mut exchange = Exchange::http_sse();
     let head = shared.with(|state| {
-        let session = mcp_sansio::http::client::Session::new();
+        let session = mcp_sansio::http::client::HttpSession::new();
         shared.head(state, "GET", &state.target, BodyLength::Absent, &mut |put| {
             session.get_fields(None, put);
             true
         })
     });
     let mut wire = shared.send("GET", &head.map_err(io::Error::other)?, &[]).await?;
-    let reply =
-        wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await;
-    if !matches!(reply, Ok(Reply::Events)) {
+    let reply = wire
+        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
+        .await;
+    if !matches!(reply, Ok(ResponseKind::EventStream)) {
         return Ok(false);
     }
     let mut events = EventReader::with_limit(Vec::new(), shared.http.max_message);
@@ -82,7 +83,7 @@ pub(super) async fn try_older<D: Connect>(shared: &Shared<D>) -> io::Result<bool
 
 /// Ends the session. Whether the server agrees is its own affair.
 pub(super) async fn delete<D: Connect>(shared: &Shared<D>) {
-    let Some(mut exchange) = shared.with(|state| state.session.delete()) else { return };
+    let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
     let head = shared.with(|state| {
         shared.head(state, "DELETE", &state.target, BodyLength::Absent, &mut |put| {
             state.session.delete_fields(put);
@@ -92,7 +93,8 @@ pub(super) async fn delete<D: Connect>(shared: &Shared<D>) {
     let Ok(head) = head else { return };
     let _ = timeout(LINGER, async {
         let mut wire = shared.send("DELETE", &head, &[]).await?;
-        wire.head(|head| shared.with(|state| state.session.reply(&mut exchange, head))).await
+        wire.head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
+            .await
     })
     .await;
 }

@@ -41,7 +41,7 @@
 //! does not fit the tool any more is sent again when the list of tools has been read anew.
 //!
 //! What HTTP does not answer is answered with an error of the code
-//! [`FAILED`](mcp_sansio::http::client::FAILED); where the opening fails over it, the connection
+//! [`HTTP_FAILURE_CODE`](mcp_sansio::http::client::HTTP_FAILURE_CODE); where the opening fails over it, the connection
 //! ends with an [`io::Error`](std::io::Error) that says why.
 //!
 //! # Connections

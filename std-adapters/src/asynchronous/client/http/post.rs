@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use mcp_sansio::RawJson;
-use mcp_sansio::http::client::{Exchange, Failure, Post, Reply};
+use mcp_sansio::http::client::{Exchange, HttpFailure, OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
 use super::connector::Connect;
@@ -35,7 +35,7 @@ enum Next {
     Hopeless(io::Error),
 }
 
-/// A [`Failure`] that is kept.
+/// A [`HttpFailure`] that is kept.
 pub(super) enum Failed {
     Status(u16),
     Unauthorized(u16, String),
@@ -48,7 +48,7 @@ pub(super) enum Failed {
 /// Posts a message and delivers what comes of it.
 pub(super) async fn post<D: Connect>(shared: &Shared<D>, message: &[u8]) {
     // What has been cut off is no message.
-    let Some(post) = Post::read(message) else { return };
+    let Some(post) = OutgoingMessage::parse(message) else { return };
     let mut tried = Tried::default();
     loop {
         match attempt(shared, &post, message, &mut tried).await {
@@ -68,42 +68,42 @@ pub(super) async fn post<D: Connect>(shared: &Shared<D>, message: &[u8]) {
 }
 
 /// Another message may follow.
-fn opened<D: Connect>(shared: &Shared<D>, post: &Post<'_>) {
-    if post.opens() {
+fn opened<D: Connect>(shared: &Shared<D>, post: &OutgoingMessage<'_>) {
+    if post.is_handshake() {
         shared.with(|state| state.is_opening = false);
     }
 }
 
-async fn fail<D: Connect>(shared: &Shared<D>, post: &Post<'_>, failed: &Failed) {
+async fn fail<D: Connect>(shared: &Shared<D>, post: &OutgoingMessage<'_>, failed: &Failed) {
     let error;
     let failure = match failed {
-        Failed::Status(status) => Failure::Status(*status),
+        Failed::Status(status) => HttpFailure::Status(*status),
         Failed::Unauthorized(status, challenge) => {
-            Failure::Unauthorized { status: *status, challenge }
+            HttpFailure::Unauthorized { status: *status, challenge }
         }
         Failed::Error(body) => {
-            error = shared.with(|state| state.session.refused(body));
-            error.map_or(Failure::Lost, Failure::Error)
+            error = shared.with(|state| state.session.json_rpc_error(body));
+            error.map_or(HttpFailure::ConnectionLost, HttpFailure::JsonRpc)
         }
-        Failed::Lost => Failure::Lost,
-        Failed::Unusable(reason) => Failure::Unusable(reason),
+        Failed::Lost => HttpFailure::ConnectionLost,
+        Failed::Unusable(reason) => HttpFailure::Invalid(reason),
     };
     match post.id() {
-        Some(id) => shared.deliver(failure.answer(id).to_string().as_bytes()).await,
+        Some(id) => shared.deliver(failure.json_rpc_response(id).to_string().as_bytes()).await,
         None => shared.report(Diagnostic::Refused(failure)),
     }
 }
 
 async fn attempt<D: Connect>(
     shared: &Shared<D>,
-    post: &Post<'_>,
+    post: &OutgoingMessage<'_>,
     message: &[u8],
     tried: &mut Tried,
 ) -> Next {
     let begun = shared.with(|state| {
         remember(&mut state.opening, post, message);
-        let exchange = state.session.begin(post);
-        let schema = post.tool().and_then(|tool| state.tools.schema(&tool.to_string()));
+        let exchange = state.session.begin_post(post);
+        let schema = post.tool_name().and_then(|tool| state.tools.schema(&tool.to_string()));
         let target = state.older.as_ref().unwrap_or(&state.target);
         let length = BodyLength::Known(message.len() as u64);
         let head = shared.head(state, "POST", target, length, &mut |put| {
@@ -128,7 +128,7 @@ async fn attempt<D: Connect>(
     .await
     {
         Ok(next) => next,
-        Err(error) if post.opens() => {
+        Err(error) if post.is_handshake() => {
             Next::Hopeless(io::Error::new(error.kind(), format!("{}: {error}", shared.url())))
         }
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => Next::Failed(Failed::Lost),
@@ -137,10 +137,10 @@ async fn attempt<D: Connect>(
 }
 
 /// What another session would be opened with.
-fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &Post<'_>, message: &[u8]) {
-    if post.is("initialize") {
+fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &OutgoingMessage<'_>, message: &[u8]) {
+    if post.has_method("initialize") {
         *opening = [Some(message.to_vec()), None];
-    } else if post.is("notifications/initialized") {
+    } else if post.has_method("notifications/initialized") {
         opening[1] = Some(message.to_vec());
     }
 }
@@ -148,7 +148,7 @@ fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &Post<'_>, message: &[u8])
 #[allow(clippy::too_many_arguments)] // what one attempt is about
 async fn exchange_messages<D: Connect>(
     shared: &Shared<D>,
-    post: &Post<'_>,
+    post: &OutgoingMessage<'_>,
     message: &[u8],
     exchange: &mut Exchange,
     head: &[u8],
@@ -161,9 +161,9 @@ async fn exchange_messages<D: Connect>(
     let sent = async {
         let mut wire = shared.send("POST", head, message).await?;
         let head = wire.head(|head| {
-            let reply = shared.with(|state| state.session.reply(exchange, head));
+            let reply = shared.with(|state| state.session.classify_response(exchange, head));
             let text = |name| head.fields.get(name).unwrap_or_default().to_owned();
-            let challenge = if matches!(reply, Reply::Unauthorized(_)) {
+            let challenge = if matches!(reply, ResponseKind::Unauthorized(_)) {
                 text("www-authenticate")
             } else {
                 String::new()
@@ -182,20 +182,23 @@ async fn exchange_messages<D: Connect>(
         shared.drain(wire).await;
         return Ok(Next::Done);
     }
-    let to =
-        if post.is("tools/list") && exchange.is_modern() { To::ClientAsTools } else { To::Client };
+    let to = if post.has_method("tools/list") && exchange.is_modern() {
+        To::ClientAsTools
+    } else {
+        To::Client
+    };
     match reply {
-        Reply::Message => {
+        ResponseKind::Message => {
             let got = within(patience, read(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
-        Reply::Events => {
+        ResponseKind::EventStream => {
             let got = within(patience, follow(shared, wire, exchange, to)).await?;
             Ok(finish(shared, post, got).await)
         }
-        Reply::Accepted => {
+        ResponseKind::Accepted => {
             opened(shared, post);
-            if post.is("notifications/initialized") {
+            if post.has_method("notifications/initialized") {
                 shared.with(|state| state.jobs.push(Job::Listen));
             }
             shared.drain(wire).await;
@@ -205,7 +208,7 @@ async fn exchange_messages<D: Connect>(
             }
             Ok(Next::Done)
         }
-        Reply::SessionEnded => {
+        ResponseKind::SessionEnded => {
             shared.drain(wire).await;
             if tried.another_session {
                 return Ok(Next::Failed(Failed::Status(404)));
@@ -214,24 +217,28 @@ async fn exchange_messages<D: Connect>(
             within(shared.http.accept_timeout, renew::renew(shared, generation)).await?;
             Ok(Next::Again)
         }
-        Reply::Unauthorized(status) => {
+        ResponseKind::Unauthorized(status) => {
             shared.drain(wire).await;
             unauthorized(shared, post, status, challenge, tried).await
         }
-        Reply::Refused(status) => {
+        ResponseKind::ErrorStatus(status) => {
             let body = within(patience, wire.body(MAX_ERROR)).await?;
             refused(shared, post, exchange, wire, body, status, &location, tried).await
         }
-        Reply::Unusable(reason) if post.opens() && exchange.is_initialize() => {
+        ResponseKind::Invalid(reason) if post.is_handshake() && exchange.is_initialize() => {
             Ok(Next::Hopeless(io::Error::new(ErrorKind::InvalidData, reason)))
         }
-        Reply::Unusable(reason) => Ok(Next::Failed(Failed::Unusable(reason.to_owned()))),
+        ResponseKind::Invalid(reason) => Ok(Next::Failed(Failed::Unusable(reason.to_owned()))),
         _ => Ok(Next::Failed(Failed::Status(status))),
     }
 }
 
 /// The answer has come, or will not.
-async fn finish<D: Connect>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Stream>) -> Next {
+async fn finish<D: Connect>(
+    shared: &Shared<D>,
+    post: &OutgoingMessage<'_>,
+    got: Got<D::Stream>,
+) -> Next {
     opened(shared, post);
     if let Some(wire) = got.wire {
         shared.drain(wire).await;
@@ -241,7 +248,7 @@ async fn finish<D: Connect>(shared: &Shared<D>, post: &Post<'_>, got: Got<D::Str
 
 async fn unauthorized<D: Connect>(
     shared: &Shared<D>,
-    post: &Post<'_>,
+    post: &OutgoingMessage<'_>,
     status: u16,
     challenge: String,
     tried: &mut Tried,
@@ -254,8 +261,8 @@ async fn unauthorized<D: Connect>(
         shared.with(|state| state.token = Some(token));
         return Ok(Next::Again);
     }
-    if post.opens() {
-        let failure = Failure::Unauthorized { status, challenge: &challenge };
+    if post.is_handshake() {
+        let failure = HttpFailure::Unauthorized { status, challenge: &challenge };
         let challenge = if challenge.is_empty() { String::new() } else { format!(": {challenge}") };
         return Err(io::Error::new(ErrorKind::PermissionDenied, format!("{failure}{challenge}")));
     }
@@ -265,7 +272,7 @@ async fn unauthorized<D: Connect>(
 #[allow(clippy::too_many_arguments)] // what the response was about
 async fn refused<D: Connect>(
     shared: &Shared<D>,
-    post: &Post<'_>,
+    post: &OutgoingMessage<'_>,
     exchange: &Exchange,
     wire: Wire<D::Stream>,
     (body, is_cut): (Vec<u8>, bool),
@@ -296,15 +303,15 @@ async fn refused<D: Connect>(
             ))),
         });
     }
-    let error = shared.with(|state| state.session.refused(&body));
+    let error = shared.with(|state| state.session.json_rpc_error(&body));
     let code = error.and_then(|error| error.get("code").and_then(RawJson::as_i64));
-    if shared
-        .with(|state| state.older.is_none() && state.session.may_be_older(exchange, status, error))
-        && listen::try_older(shared).await?
+    if shared.with(|state| {
+        state.older.is_none() && state.session.may_support_http_sse(exchange, status, error)
+    }) && listen::try_older(shared).await?
     {
         return Ok(Next::Again);
     }
-    if code == Some(HEADER_MISMATCH) && post.tool().is_some() && !tried.another_list {
+    if code == Some(HEADER_MISMATCH) && post.tool_name().is_some() && !tried.another_list {
         tried.another_list = true;
         // The list says which arguments the head has to repeat.
         if tools::refresh(shared, post).await {
@@ -314,7 +321,7 @@ async fn refused<D: Connect>(
     // A server that does not know the version of the message, and says that it does: once that is
     // worth another try.
     let supported = error.and_then(|error| error.get("data")?.get("supported"));
-    let mutual = supported.zip(post.version()).is_some_and(|(supported, ours)| {
+    let mutual = supported.zip(post.protocol_version()).is_some_and(|(supported, ours)| {
         supported
             .elements()
             .any(|version| version.as_string().is_some_and(|version| version == ours))
@@ -325,8 +332,8 @@ async fn refused<D: Connect>(
     }
     match error {
         Some(_) => Ok(Next::Failed(Failed::Error(body))),
-        None if post.opens() && status >= 500 => {
-            Err(io::Error::other(Failure::Status(status).to_string()))
+        None if post.is_handshake() && status >= 500 => {
+            Err(io::Error::other(HttpFailure::Status(status).to_string()))
         }
         None => Ok(Next::Failed(Failed::Status(status))),
     }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mcp_sansio::http::client::Post;
+use mcp_sansio::http::client::OutgoingMessage;
 
 /// Up to [`MAX_MESSAGES`] messages or [`MAX_BYTES`], and the one that exceeds that.
 #[derive(Default)]
@@ -31,9 +31,9 @@ impl Queue {
     }
 
     pub(super) fn push(&mut self, message: Vec<u8>) {
-        let Some(post) = Post::read(&message) else { return };
+        let Some(post) = OutgoingMessage::parse(&message) else { return };
         let (id, opens, is_answer) =
-            (post.id().map(str::to_owned), post.opens(), post.method().is_none());
+            (post.id().map(str::to_owned), post.is_handshake(), post.method().is_none());
         self.bytes += message.len();
         self.messages.push_back(Queued { message, id, opens, is_answer });
     }

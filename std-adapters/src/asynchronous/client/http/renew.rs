@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::task::{Poll, Waker};
 
-use mcp_sansio::http::client::{Post, Reply};
+use mcp_sansio::http::client::{OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
 
 use super::connector::Connect;
@@ -60,9 +60,9 @@ async fn begin<D: Connect>(shared: &Shared<D>) -> io::Result<()> {
 
 /// Whether this message was answered, or accepted.
 async fn exchange<D: Connect>(shared: &Shared<D>, message: &[u8]) -> io::Result<bool> {
-    let Some(post) = Post::read(message) else { return Ok(false) };
+    let Some(post) = OutgoingMessage::parse(message) else { return Ok(false) };
     let (mut exchange, head) = shared.with(|state| {
-        let exchange = state.session.begin(&post);
+        let exchange = state.session.begin_post(&post);
         let length = BodyLength::Known(message.len() as u64);
         let head = shared.head(state, "POST", &state.target, length, &mut |put| {
             state.session.post_fields(&post, None, put).is_ok()
@@ -71,12 +71,12 @@ async fn exchange<D: Connect>(shared: &Shared<D>, message: &[u8]) -> io::Result<
     });
     let mut wire = shared.send("POST", &head.map_err(io::Error::other)?, message).await?;
     let got = match wire
-        .head(|head| shared.with(|state| state.session.reply(&mut exchange, head)))
+        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
         .await?
     {
-        Reply::Message => read(shared, wire, &mut exchange, To::Us).await?,
-        Reply::Events => follow(shared, wire, &mut exchange, To::Us).await?,
-        Reply::Accepted => {
+        ResponseKind::Message => read(shared, wire, &mut exchange, To::Us).await?,
+        ResponseKind::EventStream => follow(shared, wire, &mut exchange, To::Us).await?,
+        ResponseKind::Accepted => {
             shared.drain(wire).await;
             return Ok(true);
         }

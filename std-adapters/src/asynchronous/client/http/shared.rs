@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 
 use async_io::Timer;
 use mcp_sansio::Printable;
-use mcp_sansio::http::client::{Failure, Origin, Session};
+use mcp_sansio::http::client::{HttpFailure, HttpSession, Origin};
 use mcp_sansio::http::codec::{BodyLength, HeadWriter};
 
 use super::builder::{HttpTransport, MAX_IDLE_CONNECTIONS};
@@ -27,7 +27,7 @@ pub(super) struct Shared<D: Connect> {
 }
 
 pub(super) struct State<S> {
-    pub(super) session: Session,
+    pub(super) session: HttpSession,
     /// How many sessions there have been.
     pub(super) generation: u32,
     /// The messages that have opened the session, to open another one with.
@@ -76,7 +76,7 @@ pub enum Diagnostic<'n> {
     Redirected(&'n str),
     /// The server does not take something that has no answer: a notification, or the answer to a
     /// question of its own.
-    Refused(Failure<'n>),
+    Refused(HttpFailure<'n>),
     /// A message that is no answer was longer than what is read, and is lost.
     TooLong,
 }
@@ -100,7 +100,7 @@ impl Display for Diagnostic<'_> {
 impl<D: Connect> Shared<D> {
     pub(super) fn new(mut http: HttpTransport<D>) -> Self {
         let state = State {
-            session: Session::new(),
+            session: HttpSession::new(),
             generation: 0,
             opening: [None, None],
             is_renewing: false,
@@ -164,9 +164,9 @@ impl<D: Connect> Shared<D> {
                 writer = writer.field(name, value);
             }
             if let Some(token) = &state.token {
-                writer.push("authorization", &format_args!("Bearer {token}"));
+                writer.push_field("authorization", &format_args!("Bearer {token}"));
             }
-            if !fields(&mut |name, value| writer.push(name, value)) {
+            if !fields(&mut |name, value| writer.push_field(name, value)) {
                 return Err(
                     "an argument that the head repeats is neither a string nor a boolean nor an integer within ±(2^53 - 1)",
                 );

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::client::Post;
+use mcp_sansio::http::client::OutgoingMessage;
 
 use super::builder::HttpTransport;
 use super::connector::{Connect, TcpConnector};
@@ -99,8 +99,8 @@ impl<D: Connect> HttpStream<D> {
     /// Takes a line that the client has written.
     fn submit(&mut self, mut line: Vec<u8>) {
         line.truncate(line.trim_ascii_end().len());
-        let Some(post) = Post::read(&line) else { return };
-        if let Some(cancelled) = post.cancels() {
+        let Some(post) = OutgoingMessage::parse(&line) else { return };
+        if let Some(cancelled) = post.cancelled_request() {
             let cancelled = cancelled.to_owned();
             let is_modern = self.shared.with(|state| {
                 state.queue.retain(|waiting| waiting.id.as_ref() != Some(&cancelled));

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use mcp_sansio::http::client::{Post, Reply};
+use mcp_sansio::http::client::{OutgoingMessage, ResponseKind};
 use mcp_sansio::http::codec::BodyLength;
-use mcp_sansio::http::mirror::{check_schema, params};
+use mcp_sansio::http::param_headers::{check_schema, header_params};
 use mcp_sansio::{OwnedJson, RawJson};
 
 use super::connector::Connect;
@@ -67,7 +67,7 @@ impl ToolTable {
             self.remove(&name);
             let bytes = self.bytes + name.len() + schema.as_str().len();
             let has_room = self.schemas.len() < MAX_TOOLS && bytes <= MAX_SCHEMAS;
-            if has_room && params(schema, RawJson::EMPTY).next().is_some() {
+            if has_room && header_params(schema, RawJson::EMPTY).next().is_some() {
                 self.bytes = bytes;
                 self.schemas.insert(name, schema.into());
             }
@@ -85,7 +85,7 @@ impl ToolTable {
 
 /// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
 /// when that fails.
-pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &Post<'_>) -> bool {
+pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &OutgoingMessage<'_>) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {
@@ -129,9 +129,9 @@ pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &Post<'_>) -> 
 
 /// The answer to a request of ours.
 async fn ask<D: Connect>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
-    let post = Post::read(message)?;
+    let post = OutgoingMessage::parse(message)?;
     let (mut exchange, head) = shared.with(|state| {
-        let exchange = state.session.begin(&post);
+        let exchange = state.session.begin_post(&post);
         let length = BodyLength::Known(message.len() as u64);
         let head = shared.head(state, "POST", &state.target, length, &mut |put| {
             state.session.post_fields(&post, None, put).is_ok()
@@ -140,12 +140,12 @@ async fn ask<D: Connect>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> 
     });
     let mut wire = shared.send("POST", &head.ok()?, message).await.ok()?;
     let got = match wire
-        .head(|head| shared.with(|state| state.session.reply(&mut exchange, head)))
+        .head(|head| shared.with(|state| state.session.classify_response(&mut exchange, head)))
         .await
         .ok()?
     {
-        Reply::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
-        Reply::Events => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
+        ResponseKind::Message => read(shared, wire, &mut exchange, To::Us).await.ok()?,
+        ResponseKind::EventStream => follow(shared, wire, &mut exchange, To::Us).await.ok()?,
         _ => return None,
     };
     if let Some(wire) = got.wire {

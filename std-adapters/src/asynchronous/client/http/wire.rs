@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_lite::future::yield_now;
 use futures_lite::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use mcp_sansio::http::ResponseHead;
-use mcp_sansio::http::codec::{Fault, Part, ResponseReader};
+use mcp_sansio::http::codec::{HttpError, Part, ResponseReader};
 
 pub(super) struct Wire<S> {
     stream: S,
@@ -37,7 +37,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     /// before it had read everything; on a connection that was used before it is one, since
     /// that may have been closed meanwhile.
     pub(super) async fn send(&mut self, method: &str, head: &[u8], body: &[u8]) -> io::Result<()> {
-        if !self.reader.expect(method) {
+        if !self.reader.expect_response(method) {
             return Err(ErrorKind::NotConnected.into());
         }
         self.is_over = false;
@@ -167,11 +167,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
     }
 }
 
-fn invalid(fault: Fault) -> io::Error {
+fn invalid(fault: HttpError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, format!("this is no HTTP/1.1 response: {fault}"))
 }
 
-fn cut(fault: Fault) -> io::Error {
+fn cut(fault: HttpError) -> io::Error {
     io::Error::new(ErrorKind::UnexpectedEof, fault)
 }
 

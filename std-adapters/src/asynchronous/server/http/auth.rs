@@ -1,7 +1,7 @@
 //! Who sends a request: the part of the authorization specification that a resource server has
 //! (2025-06-18 and later, basic/authorization).
 
-use mcp_sansio::http::{Only, RequestHead};
+use mcp_sansio::http::{RequestHead, SingleValue};
 use serde::Serialize;
 
 /// What a request says about who sends it.
@@ -15,8 +15,8 @@ pub struct Credentials<'r> {
 
 impl<'r> Credentials<'r> {
     pub(super) fn of(head: &'r RequestHead<'r>) -> Self {
-        let value = match head.fields.only("authorization") {
-            Only::Value(value) => Some(value),
+        let value = match head.fields.single("authorization") {
+            SingleValue::Value(value) => Some(value),
             _ => None,
         };
         let token = value

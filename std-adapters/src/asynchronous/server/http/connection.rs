@@ -10,10 +10,10 @@ use std::task::Poll;
 use std::time::Instant;
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::Fault;
-use mcp_sansio::http::server::{Refused, Route};
-use mcp_sansio::http::sse::Piece;
-use mcp_sansio::http::{Only, RequestHead};
+use mcp_sansio::http::codec::HttpError;
+use mcp_sansio::http::server::{Rejection, Route};
+use mcp_sansio::http::sse::ControlEvent;
+use mcp_sansio::http::{RequestHead, SingleValue};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
@@ -79,7 +79,7 @@ where
         let head = match wire.head(patience, stop).await? {
             Next::Got(head) => head,
             Next::End | Next::Busy => return wire.close(patience).await,
-            Next::Fault(fault) => {
+            Next::HttpError(fault) => {
                 let mut sender = Sender::new(false, false, Vec::new());
                 sender.answers_head(wire.reader.is_head());
                 refuse(&fault_of(fault), &mut sender, &mut wire.out);
@@ -118,7 +118,7 @@ where
         if let Err(refused) = options.access.check(&head) {
             return self.refuse(&refused);
         }
-        if let Only::Value(origin) = head.fields.only("origin") {
+        if let SingleValue::Value(origin) = head.fields.single("origin") {
             // It was checked: it may see what it asked for.
             self.sender.add("access-control-allow-origin", origin.to_owned());
             self.sender
@@ -140,7 +140,7 @@ where
             return self.answer_old(&head).await;
         }
         if path != options.path {
-            return self.refuse(&Refused::new(
+            return self.refuse(&Rejection::new(
                 404,
                 ErrorCode::InvalidRequest,
                 "There is nothing here",
@@ -156,46 +156,55 @@ where
             Ok(principal) => principal.map(Arc::<str>::from),
             Err(denied) => return self.deny(&denied),
         };
-        if let Err(refused) = self.shared.endpoint.admit(&head) {
+        if let Err(refused) = self.shared.endpoint.check_head(&head) {
             return self.refuse(&refused);
         }
         let mut share = Share::new(&self.shared.bodies);
         let body = match self.wire.body(self.head, options.read_timeout, &mut share).await? {
             Next::Got(body) => body,
             Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Next::Fault(fault) => return self.refuse(&fault_of(fault)),
-            Next::Busy => return self.refuse(&Refused::too_many()),
+            Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
+            Next::Busy => return self.refuse(&Rejection::service_unavailable()),
         };
         let held = &share.into_held();
         let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
         match self.shared.endpoint.route(&head, &messages) {
-            Route::Alone => self.alone(messages, held, principal).await,
-            Route::AloneAs(revision) => self.alone_as(revision, messages, held, principal).await,
+            Route::Stateless => self.alone(messages, held, principal).await,
+            Route::StatelessRevision(revision) => {
+                self.alone_as(revision, messages, held, principal).await
+            }
             Route::NewSession => self.open_session(&head, &body, held, principal).await,
             Route::Session(id) => match self.shared.sessions.find(id, principal.as_deref()) {
                 Some(session) => self.post(&session, &head, &body, held).await,
-                None => self.refuse(&Refused::no_such_session()),
+                None => self.refuse(&Rejection::session_not_found()),
             },
-            Route::Stream { session, after } => {
+            Route::Stream { session, last_event_id } => {
                 match self.shared.sessions.find(session, principal.as_deref()) {
                     Some(session) => {
                         let broadcaster = self.shared.app.broadcaster();
-                        stream::serve(broadcaster, options, self.wire, &session, after, self.sender)
-                            .await
+                        stream::serve(
+                            broadcaster,
+                            options,
+                            self.wire,
+                            &session,
+                            last_event_id,
+                            self.sender,
+                        )
+                        .await
                     }
-                    None => self.refuse(&Refused::no_such_session()),
+                    None => self.refuse(&Rejection::session_not_found()),
                 }
             }
-            Route::End(id) => match self.shared.sessions.find(id, principal.as_deref()) {
+            Route::DeleteSession(id) => match self.shared.sessions.find(id, principal.as_deref()) {
                 Some(session) => {
                     self.shared.sessions.forget(session.id);
                     session.end();
                     self.sender.empty(204, &mut self.wire.out);
                     Ok(())
                 }
-                None => self.refuse(&Refused::no_such_session()),
+                None => self.refuse(&Rejection::session_not_found()),
             },
-            Route::Refused(refused) => self.refuse(&refused),
+            Route::Rejected(refused) => self.refuse(&refused),
             _ => self.preflight(&head),
         }
     }
@@ -226,7 +235,7 @@ where
 
     fn peer<const M: usize>(&self, principal: Option<Arc<str>>) -> Peer<F, M, S> {
         let app = &*self.shared.app;
-        Peer::new(app, TxBuffer::for_exchange(Vec::new(), app.max_pending), principal)
+        Peer::new(app, TxBuffer::for_http_response(Vec::new(), app.max_pending), principal)
     }
 
     async fn alone_on<const M: usize>(
@@ -256,7 +265,7 @@ where
     ) -> io::Result<()> {
         let shared = self.shared;
         if !shared.sessions.has_room(&principal, &shared.options) {
-            return self.refuse(&Refused::too_many());
+            return self.refuse(&Rejection::service_unavailable());
         }
         let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
         let opened = |sender: &mut Sender| {
@@ -314,16 +323,19 @@ where
             Err(denied) => return self.deny(&denied),
         };
         match head.method {
-            "GET" if shared.old.is_full(&principal, options) => self.refuse(&Refused::too_many()),
+            "GET" if shared.old.is_full(&principal, options) => {
+                self.refuse(&Rejection::service_unavailable())
+            }
             "GET" => {
                 let id = new_id()?;
-                let tx = TxBuffer::for_exchange(Vec::new(), shared.app.max_pending).events_only();
+                let tx = TxBuffer::for_http_response(Vec::new(), shared.app.max_pending)
+                    .event_stream_only();
                 let peer = Arc::new(Peer::new(&*shared.app, tx, principal.clone()));
                 let _open = shared.old.open(id, Old { peer: Arc::clone(&peer), principal });
                 self.sender.begin_events(&mut self.wire.out);
                 let uri = endpoint(head.path(), id);
                 let mut event = vec![0; uri.len() + 64];
-                let len = Piece::Endpoint(&uri).write(&mut event).unwrap_or(0);
+                let len = ControlEvent::Endpoint(&uri).write(&mut event).unwrap_or(0);
                 self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
                 direct::serve(&*shared.app, options, self.wire, &peer, None, None, self.sender)
                     .await
@@ -334,12 +346,12 @@ where
                 {
                     Next::Got(body) => body,
                     Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-                    Next::Fault(fault) => return self.refuse(&fault_of(fault)),
-                    Next::Busy => return self.refuse(&Refused::too_many()),
+                    Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
+                    Next::Busy => return self.refuse(&Rejection::service_unavailable()),
                 };
                 let held = share.into_held();
                 let Some(peer) = shared.old.find(head.query(), principal.as_deref()) else {
-                    return self.refuse(&Refused::no_such_session());
+                    return self.refuse(&Rejection::session_not_found());
                 };
                 let mut messages = Messages::new(Frame::Complete(&body));
                 let mut taken = Taken::default();
@@ -364,12 +376,12 @@ where
                     }
                 });
                 if !took.await? {
-                    return self.refuse(&Refused::too_many());
+                    return self.refuse(&Rejection::service_unavailable());
                 }
                 self.sender.empty(202, &mut self.wire.out);
                 Ok(())
             }
-            _ => self.refuse(&Refused::new(
+            _ => self.refuse(&Rejection::new(
                 405,
                 ErrorCode::InvalidRequest,
                 "This method is not served here",
@@ -378,11 +390,12 @@ where
     }
 
     fn preflight(mut self, head: &RequestHead<'_>) -> io::Result<()> {
-        let allow = self.shared.endpoint.allow();
+        let allow = self.shared.endpoint.allowed_methods();
         self.sender.add("allow", allow.into());
         if head.fields.nth("origin", 0).is_some() {
             self.sender.add("access-control-allow-methods", allow.into());
-            if let Only::Value(fields) = head.fields.only("access-control-request-headers") {
+            if let SingleValue::Value(fields) = head.fields.single("access-control-request-headers")
+            {
                 self.sender.add("access-control-allow-headers", fields.to_owned());
             }
             self.sender.add("access-control-max-age", "86400".into());
@@ -400,12 +413,12 @@ where
         } else {
             "A valid token is needed"
         };
-        self.refuse(&Refused::new(denied.status, ErrorCode::InvalidRequest, message))
+        self.refuse(&Rejection::new(denied.status, ErrorCode::InvalidRequest, message))
     }
 
-    fn refuse(mut self, refused: &Refused<'_>) -> io::Result<()> {
+    fn refuse(mut self, refused: &Rejection<'_>) -> io::Result<()> {
         if refused.status() == 405 {
-            self.sender.add("allow", self.shared.endpoint.allow().into());
+            self.sender.add("allow", self.shared.endpoint.allowed_methods().into());
         }
         if refused.status() == 503 {
             self.sender.add("retry-after", RETRY_AFTER.into());
@@ -423,17 +436,17 @@ where
     }
 }
 
-fn refuse(refused: &Refused<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
-    let mut tx = TxBuffer::for_exchange(Vec::new(), 4096);
+fn refuse(refused: &Rejection<'_>, sender: &mut Sender, out: &mut Vec<u8>) {
+    let mut tx = TxBuffer::for_http_response(Vec::new(), 4096);
     if refused.write(&mut tx).is_ok() {
         sender.take(&mut tx, true, out, |_| {});
     }
 }
 
-fn fault_of(fault: Fault) -> Refused<'static> {
+fn fault_of(fault: HttpError) -> Rejection<'static> {
     match fault.status() {
-        413 => Refused::too_large(),
-        status => Refused::new(status, ErrorCode::InvalidRequest, fault.reason()),
+        413 => Rejection::content_too_large(),
+        status => Rejection::new(status, ErrorCode::InvalidRequest, fault.reason()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::http::RequestHead;
-use mcp_sansio::http::server::Access;
+use mcp_sansio::http::server::HostPolicy;
 
 use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 
@@ -11,7 +11,7 @@ use super::auth::{AuthorizationError, Credentials, ProtectedResource};
 pub struct HttpOptions {
     pub(super) path: String,
     pub(super) sse_path: Option<String>,
-    pub(super) access: Access<'static>,
+    pub(super) access: HostPolicy<'static>,
     pub(super) has_sessions: bool,
     pub(super) max_sessions: usize,
     pub(super) max_sessions_per_principal: usize,
@@ -36,7 +36,7 @@ impl HttpOptions {
         Self {
             path: "/mcp".into(),
             sse_path: None,
-            access: Access::LOOPBACK,
+            access: HostPolicy::LOOPBACK,
             has_sessions: true,
             max_sessions: MAX_SESSIONS,
             max_sessions_per_principal: MAX_SESSIONS_PER_PRINCIPAL,
@@ -66,7 +66,7 @@ impl HttpOptions {
 
     /// Which hosts and origins are accepted. Default: those of this machine.
     #[must_use]
-    pub fn access(self, access: Access<'static>) -> Self {
+    pub fn access(self, access: HostPolicy<'static>) -> Self {
         Self { access, ..self }
     }
 

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::RequestHead;
-use mcp_sansio::http::server::Refused;
+use mcp_sansio::http::server::Rejection;
 use mcp_sansio::{Frame, Messages};
 
 use super::super::app::App;
@@ -105,8 +105,8 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         let line = streams.lines.get_mut(&self.exchange).filter(|line| !line.is_detached);
         let Some(line) = line else {
             // The session has ended, or the stream is read on another connection.
-            let mut tx = mcp_sansio::TxBuffer::for_exchange(Vec::new(), 1024);
-            if !sender.is_open() && Refused::no_such_session().write(&mut tx).is_ok() {
+            let mut tx = mcp_sansio::TxBuffer::for_http_response(Vec::new(), 1024);
+            if !sender.is_open() && Rejection::session_not_found().write(&mut tx).is_ok() {
                 sender.take(&mut tx, true, out, |_| {});
             }
             sender.end(out);
@@ -120,7 +120,7 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         sender.take(&mut outlet.tx, is_over, out, |events| {
             replay.record(&mut line.recording, events)
         });
-        if is_over && outlet.tx.reply().is_none() {
+        if is_over && outlet.tx.http_response().is_none() {
             sender.empty(if taken.has_fault { 400 } else { 202 }, out);
         }
         if sender.is_done() {

@@ -1,8 +1,8 @@
 //! From the buffer of an exchange to the response that it becomes.
 
 use mcp_sansio::TxBuffer;
-use mcp_sansio::http::codec::{BodyLength, Chunk, HeadWriter, LAST_CHUNK};
-use mcp_sansio::http::server::{Body, Reply};
+use mcp_sansio::http::codec::{BodyLength, ChunkHeader, HeadWriter, LAST_CHUNK};
+use mcp_sansio::http::server::{BodyKind, OutgoingResponse};
 
 /// One response, as far as it has been written.
 pub(super) struct Sender {
@@ -70,8 +70,8 @@ impl Sender {
         mut taken: impl FnMut(&[u8]),
     ) {
         if self.stage == Stage::Head {
-            let Some(reply) = tx.reply() else { return };
-            if reply.body == Body::Json && !tx.is_mid_frame() && !tx.is_cut() {
+            let Some(reply) = tx.http_response() else { return };
+            if reply.body == BodyKind::Json && !tx.is_mid_frame() && !tx.is_truncated() {
                 self.head(reply, Some(tx.pending().len()), out);
                 self.body(tx.pending(), out);
                 tx.advance(usize::MAX);
@@ -83,12 +83,12 @@ impl Sender {
             }
             self.head(reply, None, out);
         }
-        if tx.reply().is_some_and(|reply| reply.body == Body::Events) {
+        if tx.http_response().is_some_and(|reply| reply.body == BodyKind::EventStream) {
             taken(tx.pending());
         }
         self.chunk(tx.pending(), out);
         tx.advance(usize::MAX);
-        if tx.is_cut() {
+        if tx.is_truncated() {
             // Without an end, so that the client sees that it is none.
             self.keeps_alive = false;
             self.stage = Stage::Done;
@@ -100,14 +100,14 @@ impl Sender {
     /// Begins a stream of events before there is any.
     pub(super) fn begin_events(&mut self, out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
-            self.head(Reply::EVENTS, None, out);
+            self.head(OutgoingResponse::EVENT_STREAM, None, out);
         }
     }
 
     /// Answers with a status and nothing else.
     pub(super) fn empty(&mut self, status: u16, out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
-            self.head(Reply::empty(status), Some(0), out);
+            self.head(OutgoingResponse::empty(status), Some(0), out);
             self.stage = Stage::Done;
         }
     }
@@ -115,7 +115,7 @@ impl Sender {
     /// Answers with a body that is known.
     pub(super) fn json(&mut self, status: u16, body: &[u8], out: &mut Vec<u8>) {
         if self.stage == Stage::Head {
-            self.head(Reply { status, body: Body::Json }, Some(body.len()), out);
+            self.head(OutgoingResponse { status, body: BodyKind::Json }, Some(body.len()), out);
             self.body(body, out);
             self.stage = Stage::Done;
         }
@@ -133,9 +133,9 @@ impl Sender {
             return;
         }
         if self.stage == Stage::Chunks {
-            out.extend_from_slice(Chunk::new(bytes.len()).as_bytes());
+            out.extend_from_slice(ChunkHeader::new(bytes.len()).as_bytes());
             out.extend_from_slice(bytes);
-            out.extend_from_slice(Chunk::END);
+            out.extend_from_slice(ChunkHeader::END);
         } else if self.stage == Stage::UntilClose {
             out.extend_from_slice(bytes);
         }
@@ -149,7 +149,7 @@ impl Sender {
         self.stage = Stage::Done;
     }
 
-    fn head(&mut self, reply: Reply, length: Option<usize>, out: &mut Vec<u8>) {
+    fn head(&mut self, reply: OutgoingResponse, length: Option<usize>, out: &mut Vec<u8>) {
         let (length, stage) = match length {
             _ if reply.status == 204 => (BodyLength::Absent, Stage::Done),
             Some(length) => (BodyLength::Known(length as u64), Stage::Done),

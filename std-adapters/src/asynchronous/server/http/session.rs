@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-use mcp_sansio::http::server::{Body, Cursor, EventId, Recording, Replay, SessionId};
+use mcp_sansio::http::server::{
+    BodyKind, EventId, ReplayBuffer, ReplayCursor, SessionId, StreamRecorder,
+};
 use mcp_sansio::{Revision, TxBuffer};
 
 use super::super::alarm::Wakers;
@@ -28,11 +30,11 @@ pub(super) struct Session<F, const N: usize, const S: usize> {
 
 /// The session's streams: one for each exchange that is open, and its own, whose number is 0.
 pub(super) struct Streams {
-    pub(super) replay: Replay<Vec<u8>>,
+    pub(super) replay: ReplayBuffer<Vec<u8>>,
     pub(super) lines: BTreeMap<u32, Line>,
-    own: Recording,
+    own: StreamRecorder,
     /// How much of the session's own stream has been sent.
-    pub(super) own_cursor: Cursor,
+    pub(super) own_cursor: ReplayCursor,
     /// Which of those that wanted the session's own stream came last.
     pub(super) holder: u64,
     /// Connections that wait for something to be recorded: at most one waker for each.
@@ -47,7 +49,7 @@ pub(super) struct Streams {
 
 /// The stream of an exchange.
 pub(super) struct Line {
-    pub(super) recording: Recording,
+    pub(super) recording: StreamRecorder,
     /// Whether its connection is gone: what comes is only recorded.
     pub(super) is_detached: bool,
     pub(super) waker: Option<Waker>,
@@ -60,12 +62,12 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         id: SessionId,
         principal: Option<Arc<str>>,
     ) -> Self {
-        let replay = Replay::with_limit(Vec::new(), options.replay);
+        let replay = ReplayBuffer::with_limit(Vec::new(), options.replay);
         let streams = Streams {
-            own_cursor: replay.of_stream(0),
+            own_cursor: replay.read_stream(0),
             replay,
             lines: BTreeMap::new(),
-            own: Recording::new(0),
+            own: StreamRecorder::new(0),
             holder: 0,
             readers: Wakers::default(),
             attached: 0,
@@ -73,7 +75,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             exchanges: 0,
             is_over: false,
         };
-        let tx = TxBuffer::for_exchange(Vec::new(), app.max_pending).numbered(0);
+        let tx = TxBuffer::for_http_response(Vec::new(), app.max_pending).with_event_ids(0);
         Self {
             id,
             peer: Peer::new(app, tx, principal.clone()),
@@ -95,15 +97,16 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         streams.exchanges = streams.exchanges.checked_add(1).unwrap_or(1);
         let exchange = NonZeroU32::new(streams.exchanges).unwrap_or(NonZeroU32::MIN);
         let key = exchange.get();
-        let tx = TxBuffer::for_exchange(Vec::new(), max_pending);
+        let tx = TxBuffer::for_http_response(Vec::new(), max_pending);
         let tx = match state.server.legacy_revision() {
-            Some(Revision::V2025_11_25) => tx.primed(key, options.retry),
-            _ => tx.numbered(key),
+            Some(Revision::V2025_11_25) => tx.with_priming_event(key, options.retry),
+            _ => tx.with_event_ids(key),
         };
         state.outlets.open(key, tx);
-        streams
-            .lines
-            .insert(key, Line { recording: Recording::new(key), is_detached: false, waker: None });
+        streams.lines.insert(
+            key,
+            Line { recording: StreamRecorder::new(key), is_detached: false, waker: None },
+        );
         exchange
     }
 
@@ -132,9 +135,9 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
     }
 
     /// A client that has lost a stream takes it up again.
-    pub(super) fn resume(&self, after: EventId) -> Option<Cursor> {
+    pub(super) fn resume(&self, after: EventId) -> Option<ReplayCursor> {
         let mut streams = self.streams();
-        let cursor = streams.replay.after(after);
+        let cursor = streams.replay.read_after(after);
         let is_known = after.stream == 0
             || streams.lines.contains_key(&after.stream)
             || streams.replay.has_stream(after.stream);
@@ -182,7 +185,12 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             let outlet = state.outlets.at(*key);
             let has_more = !outlet.tx.pending().is_empty();
             if line.is_detached {
-                if has_more && outlet.tx.reply().is_some_and(|reply| reply.body == Body::Events) {
+                if has_more
+                    && outlet
+                        .tx
+                        .http_response()
+                        .is_some_and(|reply| reply.body == BodyKind::EventStream)
+                {
                     streams.replay.record(&mut line.recording, outlet.tx.pending());
                 }
                 moved |= has_more;

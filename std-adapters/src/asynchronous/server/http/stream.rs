@@ -7,7 +7,7 @@ use std::task::Poll;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Revision;
 use mcp_sansio::http::server::EventId;
-use mcp_sansio::http::sse::Piece;
+use mcp_sansio::http::sse::ControlEvent;
 
 use super::super::broadcast::Broadcaster;
 use super::direct::COMMENT;
@@ -50,13 +50,14 @@ where
                 let mut streams = session.streams();
                 let is_early = (stream == 0 && streams.holder != holder
                     || broadcaster.is_shutting_down())
-                    && !cursor.is_inside();
+                    && !cursor.is_mid_event();
                 if is_early || streams.is_over {
                     drop(streams);
                     let mut piece = [0; 32];
-                    let retry =
-                        Piece::Retry(u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX))
-                            .write(&mut piece);
+                    let retry = ControlEvent::Retry(
+                        u32::try_from(options.retry.as_millis()).unwrap_or(u32::MAX),
+                    )
+                    .write(&mut piece);
                     if let (true, Some(len), Some(Revision::V2025_11_25)) =
                         (is_early, retry, revision)
                     {
@@ -66,7 +67,7 @@ where
                     moved = true;
                 } else {
                     while wire.out.len() < MOST {
-                        match streams.replay.next(&mut cursor) {
+                        match streams.replay.next_part(&mut cursor) {
                             Ok(Some([one, other])) => {
                                 sender.chunk(one, &mut wire.out);
                                 sender.chunk(other, &mut wire.out);
@@ -104,7 +105,7 @@ where
                 return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
             }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
-            if wire.timer.poll(cx, silent_until) && wire.out.is_empty() && !cursor.is_inside() {
+            if wire.timer.poll(cx, silent_until) && wire.out.is_empty() && !cursor.is_mid_event() {
                 sender.chunk(COMMENT, &mut wire.out);
                 moved = true;
             }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_lite::{AsyncRead, AsyncWrite};
-use mcp_sansio::http::codec::{CONTINUE, Fault, Part, RequestReader};
+use mcp_sansio::http::codec::{CONTINUE, HttpError, Part, RequestReader};
 
 use super::bodies::Share;
 use super::head::Head;
@@ -70,7 +70,7 @@ pub(super) enum Next<R> {
     Got(R),
     /// Nothing: it has ended, or is silent for too long.
     End,
-    Fault(Fault),
+    HttpError(HttpError),
     /// There was no room for a body in time.
     Busy,
 }
@@ -107,7 +107,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 }
                 Ok(Some(_)) => continue,
                 Ok(None) => {}
-                Err(fault) => return Ok(Next::Fault(fault)),
+                Err(fault) => return Ok(Next::HttpError(fault)),
             }
             let read = poll_fn(|cx| {
                 if stop(cx) && self.reader.is_between_requests() {
@@ -160,7 +160,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                     return Ok(Next::Got(body));
                 }
                 Ok(_) => {}
-                Err(fault) => return Ok(Next::Fault(fault)),
+                Err(fault) => return Ok(Next::HttpError(fault)),
             }
             if poll_fn(|cx| self.poll_read(cx, due)).await? == 0 {
                 return Ok(Next::End);

@@ -5,7 +5,7 @@
 //! `=?base64?...?=`:
 //!
 //! ```
-//! use mcp_sansio::http::mirror::FieldValue;
+//! use mcp_sansio::http::param_headers::FieldValue;
 //!
 //! assert_eq!(FieldValue::text("us-west1").to_string(), "us-west1");
 //! assert_eq!(FieldValue::text("Hello, 世界").to_string(), "=?base64?SGVsbG8sIOS4lueVjA==?=");
@@ -13,12 +13,13 @@
 //! ```
 //!
 //! Which arguments of a tool are repeated its input schema says, with `x-mcp-header`: see
-//! [`params`].
+//! [`header_params`].
 
 mod params;
 mod value;
 
 pub use params::{
-    MAX_LEVELS, MAX_PARAM_NAME, MAX_PARAMS, Param, ParamName, Params, check_schema, params,
+    HeaderName, HeaderParam, HeaderParams, MAX_HEADER_NAME, MAX_PARAMS, MAX_SCHEMA_DEPTH,
+    check_schema, header_params,
 };
-pub use value::{FieldValue, Unmirrorable};
+pub use value::{FieldValue, InvalidFieldValue};

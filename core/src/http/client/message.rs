@@ -7,18 +7,18 @@ use crate::rx::Frame;
 
 /// A message that is to be posted.
 #[derive(Clone, Copy, Debug)]
-pub struct Post<'m> {
+pub struct OutgoingMessage<'m> {
     id: Option<&'m str>,
     method: Option<JsonStr<'m>>,
     params: Params<'m>,
     version: Option<JsonStr<'m>>,
 }
 
-impl<'m> Post<'m> {
+impl<'m> OutgoingMessage<'m> {
     /// Looks at a message as the client has written it, with the line end behind it or without.
     /// `None` when it is none.
     #[must_use]
-    pub fn read(message: &'m [u8]) -> Option<Self> {
+    pub fn parse(message: &'m [u8]) -> Option<Self> {
         let messages = Messages::new(Frame::Complete(message));
         let mut envelope = messages.envelope();
         let (Item::Message(kind), _) = messages.peek(&mut envelope)? else { return None };
@@ -42,20 +42,20 @@ impl<'m> Post<'m> {
 
     /// Whether it has this method.
     #[must_use]
-    pub fn is(&self, method: &str) -> bool {
+    pub fn has_method(&self, method: &str) -> bool {
         self.method.is_some_and(|own| own == *method)
     }
 
     /// The revision that it says it is of, as 2026-07-28 requires.
     #[must_use]
-    pub const fn version(&self) -> Option<JsonStr<'m>> {
+    pub const fn protocol_version(&self) -> Option<JsonStr<'m>> {
         self.version
     }
 
     /// The tool that it calls: whose input schema says which arguments the head repeats.
     #[must_use]
-    pub fn tool(&self) -> Option<JsonStr<'m>> {
-        self.params.name().filter(|_| self.is("tools/call"))
+    pub fn tool_name(&self) -> Option<JsonStr<'m>> {
+        self.params.name().filter(|_| self.has_method("tools/call"))
     }
 
     /// Its parameters.
@@ -67,28 +67,31 @@ impl<'m> Post<'m> {
     /// The id of the request that it cancels, as it is written. 2026-07-28 cancels by ending the
     /// exchange, and only so (basic/transports/streamable-http).
     #[must_use]
-    pub fn cancels(&self) -> Option<&'m str> {
+    pub fn cancelled_request(&self) -> Option<&'m str> {
         self.params
             .get("requestId")
-            .filter(|_| self.is("notifications/cancelled"))
+            .filter(|_| self.has_method("notifications/cancelled"))
             .map(RawJson::as_str)
     }
 
     /// Whether nothing else may be on its way until it is answered: it opens a session.
     #[must_use]
-    pub fn opens(&self) -> bool {
-        self.is("initialize") || self.is("notifications/initialized") || self.is("server/discover")
+    pub fn is_handshake(&self) -> bool {
+        self.has_method("initialize")
+            || self.has_method("notifications/initialized")
+            || self.has_method("server/discover")
     }
 
     /// The revision that an `initialize` offers.
-    pub(super) fn offer(&self) -> Option<Revision> {
-        let offered = self.params.get("protocolVersion").filter(|_| self.is("initialize"))?;
+    pub(super) fn offered_revision(&self) -> Option<Revision> {
+        let offered =
+            self.params.get("protocolVersion").filter(|_| self.has_method("initialize"))?;
         Revision::from_json(offered.as_string()?)
     }
 
     /// What `Mcp-Name` repeats (2026-07-28, basic/transports/streamable-http).
-    pub(super) fn name(&self) -> Option<JsonStr<'m>> {
-        let is_any = |methods: &[&str]| methods.iter().any(|method| self.is(method));
+    pub(super) fn mcp_name(&self) -> Option<JsonStr<'m>> {
+        let is_any = |methods: &[&str]| methods.iter().any(|method| self.has_method(method));
         if is_any(&["tools/call", "prompts/get"]) {
             self.params.name()
         } else if is_any(&["resources/read"]) {

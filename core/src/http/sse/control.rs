@@ -3,13 +3,13 @@
 /// Something in an event stream that is no message.
 ///
 /// ```
-/// use mcp_sansio::http::sse::Piece;
+/// use mcp_sansio::http::sse::ControlEvent;
 /// let mut out = [0; 64];
-/// let n = Piece::Priming { id: "7-0", retry: Some(500) }.write(&mut out).unwrap();
+/// let n = ControlEvent::Priming { id: "7-0", retry: Some(500) }.write(&mut out).unwrap();
 /// assert_eq!(&out[..n], b"id: 7-0\nretry: 500\ndata: \n\n");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Piece<'p> {
+pub enum ControlEvent<'p> {
     /// Nothing that a client looks at: keeps connections open that proxies would close (2026-07-28,
     /// basic/transports/streamable-http).
     Comment,
@@ -28,7 +28,7 @@ pub enum Piece<'p> {
     Endpoint(&'p str),
 }
 
-impl Piece<'_> {
+impl ControlEvent<'_> {
     /// Writes it, all or nothing: `None` when it does not fit, or would break the stream since it
     /// holds a line break or NUL.
     #[must_use]
@@ -95,15 +95,18 @@ mod tests {
 
     #[test]
     fn pieces_are_written_whole_or_not_at_all() {
-        let cases: [(Piece<'_>, &[u8]); 5] = [
-            (Piece::Comment, b":\n\n"),
-            (Piece::Retry(1500), b"retry: 1500\n\n"),
-            (Piece::Priming { id: "a", retry: None }, b"id: a\ndata: \n\n"),
+        let cases: [(ControlEvent<'_>, &[u8]); 5] = [
+            (ControlEvent::Comment, b":\n\n"),
+            (ControlEvent::Retry(1500), b"retry: 1500\n\n"),
+            (ControlEvent::Priming { id: "a", retry: None }, b"id: a\ndata: \n\n"),
             (
-                Piece::Priming { id: "a", retry: Some(u32::MAX) },
+                ControlEvent::Priming { id: "a", retry: Some(u32::MAX) },
                 b"id: a\nretry: 4294967295\ndata: \n\n",
             ),
-            (Piece::Endpoint("/messages?id=1"), b"event: endpoint\ndata: /messages?id=1\n\n"),
+            (
+                ControlEvent::Endpoint("/messages?id=1"),
+                b"event: endpoint\ndata: /messages?id=1\n\n",
+            ),
         ];
         for (piece, expected) in cases {
             for room in 0..expected.len() {
@@ -118,8 +121,8 @@ mod tests {
     #[test]
     fn what_would_break_the_stream_is_not_written() {
         for text in ["a\nb", "a\rb", "a\0b"] {
-            assert_eq!(Piece::Priming { id: text, retry: None }.write(&mut [0; 64]), None);
-            assert_eq!(Piece::Endpoint(text).write(&mut [0; 64]), None);
+            assert_eq!(ControlEvent::Priming { id: text, retry: None }.write(&mut [0; 64]), None);
+            assert_eq!(ControlEvent::Endpoint(text).write(&mut [0; 64]), None);
         }
     }
 }

@@ -8,29 +8,29 @@ use crate::message::hash_lower_case;
 ///
 /// ```
 /// use mcp_sansio::RawJson;
-/// use mcp_sansio::http::mirror::{FieldValue, params};
+/// use mcp_sansio::http::param_headers::{FieldValue, header_params};
 ///
 /// let schema = RawJson::from_static(
 ///     r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#,
 /// );
 /// let arguments = RawJson::from_static(r#"{"region":"us-west1"}"#);
-/// for param in params(schema, arguments) {
+/// for param in header_params(schema, arguments) {
 ///     let name = param.name().unwrap();
 ///     let value = FieldValue::argument(param.value.unwrap()).unwrap().unwrap();
 ///     assert_eq!(format!("{}: {value}", name.as_str()), "Mcp-Param-Region: us-west1");
 /// }
 /// ```
 #[must_use]
-pub fn params<'s, 'a>(schema: RawJson<'s>, arguments: RawJson<'a>) -> Params<'s, 'a> {
-    let mut params = Params { levels: [const { None }; MAX_LEVELS], depth: 0 };
-    params.enter(schema, Some(arguments));
-    params
+pub fn header_params<'s, 'a>(schema: RawJson<'s>, arguments: RawJson<'a>) -> HeaderParams<'s, 'a> {
+    let mut found = HeaderParams { levels: [const { None }; MAX_SCHEMA_DEPTH], depth: 0 };
+    found.enter(schema, Some(arguments));
+    found
 }
 
-/// What [`params`] finds.
+/// What [`header_params`] finds.
 #[derive(Clone, Debug)]
-pub struct Params<'s, 'a> {
-    levels: [Option<Level<'s, 'a>>; MAX_LEVELS],
+pub struct HeaderParams<'s, 'a> {
+    levels: [Option<Level<'s, 'a>>; MAX_SCHEMA_DEPTH],
     /// How many are entered.
     depth: usize,
 }
@@ -44,7 +44,7 @@ struct Level<'s, 'a> {
 
 /// An annotated property.
 #[derive(Clone, Copy, Debug)]
-pub struct Param<'s, 'a> {
+pub struct HeaderParam<'s, 'a> {
     /// What stands behind `x-mcp-header`: a string, if the schema is right.
     pub annotation: RawJson<'s>,
     /// The property's schema.
@@ -53,7 +53,7 @@ pub struct Param<'s, 'a> {
     pub value: Option<RawJson<'a>>,
 }
 
-impl<'s, 'a> Params<'s, 'a> {
+impl<'s, 'a> HeaderParams<'s, 'a> {
     fn enter(&mut self, schema: RawJson<'s>, arguments: Option<RawJson<'a>>) {
         let Some(properties) = schema.get("properties").filter(|properties| properties.is_object())
         else {
@@ -66,8 +66,8 @@ impl<'s, 'a> Params<'s, 'a> {
     }
 }
 
-impl<'s, 'a> Iterator for Params<'s, 'a> {
-    type Item = Param<'s, 'a>;
+impl<'s, 'a> Iterator for HeaderParams<'s, 'a> {
+    type Item = HeaderParam<'s, 'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -80,23 +80,23 @@ impl<'s, 'a> Iterator for Params<'s, 'a> {
             let annotation = schema.get(ANNOTATION);
             self.enter(schema, value);
             if let Some(annotation) = annotation {
-                return Some(Param { annotation, schema, value });
+                return Some(HeaderParam { annotation, schema, value });
             }
         }
     }
 }
 
-impl Param<'_, '_> {
+impl HeaderParam<'_, '_> {
     /// The name of the field, `Mcp-Param-` included; `None` where the annotation is none that a
     /// field can be named by.
     #[must_use]
-    pub fn name(&self) -> Option<ParamName> {
-        ParamName::new(self.annotation.as_string()?)
+    pub fn name(&self) -> Option<HeaderName> {
+        HeaderName::new(self.annotation.as_string()?)
     }
 
     /// Where arguments of this type can be repeated: `type` is string, integer or boolean, and
     /// nothing else.
-    fn is_mirrorable(&self) -> bool {
+    fn has_field_type(&self) -> bool {
         let kind = self.schema.get("type").and_then(RawJson::as_string);
         kind.is_some_and(|kind| kind == "string" || kind == "integer" || kind == "boolean")
     }
@@ -104,14 +104,14 @@ impl Param<'_, '_> {
 
 /// The name of a field: `Mcp-Param-Region`.
 #[derive(Clone, Copy, Debug)]
-pub struct ParamName {
-    bytes: [u8; PREFIX.len() + MAX_PARAM_NAME],
+pub struct HeaderName {
+    bytes: [u8; PREFIX.len() + MAX_HEADER_NAME],
     len: usize,
 }
 
-impl ParamName {
+impl HeaderName {
     fn new(annotation: JsonStr<'_>) -> Option<Self> {
-        let mut bytes = [0; PREFIX.len() + MAX_PARAM_NAME];
+        let mut bytes = [0; PREFIX.len() + MAX_HEADER_NAME];
         let (prefix, rest) = bytes.split_at_mut_checked(PREFIX.len())?;
         prefix.copy_from_slice(PREFIX.as_bytes());
         let name = annotation
@@ -139,13 +139,13 @@ impl ParamName {
 pub fn check_schema(schema: RawJson<'_>) -> Result<(), &'static str> {
     let mut found = 0;
     let mut names = [0; MAX_PARAMS];
-    for param in params(schema, RawJson::EMPTY) {
+    for param in header_params(schema, RawJson::EMPTY) {
         let Some(name) = param.name() else {
             return Err(
                 "x-mcp-header must be a token of at most 100 characters: letters, digits and !#$%&'*+-.^_`|~",
             );
         };
-        if !param.is_mirrorable() {
+        if !param.has_field_type() {
             return Err(
                 "x-mcp-header is only for properties whose type is string, integer or boolean",
             );
@@ -186,12 +186,12 @@ fn is_tchar(byte: u8) -> bool {
 }
 
 /// How deeply objects may be nested in which annotated properties are found.
-pub const MAX_LEVELS: usize = 16;
+pub const MAX_SCHEMA_DEPTH: usize = 16;
 /// The most arguments of a tool that a head can repeat. Checking a schema takes eight bytes of
 /// stack for each.
 pub const MAX_PARAMS: usize = 64;
 /// The longest name that an annotation may give, in bytes.
-pub const MAX_PARAM_NAME: usize = 100;
+pub const MAX_HEADER_NAME: usize = 100;
 
 const ANNOTATION: &str = "x-mcp-header";
 const PREFIX: &str = "Mcp-Param-";
@@ -221,11 +221,11 @@ mod tests {
         );
         let schema = RawJson::parse(&schema).unwrap();
         let arguments = RawJson::from_static(r#"{"c":null,"a":{"b":1}}"#);
-        let found: Vec<_> = params(schema, arguments)
+        let found: Vec<_> = header_params(schema, arguments)
             .map(|p| format!("{} {}", p.name().unwrap().as_str(), p.value.unwrap()))
             .collect();
         assert_eq!(found, ["Mcp-Param-B 1", "Mcp-Param-C null"]);
-        assert!(params(schema, RawJson::EMPTY).all(|param| param.value.is_none()));
+        assert!(header_params(schema, RawJson::EMPTY).all(|param| param.value.is_none()));
         assert_eq!(check_schema(schema), Ok(()));
     }
 
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn what_lies_too_deep_is_said_to() {
         let mut schema = r#"{"type":"string","x-mcp-header":"X"}"#.to_string();
-        for _ in 0..MAX_LEVELS {
+        for _ in 0..MAX_SCHEMA_DEPTH {
             schema = property("a", &schema);
         }
         assert_eq!(check(&schema), Ok(()));

@@ -22,7 +22,7 @@ enum Form<'v> {
 /// An argument that no field can carry: neither string nor boolean nor an integer within ±(2^53 -
 /// 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Unmirrorable;
+pub struct InvalidFieldValue;
 
 impl<'v> FieldValue<'v> {
     /// A text: a name, a URI.
@@ -35,7 +35,7 @@ impl<'v> FieldValue<'v> {
     ///
     /// # Errors
     /// Where a field cannot carry it.
-    pub fn argument(value: RawJson<'v>) -> Result<Option<Self>, Unmirrorable> {
+    pub fn argument(value: RawJson<'v>) -> Result<Option<Self>, InvalidFieldValue> {
         if value.is_null() {
             return Ok(None);
         }
@@ -43,7 +43,7 @@ impl<'v> FieldValue<'v> {
             (Some(text), _) => Form::Text(Text::from_json(text)),
             (_, Some(boolean)) => Form::Boolean(boolean),
             _ => Form::Integer(
-                value.as_i64().filter(|number| number.abs() <= MOST).ok_or(Unmirrorable)?,
+                value.as_i64().filter(|number| number.abs() <= MOST).ok_or(InvalidFieldValue)?,
             ),
         };
         Ok(Some(Self(form)))
