@@ -12,17 +12,17 @@ pub struct RequestHandle(pub(crate) Slot);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Call(pub(crate) Slot);
 
-/// What became of something that was to be sent about a request.
+/// Outcome of a notification about a request: `progress` or `log`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[must_use]
 pub enum Delivery {
-    /// It is in `tx`.
+    /// Written to `tx`.
     Sent,
-    /// The peer did not ask for it (no progress token, no such log level): go on.
+    /// Not written: the peer sent no progress token, or wants no log messages of this level.
     NotRequested,
-    /// Too soon after the last progress, or no progress beyond it: go on.
+    /// Not written: sooner after the last report than `progress_interval`, or no progress since.
     Throttled,
-    /// The request was answered, cancelled, or has expired: stop.
+    /// Not written: the request has been responded to, was cancelled or timed out. Stop working on
+    /// it.
     Gone,
 }
 

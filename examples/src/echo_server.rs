@@ -23,6 +23,5 @@ fn main() -> Result<(), blocking::Error> {
             Some(text) => ctx.respond(request.handle, &TextResult::from(Text::from(text))),
             None => ctx.respond(request.handle, &TextResult::error("text must be a string")),
         }
-        .map(|_| ())
     })
 }

@@ -66,7 +66,7 @@ fn answer(
     tx: &mut Tx<'_>,
 ) -> Result<(), SendError> {
     let Target::Tool(tool) = CATALOG.respond(server, request, tx)? else { return Ok(()) };
-    let answered = if tool.name == "add" {
+    if tool.name == "add" {
         match request.arguments().to::<Terms>() {
             Ok(terms) => server.respond(
                 request.handle,
@@ -80,8 +80,7 @@ fn answer(
             Some(text) => server.respond(request.handle, &TextResult::from(Text::from(text)), tx),
             None => server.respond_invalid_arguments(request.handle, &"text must be a string", tx),
         }
-    };
-    answered.map(|_| ())
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -3,5 +3,6 @@
 pub mod chaos;
 pub mod codec;
 pub mod cost;
+pub mod delivery;
 pub mod pair;
 pub mod transcript;

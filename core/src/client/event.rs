@@ -59,7 +59,7 @@ pub enum ClientEvent<'f> {
     /// A legacy server asks for something: answer it, at once or later. A modern one asks with
     /// [`Outcome::InputRequired`].
     Request(ServerRequest<'f>),
-    /// A request of the server's was cancelled; its slot is free, an answer would be `Gone`.
+    /// A request of the server's was cancelled; a response to it would not be written.
     RequestCancelled {
         /// Which.
         request: RequestHandle,

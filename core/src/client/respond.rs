@@ -12,7 +12,8 @@ use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
 
 impl<const N: usize> Client<'_, N> {
-    /// Answers with a result: anything that serializes as a JSON object.
+    /// Answers with a result: anything that serializes as a JSON object. Writes nothing if the
+    /// request is no longer open ([`is_request_open`](Self::is_request_open)).
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
@@ -21,7 +22,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         self.answer(request, tx, &|id, writer| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
             write_result(writer, result, Extras::Nothing)?;
@@ -38,7 +39,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         if result.is_object() { self.respond(request, &result, tx) } else { Err(SendError::Value) }
     }
 
@@ -52,7 +53,7 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         self.answer(request, tx, &|id, writer| write_error(writer, Some(id), error))
     }
 
@@ -80,12 +81,12 @@ impl<const N: usize> Client<'_, N> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         write: &dyn Fn(&str, &mut Writer<'_>) -> Result<(), WriteError>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         let slot = request.0;
-        let Some(incoming) = self.requests.get(slot) else { return Ok(Delivery::Gone) };
+        let Some(incoming) = self.requests.get(slot) else { return Ok(()) };
         let key = FrameKey::response(slot.index, slot.serial);
         tx.frame(key, self.speaks(), &mut |writer| write(incoming.id.as_str(), writer))?;
         self.requests.remove(slot);
-        Ok(Delivery::Sent)
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::Server;
 use super::pending::Role;
 use super::respond::key;
 use crate::error::SendError;
-use crate::handle::{Delivery, RequestHandle};
+use crate::handle::RequestHandle;
 use crate::json::{WriteError, Writer};
 use crate::rpc::write_response_head;
 use crate::tx::Tx;
@@ -24,15 +24,15 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
         tx.begin(key(request.0), pending.revision, &mut |writer| {
             write_response_head(writer, pending.id.as_str().as_bytes(), b",\"result\":{")
         })?;
-        Ok(Delivery::Sent)
+        Ok(())
     }
 
     /// Puts as much of `json` into the answer as fits, and returns how many bytes that was. It is
@@ -48,6 +48,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         json: &[u8],
         tx: &mut Tx<'_>,
     ) -> Result<usize, SendError> {
+        if self.requests.get(request.0).is_none() {
+            return Ok(json.len());
+        }
         tx.feed(key(request.0), json)
     }
 
@@ -60,8 +63,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         let revision = pending.revision;
         tx.end(key(request.0), revision, &mut |writer| {
             if revision.is_modern() {
@@ -75,7 +78,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             writer.put(b"}}")
         })?;
         self.forget(request.0);
-        Ok(Delivery::Sent)
+        Ok(())
     }
 
     /// The server's name, as a member of `_meta`.

@@ -17,7 +17,7 @@ use crate::violation::Violation;
 pub enum ServerEvent<'f> {
     /// A request to be answered, at once or later.
     Request(Request<'f>),
-    /// The request was cancelled by the client; its slot is free, an answer would be `Gone`.
+    /// The request was cancelled by the client; a response to it would not be written.
     RequestCancelled {
         /// Which.
         request: RequestHandle,

@@ -2,7 +2,7 @@
 
 use super::{ClientRequest, Server, sound};
 use crate::error::SendError;
-use crate::handle::{Call, Delivery, RequestHandle};
+use crate::handle::{Call, RequestHandle};
 use crate::json::Payload;
 use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
@@ -40,8 +40,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         questions: &[(&str, &dyn Question)],
         state: Option<&str>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         let mut is_sound = state.is_some() || !questions.is_empty();
         for (at, (key, question)) in questions.iter().enumerate() {
             let asked = question.asked();

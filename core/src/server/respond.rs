@@ -6,7 +6,7 @@ use super::handshake::write_result;
 use super::pending::{Pending, Role};
 use super::{Server, sound};
 use crate::error::SendError;
-use crate::handle::{Delivery, RequestHandle};
+use crate::handle::RequestHandle;
 use crate::inflight::Slot;
 use crate::json::{Payload, Pen, RawJson, WriteError, Writer};
 use crate::lifecycle::{ClientFeatures, Revision};
@@ -22,6 +22,9 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// For a modern client `resultType`, and the server's name in `_meta`, are added where they are
     /// missing.
     ///
+    /// Writes nothing if the request is no longer open
+    /// ([`is_request_open`](Self::is_request_open)), as does every call that responds.
+    ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again. [`SendError::Value`] when it is no object; the request is still open then.
     pub fn respond<T: Payload + ?Sized>(
@@ -29,7 +32,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         result: &T,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         if cfg!(not(small)) {
             self.respond_with(request, "complete", result, tx)
         } else {
@@ -48,7 +51,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         result: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         // Said before the first byte is written; of other values it is known only while they are
         // written.
         if !result.is_object() {
@@ -67,7 +70,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         data: RawJson<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         let block = Object { names: "type,text,", members: &[&"text", &data.as_str()] };
         let result = Object {
             names: "content,structuredContent:CE,",
@@ -88,7 +91,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         why: &dyn fmt::Display,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         if self
             .requests
             .get(request.0)
@@ -120,7 +123,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         if error.code == ErrorCode::UrlElicitationRequired
             && self.requests.get(request.0).is_some_and(cannot_show_pages)
         {
@@ -143,8 +146,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         message: &str,
         pages: &[ElicitUrl<'_>],
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.revision != Revision::V2025_11_25 || cannot_show_pages(pending) {
             return Err(SendError::NotAllowed);
         }
@@ -180,8 +183,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         input: &InputRequiredResult<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if !pending.revision.is_modern()
             || !pending.may_require_input
             || !pending.capabilities.contains(input.needs())
@@ -213,7 +216,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         error: &RpcError<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         tx.abandon(key(request.0))?;
         // Under a key of its own: called again in the middle of the error, it must not break that
         // off too.
@@ -233,7 +236,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         result_type: &str,
         result: &P,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         let config = self.config;
         let write = |id: &str, writer: &mut Writer<'_>| {
             write_response_head(writer, id.as_bytes(), b",\"result\":")?;
@@ -252,7 +255,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &dyn Response,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         self.answer_as(key(request.0), request, tx, response)
     }
 
@@ -263,8 +266,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         request: RequestHandle,
         tx: &mut Tx<'_>,
         response: &R,
-    ) -> Result<Delivery, SendError> {
-        let Some(pending) = self.requests.get(request.0) else { return Ok(Delivery::Gone) };
+    ) -> Result<(), SendError> {
+        let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.role != Role::Request {
             return Err(SendError::NotAllowed);
         }
@@ -272,7 +275,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
             response.write(pending.id.as_str(), writer)
         })?;
         self.forget(request.0);
-        Ok(Delivery::Sent)
+        Ok(())
     }
 
     /// Frees a request's slot, and what hangs on it.

@@ -97,10 +97,7 @@ impl Exchange {
         };
         let arguments = request.arguments();
         if let Err(fault) = Catalog::check_arguments(tool, &arguments) {
-            return self
-                .server
-                .respond_invalid_arguments(request.handle, &fault, &mut self.tx)
-                .map(|_| ());
+            return self.server.respond_invalid_arguments(request.handle, &fault, &mut self.tx);
         }
         if tool.name == "count" {
             // The schema has it between 1 and 100; 5.0 is an integer, too.
@@ -110,7 +107,7 @@ impl Exchange {
         }
         let text =
             arguments.get("text").and_then(RawJson::as_string).map(Text::from).unwrap_or_default();
-        self.server.respond(request.handle, &TextResult::from(text), &mut self.tx).map(|_| ())
+        self.server.respond(request.handle, &TextResult::from(text), &mut self.tx)
     }
 
     /// A step of what is slow. `false` when there is nothing left to do.
@@ -120,13 +117,13 @@ impl Exchange {
         tokio::time::sleep(Duration::from_millis(100)).await;
         count.at += 1;
         let progress = Progress::of(count.at).total(count.to);
-        let mut answered = self.server.progress(now, count.request, &progress, &mut self.tx)?;
+        let delivery = self.server.progress(now, count.request, &progress, &mut self.tx)?;
         let is_done = count.at == count.to;
         if is_done {
             let text = format!("counted to {}", count.to);
-            answered = self.server.respond(count.request, &TextResult::new(&text), &mut self.tx)?;
+            self.server.respond(count.request, &TextResult::new(&text), &mut self.tx)?;
         }
-        if is_done || answered == Delivery::Gone {
+        if is_done || delivery == Delivery::Gone {
             self.count = None;
         }
         Ok(true)

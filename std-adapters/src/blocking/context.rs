@@ -68,7 +68,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         result: &T,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.respond(request, &Json(result), tx))
     }
 
@@ -80,7 +80,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         result: RawJson<'_>,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.respond_raw(request, result, tx))
     }
 
@@ -92,7 +92,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         data: RawJson<'_>,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.respond_structured(request, data, tx))
     }
 
@@ -104,7 +104,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         why: &dyn fmt::Display,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.respond_invalid_arguments(request, why, tx))
     }
 
@@ -116,7 +116,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         error: &RpcError<'_>,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.respond_error(request, error, tx))
     }
 
@@ -128,7 +128,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         &mut self,
         request: RequestHandle,
         input: &InputRequiredResult<'_>,
-    ) -> Result<Delivery, Error> {
+    ) -> Result<(), Error> {
         self.send(|server, tx| server.input_required(request, input, tx))
     }
 

@@ -12,7 +12,7 @@
 //! fn main() -> Result<(), blocking::Error> {
 //!     blocking::serve(&CONFIG, |event: ServerEvent<'_>, session: &mut Context<'_, '_>| match event {
 //!         ServerEvent::Request(request) => {
-//!             session.respond_error(request.handle, &RpcError::internal("not yet")).map(|_| ())
+//!             session.respond_error(request.handle, &RpcError::internal("not yet"))
 //!         }
 //!         _ => Ok(()),
 //!     })
@@ -267,7 +267,7 @@ fn happened<const N: usize, const S: usize>(
     }
     ctx.broken_off()?;
     if let Some(request) = request {
-        ctx.respond_error(request, &RpcError::internal("The handler panicked")).map(|_| ())?;
+        ctx.respond_error(request, &RpcError::internal("The handler panicked"))?;
     }
     handler.on_panic(request, ctx)
 }

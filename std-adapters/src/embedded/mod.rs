@@ -39,7 +39,7 @@
 //!             }
 //!             None => TextResult::error("on must be true or false"),
 //!         };
-//!         ctx.send(|server, tx| server.respond(request.handle, &result, tx)).map(|_| ())
+//!         ctx.send(|server, tx| server.respond(request.handle, &result, tx))
 //!     };
 //!     loop {
 //!         match connection.poll(&mut handler)? {

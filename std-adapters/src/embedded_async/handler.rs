@@ -76,7 +76,7 @@ pub trait Response<const N: usize, const S: usize> {
         server: &mut Server<'_, N, S>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError>;
+    ) -> Result<(), SendError>;
 }
 
 /// The time, and a way to wait: six lines around the executor's own.

@@ -51,7 +51,7 @@
 //!         server: &mut Server<'_, N, S>,
 //!         request: RequestHandle,
 //!         tx: &mut Tx<'_>,
-//!     ) -> Result<Delivery, SendError> {
+//!     ) -> Result<(), SendError> {
 //!         server.respond(request, &TextResult::new(self.0), tx)
 //!     }
 //! }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use embedded_io_async::ErrorKind;
 use mcp_sansio::types::{Implementation, LoggingLevel, Resource, Text, TextResult, Tool};
 use mcp_sansio::{
-    Catalog, CatalogError, Change, Delivery, Json, JsonStr, LogMessage, Progress, RawJson, Request,
+    Catalog, CatalogError, Change, Json, JsonStr, LogMessage, Progress, RawJson, Request,
     RequestHandle, SendError, Server, ServerConfig, ServerEvent, ServerFeatures, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_async::{
@@ -188,7 +188,7 @@ impl<const N: usize> Response<N, 4> for Said<'_> {
         server: &mut Server<'_, N, 4>,
         request: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         match self {
             Self::Text(text) => server.respond(request, &TextResult::new(text), tx),
             Self::Again(text) => server.respond(request, &TextResult::from(Text::from(*text)), tx),

@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use super::ledger::Ledger;
 use super::world::{Machine, World, Writer};
+use crate::delivery::respond;
 
 /// What it remembers.
 #[derive(Default)]
@@ -167,7 +168,7 @@ impl World<'_> {
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.raw(), text: &text };
-        let Ok(answered) = self.send(Writer::Job(request.handle), |server, tx| {
+        let Ok(answered) = self.respond(request.handle, |server, tx| {
             server.respond(request.handle, &mcp_sansio::Json(&result), tx)
         }) else {
             return;
@@ -186,28 +187,30 @@ impl World<'_> {
 
     fn answer(&mut self) {
         let Some(Job { handle, .. }) = self.job() else { return };
-        let writer = Writer::Job(handle);
         let text = "a \"text\"\n".repeat(self.script.below(64));
         let answered = match self.script.below(7) {
-            0 => self.send(writer, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
-            1 => self
-                .send(writer, |server, tx| server.respond(handle, &TextResult::error(&text), tx)),
+            0 => self
+                .respond(handle, |server, tx| server.respond(handle, &TextResult::new("ok"), tx)),
+            1 => self.respond(handle, |server, tx| {
+                server.respond(handle, &TextResult::error(&text), tx)
+            }),
             2 => {
                 let raw = RawJson::from_static(
                     r#"{ "a" : [ 1.50 ], "_meta": {"k": 1}, "resultType": "complete" }"#,
                 );
-                self.send(writer, |server, tx| server.respond_raw(handle, raw, tx))
+                self.respond(handle, |server, tx| server.respond_raw(handle, raw, tx))
             }
             3 => {
                 // No object, no answer.
-                let refused = self
-                    .send(writer, |server, tx| server.respond(handle, &mcp_sansio::Json([1]), tx));
+                let refused = self.respond(handle, |server, tx| {
+                    server.respond(handle, &mcp_sansio::Json([1]), tx)
+                });
                 return assert!(refused.is_err(), "{refused:?}");
             }
             4 => {
                 let error =
                     RpcError::internal(&text).with_data(RawJson::from_static(r#"{"why": [null]}"#));
-                self.send(writer, |server, tx| server.respond_error(handle, &error, tx))
+                self.respond(handle, |server, tx| server.respond_error(handle, &error, tx))
             }
             5 => return self.abandon(handle, &text),
             _ => {
@@ -225,19 +228,24 @@ impl World<'_> {
 
     /// An answer that has begun is broken off; whatever it was, an error answers.
     fn abandon(&mut self, handle: RequestHandle, text: &str) {
-        let begun =
-            match self.attempt(|server, tx| server.respond(handle, &TextResult::new(text), tx)) {
-                Err(SendError::Full) if self.wrote_part => true,
-                Err(error) => return assert_eq!(error, SendError::Full),
-                Ok(answered) => {
-                    self.answered(handle, answered);
-                    return;
-                }
-            };
+        let begun = match self.attempt(|server, tx| {
+            respond(server, handle, tx, |server, tx| {
+                server.respond(handle, &TextResult::new(text), tx)
+            })
+        }) {
+            Err(SendError::Full) if self.wrote_part => true,
+            Err(error) => return assert_eq!(error, SendError::Full),
+            Ok(answered) => {
+                self.answered(handle, answered);
+                return;
+            }
+        };
         let error = RpcError::internal("broken off");
         self.ledger.broken = begun;
         for _ in 0..20_000 {
-            match self.attempt(|server, tx| server.abandon(handle, &error, tx)) {
+            match self.attempt(|server, tx| {
+                respond(server, handle, tx, |server, tx| server.abandon(handle, &error, tx))
+            }) {
                 Err(SendError::Full) => self.drain(),
                 answered => {
                     self.answered(handle, answered.unwrap());
@@ -251,7 +259,11 @@ impl World<'_> {
     /// An answer piece by piece; whether its source holds out is another matter.
     fn write_response(&mut self, handle: RequestHandle, text: &str) -> Result<Delivery, SendError> {
         let writer = Writer::Job(handle);
-        if self.send(writer, |server, tx| server.begin_response(handle, tx))? == Delivery::Gone {
+        let is_open = self.send(writer, |server, tx| {
+            let is_open = server.is_request_open(handle);
+            server.begin_response(handle, tx).map(|()| is_open)
+        })?;
+        if !is_open {
             return Ok(Delivery::Gone);
         }
         let json =
@@ -274,7 +286,7 @@ impl World<'_> {
         let error = RpcError::internal("the source failed");
         self.ledger.broken = fails;
         loop {
-            let answered = self.send(writer, |server, tx| {
+            let answered = self.respond(handle, |server, tx| {
                 if fails {
                     server.abandon(handle, &error, tx)
                 } else {
@@ -286,6 +298,15 @@ impl World<'_> {
                 answered => return answered,
             }
         }
+    }
+
+    /// Sends a response.
+    fn respond(
+        &mut self,
+        handle: RequestHandle,
+        mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call))
     }
 
     /// The books after an answer.
@@ -325,8 +346,7 @@ impl World<'_> {
             2 => InputRequiredResult::ask(&questions),
             _ => InputRequiredResult::new(),
         };
-        match self.send(Writer::Job(handle), |server, tx| server.input_required(handle, &input, tx))
-        {
+        match self.respond(handle, |server, tx| server.input_required(handle, &input, tx)) {
             Ok(answered) => _ = self.answered(handle, answered),
             Err(error) => assert!(
                 matches!(error, SendError::Full | SendError::NotAllowed | SendError::Value),
@@ -479,7 +499,9 @@ impl World<'_> {
         let now = self.instant();
         let progress = Progress::of(1);
         let gone = |server: &mut Machine, tx: &mut Tx<'_>| {
-            server.respond(handle, &TextResult::new("late"), tx)
+            respond(server, handle, tx, |server, tx| {
+                server.respond(handle, &TextResult::new("late"), tx)
+            })
         };
         assert_eq!(self.attempt(gone), Ok(Delivery::Gone));
         assert_eq!(
@@ -494,7 +516,7 @@ impl World<'_> {
     pub(super) fn finish_jobs(&mut self) {
         while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
             let answered = self
-                .send(Writer::Job(handle), |server, tx| {
+                .respond(handle, |server, tx| {
                     server.respond(handle, &TextResult::new("at last"), tx)
                 })
                 .unwrap();

@@ -126,7 +126,6 @@ impl Application {
                 };
                 if let Some(parent) = parent {
                     line.send(|tx| server.respond(parent, &TextResult::new(&words), tx))
-                        .map(|_| ())
                         .expect("room");
                 }
                 format!("answer {words}")
@@ -214,7 +213,7 @@ impl Application {
             Method::ToolsCall => return self.tool(server, line, now, request),
             _ => line.send(|tx| server.respond_raw(handle, RawJson::EMPTY, tx)),
         };
-        _ = answered.expect("an answer");
+        answered.expect("an answer");
     }
 
     fn tool(
@@ -272,7 +271,7 @@ impl Application {
                 server.respond_error(handle, &RpcError::invalid_params("Unknown tool"), tx)
             }),
         };
-        _ = answered.expect("an answer");
+        answered.expect("an answer");
     }
 
     /// One question a round; the state says which were asked.
@@ -281,7 +280,7 @@ impl Application {
         server: &mut Machine<'_>,
         line: &mut Line,
         request: &Request<'_>,
-    ) -> Result<mcp_sansio::Delivery, SendError> {
+    ) -> Result<(), SendError> {
         let handle = request.handle;
         let arguments = request.arguments().get("what");
         let what: Vec<_> = arguments

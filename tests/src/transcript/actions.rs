@@ -30,6 +30,7 @@ use mcp_sansio::{
 
 use super::play::Player;
 use super::setup::{json, level, millis};
+use crate::delivery::respond;
 
 impl<const N: usize, const S: usize> Player<'_, N, S> {
     /// Does it; returns the outcome.
@@ -80,23 +81,41 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         let answered = match verb {
             "result" => {
                 let result = json(rest)?;
-                self.bench.wire.send(|tx| server.respond_raw(request, result, tx))
+                self.bench.wire.send(|tx| {
+                    respond(server, request, tx, |server, tx| {
+                        server.respond_raw(request, result, tx)
+                    })
+                })
             }
-            "text" => {
-                self.bench.wire.send(|tx| server.respond(request, &TextResult::new(rest), tx))
-            }
+            "text" => self.bench.wire.send(|tx| {
+                respond(server, request, tx, |server, tx| {
+                    server.respond(request, &TextResult::new(rest), tx)
+                })
+            }),
             "error" => {
                 let error = error(rest)?;
-                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| {
+                    respond(server, request, tx, |server, tx| {
+                        server.respond_error(request, &error, tx)
+                    })
+                })
             }
             "missing" => {
                 let error = RpcError::missing_capability(client_capabilities(rest)?);
-                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| {
+                    respond(server, request, tx, |server, tx| {
+                        server.respond_error(request, &error, tx)
+                    })
+                })
             }
             "no" => {
                 let uri = format!("\"{}\"", rest.strip_prefix("resource ").unwrap_or_default());
                 let error = RpcError::resource_not_found(json(&uri)?.as_string().ok_or("no URI")?);
-                self.bench.wire.send(|tx| server.respond_error(request, &error, tx))
+                self.bench.wire.send(|tx| {
+                    respond(server, request, tx, |server, tx| {
+                        server.respond_error(request, &error, tx)
+                    })
+                })
             }
             "input" => {
                 // Its type reads only what says that it is one.
@@ -104,7 +123,11 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                     rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
                 let input: InputRequiredResult<'_> =
                     json(&tagged)?.to().map_err(|error| format!("{error}: {tagged}"))?;
-                self.bench.wire.send(|tx| server.input_required(request, &input, tx))
+                self.bench.wire.send(|tx| {
+                    respond(server, request, tx, |server, tx| {
+                        server.input_required(request, &input, tx)
+                    })
+                })
             }
             "progress" => {
                 let (done, rest) = split(rest);

@@ -139,7 +139,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
 fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), Error> {
     let ServerEvent::Request(request) = event else { return Ok(()) };
     session.publish(Change::tools())?;
-    session.respond(request.handle, &TextResult::from(Text::new("told"))).map(|_| ())
+    session.respond(request.handle, &TextResult::from(Text::new("told")))
 }
 
 fn send<R>(

@@ -178,7 +178,7 @@ fn b4_a_result_of_json_text_is_completed_like_any_other() {
         &mut Server<'_>,
         RequestHandle,
         &mut Tx<'_>,
-    ) -> Result<Delivery, SendError>| {
+    ) -> Result<(), SendError>| {
         let (mut server, mut tx, mut out) =
             (Server::new(&CONFIG), TxBuffer::new(vec![0; size]), Vec::new());
         let mut messages = Messages::new(Frame::Complete(CALL.as_bytes()));

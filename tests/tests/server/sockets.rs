@@ -98,7 +98,7 @@ fn handle(event: ServerEvent<'_>, session: &mut Context<'_, '_>) -> Result<(), E
         Some(name) if name == "publish" => session.publish(Change::tools())?,
         _ => {}
     }
-    session.respond(request.handle, &TextResult::from(text(&request))).map(|_| ())
+    session.respond(request.handle, &TextResult::from(text(&request)))
 }
 
 fn text<'f>(request: &Request<'f>) -> Text<'f> {

@@ -177,7 +177,7 @@ impl Peer {
                 }
                 _ => self.server.respond(request.handle, &TextResult::new("plain"), &mut tx),
             };
-            assert_eq!(answered, Ok(mcp_sansio::Delivery::Sent));
+            assert_eq!(answered, Ok(()));
         }
         let sent = String::from_utf8(tx.pending().to_vec()).expect("UTF-8");
         sent.lines().map(Into::into).collect()

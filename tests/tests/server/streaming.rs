@@ -35,7 +35,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
             Some(SendError::Full),
             "size {size}"
         );
-        assert_eq!(wire.send(|server, tx| server.finish_response(request, tx)), Delivery::Sent);
+        assert_eq!(wire.send(|server, tx| server.finish_response(request, tx)), ());
 
         let mut whole = Wire::new(4000);
         let request = whole.request();
@@ -59,7 +59,7 @@ fn an_answer_whose_source_fails_is_abandoned() {
     wire.begin(request);
     let _ = wire.send(|server, tx| server.write_response(request, br#""content":["#, tx));
     let error = RpcError::internal("The file ended too soon");
-    assert_eq!(wire.send(|server, tx| server.abandon(request, &error, tx)), Delivery::Sent);
+    assert_eq!(wire.send(|server, tx| server.abandon(request, &error, tx)), ());
     let out = String::from_utf8(wire.out).unwrap();
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#);
@@ -76,7 +76,7 @@ fn the_calls_come_in_their_order() {
     let Wire { server, tx, .. } = &mut wire;
     assert_eq!(server.write_response(request, b"x", tx).err(), Some(SendError::NotAllowed));
     assert_eq!(server.finish_response(request, tx).err(), Some(SendError::NotAllowed));
-    assert_eq!(server.begin_response(request, tx), Ok(Delivery::Sent));
+    assert_eq!(server.begin_response(request, tx), Ok(()));
     assert_eq!(server.begin_response(request, tx).err(), Some(SendError::NotAllowed));
     assert_eq!(
         server.respond(request, &TextResult::new("x"), tx).err(),
@@ -110,7 +110,7 @@ impl Wire {
     }
 
     fn begin(&mut self, request: RequestHandle) {
-        assert_eq!(self.send(|server, tx| server.begin_response(request, tx)), Delivery::Sent);
+        assert_eq!(self.send(|server, tx| server.begin_response(request, tx)), ());
     }
 
     fn send<R>(

@@ -7,6 +7,7 @@ use mcp_sansio::{
     Call, Change, ClientRequest, Delivery, Instant, Messages, RequestHandle, RxBuffer, SendError,
     Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
+use mcp_sansio_tests::delivery::respond;
 
 #[test]
 fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
@@ -70,7 +71,9 @@ fn time_01_the_end_of_a_request_that_is_being_told_can_no_longer_be_cancelled() 
         peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
     assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::RequestTimedOut { request }))));
     assert_eq!(
-        peer.server.respond(request, &TextResult::new("late"), &mut peer.tx),
+        respond(&mut peer.server, request, &mut peer.tx, |server, tx| {
+            server.respond(request, &TextResult::new("late"), tx)
+        }),
         Ok(Delivery::Gone)
     );
     assert_eq!(
@@ -96,10 +99,7 @@ fn canc_05_an_answer_that_has_begun_is_finished_though_it_is_cancelled() {
     );
     peer.now = Instant::from_millis(5000);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Ok(None)));
-    assert_eq!(
-        peer.finish(|server, _, tx| server.respond(request, &result, tx)),
-        Ok(Delivery::Sent)
-    );
+    assert_eq!(peer.finish(|server, _, tx| server.respond(request, &result, tx)), Ok(()));
     assert_eq!(
         peer.sent(),
         r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"a text"}]}}"#
@@ -203,7 +203,7 @@ fn full_means_that_nothing_happened() {
     let filler = TextResult::new("filler");
     let first =
         peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
-    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(Delivery::Sent));
+    assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(()));
     let pending = peer.tx.pending().to_vec();
     // What needs an answer waits, again and again; the cursor does not move and nothing is lost.
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nope\"}\n";
@@ -234,10 +234,7 @@ fn full_means_that_nothing_happened() {
         Ok(Some(ServerEvent::Violation(_)))
     ));
     peer.drain();
-    assert_eq!(
-        peer.finish(|server, _, tx| server.respond(second, &filler, tx)),
-        Ok(Delivery::Sent)
-    );
+    assert_eq!(peer.finish(|server, _, tx| server.respond(second, &filler, tx)), Ok(()));
     peer.is_idle();
 }
 

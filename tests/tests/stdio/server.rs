@@ -122,9 +122,9 @@ impl Handler for Panicking {
                     done
                 })?;
             }
-            Some("value") => ctx.respond(request.handle, &Long { panics: true }).map(|_| ())?,
+            Some("value") => ctx.respond(request.handle, &Long { panics: true })?,
             Some("job") => self.job = Some(request.handle),
-            _ => ctx.respond(request.handle, &TextResult::new("well")).map(|_| ())?,
+            _ => ctx.respond(request.handle, &TextResult::new("well"))?,
         }
         Ok(())
     }
@@ -136,9 +136,7 @@ impl Handler for Panicking {
     ) -> Result<(), Error> {
         self.told.push(request.is_some());
         match self.job.take() {
-            Some(job) if request.is_none() => {
-                ctx.respond(job, &TextResult::error("failed")).map(|_| ())
-            }
+            Some(job) if request.is_none() => ctx.respond(job, &TextResult::error("failed")),
             _ => Ok(()),
         }
     }
@@ -293,9 +291,7 @@ fn p1_a_client_that_never_reads_is_let_go_by_a_write_timeout() {
     server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let output = server.try_clone().unwrap();
     let answer = |event: ServerEvent<'_>, ctx: &mut Context<'_, '_>| match event {
-        ServerEvent::Request(request) => {
-            ctx.respond(request.handle, &Long { panics: false }).map(|_| ())
-        }
+        ServerEvent::Request(request) => ctx.respond(request.handle, &Long { panics: false }),
         _ => Ok(()),
     };
     let serving = std::thread::spawn(move || {

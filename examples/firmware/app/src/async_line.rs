@@ -7,7 +7,7 @@ use core::task::{Poll, Waker};
 
 use embedded_io_async::ErrorKind;
 use mcp_sansio::{
-    Delivery, Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
+    Instant, Progress, Request, RequestHandle, SendError, ServerEvent, Target, Tx,
 };
 use mcp_sansio_adapters::embedded_async::{Action, Clock, Context, Handler, Response};
 
@@ -99,7 +99,7 @@ impl Response<IN_FLIGHT, SUBSCRIPTIONS> for Reply<'_> {
         server: &mut AppServer<'_>,
         _: RequestHandle,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
-        Reply::send(self, server, tx).map(|()| Delivery::Sent)
+    ) -> Result<(), SendError> {
+        Reply::send(self, server, tx)
     }
 }

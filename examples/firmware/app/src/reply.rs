@@ -5,7 +5,7 @@ use mcp_sansio::types::{
     ReadResourceResult, ResourceContents, ResourceData, Role, Text, TextResult,
 };
 use mcp_sansio::{
-    CatalogError, Change, Delivery, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
+    CatalogError, Change, Instant, JsonStr, LogMessage, Progress, RawJson, Request,
     RequestHandle, Revision, RpcError, SendError, Tx, to_slice,
 };
 use serde::ser::SerializeMap as _;
@@ -110,7 +110,7 @@ impl<'f> Reply<'f> {
             while server.publish(change, tx)? {}
             self.change = None;
         }
-        self.body.send(self.request, server, tx).map(|_| ())
+        self.body.send(self.request, server, tx)
     }
 }
 
@@ -120,11 +120,11 @@ impl Body<'_> {
         request: RequestHandle,
         server: &mut AppServer<'_>,
         tx: &mut Tx<'_>,
-    ) -> Result<Delivery, SendError> {
+    ) -> Result<(), SendError> {
         let mut text = [0; DATA_BYTES];
         let contents = match self {
             Self::Catalog(asked) => {
-                return CATALOG.respond(server, asked, tx).map(|_| Delivery::Sent);
+                return CATALOG.respond(server, asked, tx).map(|_| ());
             }
             Self::Error(error) => return server.respond_error(request, error, tx),
             Self::BadArguments(fault) => {
@@ -151,7 +151,7 @@ impl Body<'_> {
             Self::Complete(all, typed) => return complete(all, *typed, request, server, tx),
             Self::Progress { now, done, total } => {
                 let progress = Progress::of(u32::from(*done)).total(u32::from(*total));
-                return server.progress(*now, request, &progress, tx);
+                return server.progress(*now, request, &progress, tx).map(|_| ());
             }
             Self::Contents(uri, data) => {
                 json_at(*uri, to_slice(data, Revision::LATEST, &mut text)?)
@@ -183,7 +183,7 @@ fn complete(
     request: RequestHandle,
     server: &mut AppServer<'_>,
     tx: &mut Tx<'_>,
-) -> Result<Delivery, SendError> {
+) -> Result<(), SendError> {
     let mut values = [Text::default(); MAX_VALUES];
     let mut found = 0;
     for (value, text) in values.iter_mut().zip(all.iter().filter(|text| begins_with(text, typed))) {

@@ -53,10 +53,8 @@ impl Outgoing {
     ) -> Result<(), SendError> {
         let (server, Outlet { tx, .. }) = state.at(self.handle());
         match self {
-            Self::Reply(call, json) => {
-                server.respond_raw(call.handle, json.as_raw(), tx).map(drop_it)
-            }
-            Self::Refused(handle, error) => server.respond_error(*handle, error, tx).map(drop_it),
+            Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx),
+            Self::Refused(handle, error) => server.respond_error(*handle, error, tx),
             Self::Listed { request, .. } => match catalog {
                 Some(catalog) => catalog.respond(server, &request.as_request(), tx).map(|_| ()),
                 None => Ok(()),
@@ -70,7 +68,7 @@ impl Outgoing {
                 if let Some(carried) = carried {
                     input = input.request_state(carried);
                 }
-                server.input_required(call.handle, &input, tx).map(drop_it)
+                server.input_required(call.handle, &input, tx)
             }
             Self::Failure(call, why) => {
                 let request = call.request.as_request();
@@ -98,7 +96,6 @@ impl Outgoing {
                         server.respond_error(handle, &error, tx)
                     }
                 }
-                .map(drop_it)
             }
         }
     }
@@ -119,6 +116,3 @@ impl Outgoing {
             .then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))
     }
 }
-
-/// Whether the client still waited for it makes no difference any more.
-fn drop_it<T>(_: T) {}

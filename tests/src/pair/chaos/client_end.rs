@@ -14,6 +14,7 @@ use super::client_books::{Again, Books, How};
 use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
 use super::show;
 use crate::chaos::script::Script;
+use crate::delivery::respond;
 
 pub(super) type Machine = Client<'static, 3>;
 
@@ -229,12 +230,14 @@ impl ClientEnd {
                 let request = *request;
                 let open = self.books.asked.contains(&request);
                 let answered = match kind {
-                    0 => self.attempt(|client, tx| client.respond_raw(request, ROOTS, tx)),
-                    1 => self.attempt(|client, tx| {
+                    0 => self.respond(request, |client, tx| client.respond_raw(request, ROOTS, tx)),
+                    1 => self.respond(request, |client, tx| {
                         client.respond_error(request, &RpcError::internal("never"), tx)
                     }),
-                    2 => self.attempt(|client, tx| client.respond(request, &SAMPLED, tx)),
-                    _ => self.attempt(|client, tx| client.respond_raw(request, ANSWERS, tx)),
+                    2 => self.respond(request, |client, tx| client.respond(request, &SAMPLED, tx)),
+                    _ => {
+                        self.respond(request, |client, tx| client.respond_raw(request, ANSWERS, tx))
+                    }
                 }?;
                 assert_eq!(answered, if open { Delivery::Sent } else { Delivery::Gone });
                 self.books.asked.retain(|asked| *asked != request);
@@ -272,6 +275,14 @@ impl ClientEnd {
             self.begun.is_some() && !self.crossing,
             call,
         )
+    }
+
+    fn respond(
+        &mut self,
+        request: RequestHandle,
+        call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.attempt(|client, tx| respond(client, request, tx, call))
     }
 
     fn next_event(&mut self, now: u64) -> Result<(), SendError> {

@@ -18,6 +18,7 @@ use super::corpus::{ROOMS, SERVERS, rx};
 use super::server_books::Books;
 use super::show;
 use crate::chaos::script::Script;
+use crate::delivery::respond;
 
 pub(super) type Machine = Server<'static, 3, 3>;
 
@@ -171,22 +172,27 @@ impl ServerEnd {
                     InputRequiredResult::ask(&questions),
                 );
                 let answered = match kind {
-                    0 | 1 => self
-                        .attempt(|server, tx| server.respond(request, &TextResult::new("ok"), tx)),
-                    2 => self
-                        .attempt(|server, tx| server.respond(request, &TextResult::new(&long), tx)),
-                    3 => self.attempt(|server, tx| server.respond_raw(request, RAW, tx)),
-                    4 => self.attempt(|server, tx| {
+                    0 | 1 => self.respond(request, |server, tx| {
+                        server.respond(request, &TextResult::new("ok"), tx)
+                    }),
+                    2 => self.respond(request, |server, tx| {
+                        server.respond(request, &TextResult::new(&long), tx)
+                    }),
+                    3 => self.respond(request, |server, tx| server.respond_raw(request, RAW, tx)),
+                    4 => self.respond(request, |server, tx| {
                         server.respond_error(request, &RpcError::internal("no"), tx)
                     }),
-                    5 => self.attempt(|server, tx| {
+                    5 => self.respond(request, |server, tx| {
                         server.respond_invalid_arguments(request, &"not \"so\"", tx)
                     }),
-                    6 => self.attempt(|server, tx| server.input_required(request, &state, tx)),
-                    7 => self.attempt(|server, tx| server.input_required(request, &nothing, tx)),
+                    6 => self
+                        .respond(request, |server, tx| server.input_required(request, &state, tx)),
+                    7 => self.respond(request, |server, tx| {
+                        server.input_required(request, &nothing, tx)
+                    }),
                     _ => {
                         let one = InputRequiredResult::ask(&questions[..1]).request_state("state");
-                        self.attempt(|server, tx| server.input_required(request, &one, tx))
+                        self.respond(request, |server, tx| server.input_required(request, &one, tx))
                     }
                 };
                 match answered? {
@@ -289,6 +295,14 @@ impl ServerEnd {
         call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         attempt(&mut self.server, &mut self.line, state, self.begun.is_some(), call)
+    }
+
+    fn respond(
+        &mut self,
+        request: RequestHandle,
+        call: impl FnOnce(&mut Machine, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.attempt(|server, tx| respond(server, request, tx, call))
     }
 
     fn next_event(&mut self, now: u64) -> Result<(), SendError> {

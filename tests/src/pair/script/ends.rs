@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::delivery::respond;
 use mcp_sansio::{CallOptions, Delivery, Progress, RawJson, SendError};
 
 use super::super::ServerSide;
@@ -23,19 +24,21 @@ pub(super) const STEPS: &[Step] = &[
                 stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
             assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)));
             stage.run();
-            let late = stage
-                .server
-                .line
-                .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            let late = stage.server.line.send(|tx| {
+                respond(&mut stage.server.server, slow, tx, |server, tx| {
+                    server.respond_raw(slow, RawJson::EMPTY, tx)
+                })
+            });
             assert_eq!(late, Ok(Delivery::Gone));
             tool(stage, "crossing", "slow", CallOptions::new());
             stage.run();
             // The answer is on its way when the cancellation leaves.
             let slow = stage.server.app.slow.remove(0);
-            let answered = stage
-                .server
-                .line
-                .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+            let answered = stage.server.line.send(|tx| {
+                respond(&mut stage.server.server, slow, tx, |server, tx| {
+                    server.respond_raw(slow, RawJson::EMPTY, tx)
+                })
+            });
             assert_eq!(answered, Ok(Delivery::Sent));
             assert!(stage.client.cancel("crossing", None));
         },
@@ -60,10 +63,11 @@ pub(super) const STEPS: &[Step] = &[
             );
             let late = stage.client.app.asked[0];
             stage.run();
-            let late = stage
-                .client
-                .line
-                .send(|tx| stage.client.client.respond_raw(late, RawJson::EMPTY, tx));
+            let late = stage.client.line.send(|tx| {
+                respond(&mut stage.client.client, late, tx, |client, tx| {
+                    client.respond_raw(late, RawJson::EMPTY, tx)
+                })
+            });
             assert_eq!(late, Ok(Delivery::Gone));
             // What was asked on behalf of a request ends with it.
             ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);

@@ -1,5 +1,6 @@
 //! Requests and their answers, the same in all revisions, or nearly so.
 
+use crate::delivery::respond;
 use mcp_sansio::{CallOptions, Delivery, RawJson, SendError};
 
 use super::{Step, ask, tool};
@@ -99,10 +100,11 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             // The last first.
             while let Some(slow) = stage.server.app.slow.pop() {
-                let answered = stage
-                    .server
-                    .line
-                    .send(|tx| stage.server.server.respond_raw(slow, RawJson::EMPTY, tx));
+                let answered = stage.server.line.send(|tx| {
+                    respond(&mut stage.server.server, slow, tx, |server, tx| {
+                        server.respond_raw(slow, RawJson::EMPTY, tx)
+                    })
+                });
                 assert_eq!(answered, Ok(Delivery::Sent));
             }
         },

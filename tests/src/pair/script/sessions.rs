@@ -1,5 +1,6 @@
 //! What the eras do in ways of their own: logs, subscriptions, questions, pings.
 
+use crate::delivery::respond;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
 use mcp_sansio::{
     CallOptions, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress, RawJson,
@@ -261,10 +262,11 @@ pub(super) const STEPS: &[Step] = &[
                     .line
                     .send(|tx| stage.client.client.progress(now, asked, &progress, tx));
             }
-            let answered = stage
-                .client
-                .line
-                .send(|tx| stage.client.client.respond_raw(asked, RawJson::EMPTY, tx));
+            let answered = stage.client.line.send(|tx| {
+                respond(&mut stage.client.client, asked, tx, |client, tx| {
+                    client.respond_raw(asked, RawJson::EMPTY, tx)
+                })
+            });
             assert_eq!(answered, Ok(Delivery::Sent));
             stage.run();
             stage.client.app.deaf = false;

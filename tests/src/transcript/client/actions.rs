@@ -28,6 +28,7 @@ use mcp_sansio::{CallOptions, Era, Inputs, Progress, RawJson};
 use super::super::actions::{amount, error, outcome, split};
 use super::super::setup::{code, json, level, millis};
 use super::play::{Asked, Player};
+use crate::delivery::respond;
 
 impl<const N: usize> Player<'_, N> {
     /// Does it; returns the outcome.
@@ -135,11 +136,19 @@ impl<const N: usize> Player<'_, N> {
         Ok(outcome(match verb {
             "result" => {
                 let result = json(rest)?;
-                wire.send(|tx| client.respond_raw(request, result, tx))
+                wire.send(|tx| {
+                    respond(client, request, tx, |client, tx| {
+                        client.respond_raw(request, result, tx)
+                    })
+                })
             }
             "error" => {
                 let error = error(rest)?;
-                wire.send(|tx| client.respond_error(request, &error, tx))
+                wire.send(|tx| {
+                    respond(client, request, tx, |client, tx| {
+                        client.respond_error(request, &error, tx)
+                    })
+                })
             }
             "progress" => {
                 let (done, rest) = split(rest);

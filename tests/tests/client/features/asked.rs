@@ -2,8 +2,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    CallOptions, ClientEvent, Delivery, ErrorCode, Inputs, Revision, RpcError, SendError, TxBuffer,
-    to_slice,
+    CallOptions, ClientEvent, ErrorCode, Inputs, Revision, RpcError, SendError, TxBuffer, to_slice,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +55,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     assert!(client.is_request_open(request.handle), "it can still be answered");
                     assert_eq!(
                         client.respond(request.handle, &ListRootsResult::new(&roots[..1]), tx),
-                        Ok(Delivery::Sent)
+                        Ok(())
                     );
                 });
             assert_eq!(sent[0]["result"]["roots"], json!([{"uri": "file:///a"}]));
@@ -89,7 +88,7 @@ fn root_03_samp_08_what_goes_wrong_is_answered_with_the_code_for_it() {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
             assert_eq!(
                 client.respond_error(request.handle, &RpcError::internal("no disk"), tx),
-                Ok(Delivery::Sent)
+                Ok(())
             );
         });
         assert_eq!(sent[0]["error"], json!({"code": -32603, "message": "no disk"}));
@@ -101,7 +100,7 @@ fn root_03_samp_08_what_goes_wrong_is_answered_with_the_code_for_it() {
                 let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                 let refusal =
                     RpcError::new(ErrorCode::Application(-1), "User rejected sampling request");
-                assert_eq!(client.respond_error(request.handle, &refusal, tx), Ok(Delivery::Sent));
+                assert_eq!(client.respond_error(request.handle, &refusal, tx), Ok(()));
             },
         );
         assert_eq!(
@@ -131,7 +130,7 @@ fn sample(revision: Revision, params: Value) -> Value {
                     tx,
                 ),
             };
-            assert_eq!(answered, Ok(Delivery::Sent));
+            assert_eq!(answered, Ok(()));
         });
     sent[0].clone()
 }
@@ -257,7 +256,7 @@ fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
                 let result =
                     CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
                         .stop_reason("because");
-                assert_eq!(client.respond(request.handle, &result, tx), Ok(Delivery::Sent));
+                assert_eq!(client.respond(request.handle, &result, tx), Ok(()));
             },
         );
         let result = &sent[0]["result"];
@@ -291,7 +290,7 @@ fn elic_18_elic_19_an_answer_is_checked_against_the_form_before_it_is_sent() {
                     let answer = form.accept(raw(content));
                     assert_eq!(answer.is_ok(), good, "{content}");
                     let answer = answer.unwrap_or(ElicitResult::new(ElicitAction::Cancel));
-                    assert_eq!(client.respond(request.handle, &answer, tx), Ok(Delivery::Sent));
+                    assert_eq!(client.respond(request.handle, &answer, tx), Ok(()));
                 },
             );
             assert_eq!(sent[0]["result"]["action"], if good { "accept" } else { "cancel" });

@@ -212,8 +212,10 @@ impl<const TX: usize> Outside<TX> {
         }
     }
 
-    fn done(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Delivery, SendError>) {
-        assert_eq!(self.send(call), Ok(Delivery::Sent));
+    fn done(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<(), SendError>) {
+        let before = self.len;
+        assert_eq!(self.send(call), Ok(()));
+        assert!(self.len > before, "no response was written");
     }
 
     fn may_be_too_large(&mut self, call: impl FnMut(&mut Tx<'_>) -> Result<Delivery, SendError>) {

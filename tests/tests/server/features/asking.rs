@@ -3,7 +3,7 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    ClientRequest, Delivery, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
+    ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
 };
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
             server.input_required(request.handle, &InputRequiredResult::ask(&missing), tx)
         }
     };
-    assert_eq!(answered, Ok(Delivery::Sent));
+    assert_eq!(answered, Ok(()));
 }
 
 fn retry(peer: &mut Peer, answers: Value) -> Value {
@@ -308,7 +308,7 @@ fn samp_11_messages_have_a_role_and_content() {
         |server, request, tx| {
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx),
-                Ok(Delivery::Sent)
+                Ok(())
             );
         },
     );
@@ -342,10 +342,7 @@ fn samp_11_messages_have_a_role_and_content() {
                     ),
                     Err(mcp_sansio::SendError::Value)
                 );
-                assert_eq!(
-                    server.respond(request.handle, &TextResult::new("t"), tx),
-                    Ok(Delivery::Sent)
-                );
+                assert_eq!(server.respond(request.handle, &TextResult::new("t"), tx), Ok(()));
             },
         );
     }

@@ -4,7 +4,7 @@ use mcp_sansio::types::{
     CacheScope, Prompt, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
     TextResult, Tool,
 };
-use mcp_sansio::{Catalog, Delivery, RawJson, Revision, Target};
+use mcp_sansio::{Catalog, RawJson, Revision, Target};
 use serde_json::{Value, json};
 
 use super::support::{Peer, REVISIONS, leaked, raw};
@@ -63,10 +63,7 @@ fn tool_06_names_that_differ_in_case_are_two_tools() {
                     panic!("{name} is a tool")
                 };
                 let text = tool.name.to_string();
-                assert_eq!(
-                    server.respond(request.handle, &TextResult::new(&text), tx),
-                    Ok(Delivery::Sent)
-                );
+                assert_eq!(server.respond(request.handle, &TextResult::new(&text), tx), Ok(()));
             });
             assert_eq!(answer["result"]["content"][0]["text"], name);
         }
@@ -250,7 +247,7 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
         {
             let answer =
                 plain.ask("resources/read", json!({"uri": "u:a"}), |server, request, tx| {
-                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Delivery::Sent));
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(()));
                 });
             results.push((answer, ttl, scope));
         }

@@ -8,6 +8,7 @@ use mcp_sansio::{
     Delivery, Instant, Question, RawJson, Revision, RpcError, SendError, ServerConfig,
     ServerFeatures, to_slice,
 };
+use mcp_sansio_tests::delivery::respond;
 use serde_json::json;
 
 use super::support::{CONFIG, Peer, REVISIONS, can_do_everything, lines, through};
@@ -128,12 +129,9 @@ fn first_asked(
     let mut result = None;
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
         result = Some(server.ask_first(request.handle, questions, state, tx));
-        if result != Some(Ok(Delivery::Sent)) {
+        if result != Some(Ok(())) {
             assert!(tx.pending().is_empty());
-            assert_eq!(
-                server.respond_error(request.handle, &RpcError::internal("?"), tx),
-                Ok(Delivery::Sent)
-            );
+            assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         }
     });
     result.expect("the handler ran").map(|_| answer["result"].clone())
@@ -168,7 +166,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
                 let result = InputRequiredResult::ask(&listed);
                 let result =
                     if let Some(state) = state { result.request_state(state) } else { result };
-                assert_eq!(server.input_required(request.handle, &result, tx), Ok(Delivery::Sent));
+                assert_eq!(server.input_required(request.handle, &result, tx), Ok(()));
             });
             assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
         }
@@ -214,10 +212,10 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
             server.ask_first(request.handle, &[("q", &form)], None, tx),
             Err(SendError::NotAllowed)
         );
-        assert_eq!(
-            server.respond_error(request.handle, &RpcError::internal("?"), tx),
-            Ok(Delivery::Sent)
-        );
-        assert_eq!(server.ask_first(request.handle, &[("q", &form)], None, tx), Ok(Delivery::Gone));
+        assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
+        let late = respond(server, request.handle, tx, |server, tx| {
+            server.ask_first(request.handle, &[("q", &form)], None, tx)
+        });
+        assert_eq!(late, Ok(Delivery::Gone));
     });
 }

@@ -5,6 +5,7 @@ use mcp_sansio::{
     Catalog, Change, Delivery, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision,
     RpcError, SendError, ServerConfig, ServerEvent, Target,
 };
+use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
 
 use super::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines, raw, through};
@@ -13,7 +14,7 @@ use super::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines,
 fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
     let answer =
         Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-            assert_eq!(server.respond(request.handle, result, tx), Ok(Delivery::Sent));
+            assert_eq!(server.respond(request.handle, result, tx), Ok(()));
         });
     let mut result = answer["result"].clone();
     let kind = result.as_object_mut().expect("an object").remove("resultType");
@@ -34,10 +35,7 @@ fn tool_13_structured_content_is_also_text() {
                 "tools/call",
                 json!({"name": "t"}),
                 |server, request, tx| {
-                    assert_eq!(
-                        server.respond_structured(request.handle, raw(data), tx),
-                        Ok(Delivery::Sent)
-                    );
+                    assert_eq!(server.respond_structured(request.handle, raw(data), tx), Ok(()));
                 },
             );
             let result = &answer["result"];
@@ -93,19 +91,18 @@ fn tool_17_tool_19_wrong_arguments_are_for_the_model_from_2025_11_25_on() {
                     if let Err(fault) = Catalog::check_arguments(tool, &request.arguments()) {
                         assert_eq!(
                             server.respond_invalid_arguments(request.handle, &fault, tx),
-                            Ok(Delivery::Sent)
+                            Ok(())
                         );
                         assert_eq!(
-                            server.respond_invalid_arguments(request.handle, &fault, tx),
+                            respond(server, request.handle, tx, |server, tx| {
+                                server.respond_invalid_arguments(request.handle, &fault, tx)
+                            }),
                             Ok(Delivery::Gone)
                         );
                         return;
                     }
                     runs += 1;
-                    assert_eq!(
-                        server.respond(request.handle, &TextResult::new("ran"), tx),
-                        Ok(Delivery::Sent)
-                    );
+                    assert_eq!(server.respond(request.handle, &TextResult::new("ran"), tx), Ok(()));
                 },
             )
         };
@@ -146,7 +143,7 @@ fn tool_17_reasons_are_escaped_and_come_through_any_buffer() {
             let (answered, sent) = through(size, |tx| {
                 peer.server.respond_invalid_arguments(request.handle, &"a \"b\"\n\u{1}é", tx)
             });
-            assert_eq!(answered, Delivery::Sent);
+            assert_eq!(answered, ());
             let answer = &lines(&sent)[0];
             let reason = if revision < Revision::V2025_11_25 {
                 &answer["error"]["message"]
@@ -199,7 +196,7 @@ fn prm_12_each_kind_of_content_in_each_revision() {
             Peer::new(revision).ask("prompts/get", json!({"name": "p"}), |server, request, tx| {
                 assert_eq!(
                     server.respond(request.handle, &GetPromptResult::new(&messages), tx),
-                    Ok(Delivery::Sent)
+                    Ok(())
                 );
             });
         let messages = answer["result"]["messages"].as_array().expect("a list");
@@ -367,7 +364,7 @@ fn comp_01_more_than_100_values_are_cut_and_counted() {
                 json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
                 |server, request, tx| {
                     let result = CompleteResult::new(Completion::new(&values[..count]));
-                    assert_eq!(server.respond(request.handle, &result, tx), Ok(Delivery::Sent));
+                    assert_eq!(server.respond(request.handle, &result, tx), Ok(()));
                 },
             );
             let completion = &answer["result"]["completion"];
@@ -408,12 +405,11 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
         refused(&[page, ElicitUrl::new("m", "https://example.com")]);
         refused(&[ElicitUrl::new("m", "example").elicitation_id("e")]);
         assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
+        assert_eq!(server.require_url_elicitation(request.handle, "First this", &both, tx), Ok(()));
         assert_eq!(
-            server.require_url_elicitation(request.handle, "First this", &both, tx),
-            Ok(Delivery::Sent)
-        );
-        assert_eq!(
-            server.require_url_elicitation(request.handle, "First this", &both, tx),
+            respond(server, request.handle, tx, |server, tx| {
+                server.require_url_elicitation(request.handle, "First this", &both, tx)
+            }),
             Ok(Delivery::Gone)
         );
     });
@@ -445,10 +441,10 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
                         Err(SendError::NotAllowed) => {
                             assert_eq!(
                                 server.respond_error(request.handle, &RpcError::internal("m"), tx),
-                                Ok(Delivery::Sent)
+                                Ok(())
                             );
                         }
-                        sent => assert_eq!(sent, Ok(Delivery::Sent)),
+                        sent => assert_eq!(sent, Ok(())),
                     }
                 },
             );
@@ -515,7 +511,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
         |server, request, tx| {
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::ask(&question), tx),
-                Ok(Delivery::Sent)
+                Ok(())
             );
         },
     );
@@ -625,7 +621,7 @@ fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
                             tx,
                         ),
                     };
-                    assert_eq!(answered, Ok(Delivery::Sent));
+                    assert_eq!(answered, Ok(()));
                 });
                 answers.push(answer["result"].clone());
             }
@@ -718,10 +714,7 @@ fn a_text_is_logged_alike_in_whatever_form_it_comes() {
                     )
                     .is_ok()
             );
-            assert_eq!(
-                server.respond(request.handle, &TextResult::new("x"), tx),
-                Ok(Delivery::Sent)
-            );
+            assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(()));
         });
         assert_eq!(sent.len(), 8, "{sent:?}");
         for message in &sent[..7] {
@@ -750,10 +743,7 @@ fn ids_and_progress_tokens_have_a_greatest_length() {
                 let sent = peer.say(&message, |server, event, tx| {
                     let ServerEvent::Request(request) = event else { return };
                     handed = true;
-                    assert_eq!(
-                        server.respond(request.handle, &TextResult::new("x"), tx),
-                        Ok(Delivery::Sent)
-                    );
+                    assert_eq!(server.respond(request.handle, &TextResult::new("x"), tx), Ok(()));
                 });
                 assert_eq!(
                     (handed, sent.len(), sent[0].get("result").is_some()),
@@ -796,10 +786,7 @@ fn the_path_of_a_file_is_what_its_uri_says_or_nothing() {
     ] {
         peer.ask("resources/read", json!({"uri": uri}), |server, request, tx| {
             assert_eq!(request.file_path(&mut [0; 20]), path, "{uri}");
-            assert_eq!(
-                server.respond_error(request.handle, &RpcError::internal("?"), tx),
-                Ok(Delivery::Sent)
-            );
+            assert_eq!(server.respond_error(request.handle, &RpcError::internal("?"), tx), Ok(()));
         });
     }
 }
@@ -816,7 +803,7 @@ fn what_a_session_subscribed_to_ends_with_it() {
     let answer = peer.request("resources/subscribe", json!({"uri": "file:///a"}));
     let sent = peer.say(&answer, |server, event, tx| {
         if let ServerEvent::Request(request) = event {
-            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(Delivery::Sent));
+            assert_eq!(server.respond(request.handle, &EmptyResult::new(), tx), Ok(()));
         }
     });
     assert_eq!((sent.len(), told(&mut peer)), (1, 1));
