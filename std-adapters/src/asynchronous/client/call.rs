@@ -9,31 +9,31 @@ use std::time::Duration;
 use async_io::Timer;
 use mcp_sansio::{Call, Instant, SendError, Tx};
 
+use super::calls::CallEvent;
 use super::error::CallError;
-use super::handle::Owner;
-use super::link::{Link, State};
-use super::mail::Letter;
+use super::handle::ClientInner;
+use super::inner::{ConnectionInner, State};
 
 /// A call in flight.
-pub(super) struct InFlight<const N: usize> {
+pub(super) struct PendingCall<const N: usize> {
     /// It keeps the connection open.
-    owner: Arc<Owner<N>>,
+    owner: Arc<ClientInner<N>>,
     number: usize,
 }
 
 /// A call of the core's that sends. Repeated until it is through.
-pub(super) trait Send<const N: usize, R>:
+pub(super) trait SendFn<const N: usize, R>:
     FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
-impl<F, const N: usize, R> Send<N, R> for F where
+impl<F, const N: usize, R> SendFn<N, R> for F where
     F: FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
 }
 
 /// The same of a request, which is told how long it may take.
-pub(super) trait SendWithin<const N: usize>:
+pub(super) trait SendRequestFn<const N: usize>:
     FnMut(
     &mut mcp_sansio::Client<'static, N>,
     Instant,
@@ -43,7 +43,7 @@ pub(super) trait SendWithin<const N: usize>:
 {
 }
 
-impl<F, const N: usize> SendWithin<N> for F where
+impl<F, const N: usize> SendRequestFn<N> for F where
     F: FnMut(
         &mut mcp_sansio::Client<'static, N>,
         Instant,
@@ -70,53 +70,54 @@ impl Deadline {
     }
 }
 
-impl<const N: usize> InFlight<N> {
+impl<const N: usize> PendingCall<N> {
     /// Sends a request as soon as it is its turn, unless it is too late by then.
     pub(super) async fn start(
-        owner: &Arc<Owner<N>>,
+        owner: &Arc<ClientInner<N>>,
         deadline: Deadline,
-        mut send: impl SendWithin<N>,
+        mut send: impl SendRequestFn<N>,
     ) -> Result<Self, CallError> {
         let send = |client: &mut mcp_sansio::Client<'static, N>, now, tx: &mut Tx<'_>| {
             send(client, now, deadline.left(), tx)
         };
-        let number =
-            take_turn(&owner.link, deadline, send, |state, call| state.mail.open(Some(call)))
-                .await?;
+        let number = send_when_ready(&owner.inner, deadline, send, |state, call| {
+            state.calls.open(Some(call))
+        })
+        .await?;
         Ok(Self { owner: Arc::clone(owner), number })
     }
 
     /// What stands for a call, where there is none.
     pub(super) fn without_call(
-        owner: &Arc<Owner<N>>,
+        owner: &Arc<ClientInner<N>>,
         prepare: impl FnOnce(&mut State<N>, usize),
     ) -> Self {
-        let number = owner.link.with(|state| {
-            let number = state.mail.open(None);
+        let number = owner.inner.with(|state| {
+            let number = state.calls.open(None);
             prepare(state, number);
             number
         });
         Self { owner: Arc::clone(owner), number }
     }
 
-    pub(super) fn poll_letter(&self, cx: &Context<'_>) -> Poll<Letter> {
+    pub(super) fn poll_event(&self, cx: &Context<'_>) -> Poll<CallEvent> {
         self.owner
-            .link
-            .with(|state| state.mail.take(self.number, cx.waker()))
+            .inner
+            .with(|state| state.calls.take(self.number, cx.waker()))
             .map_or(Poll::Pending, Poll::Ready)
     }
 
-    pub(super) async fn letter(&self) -> Letter {
-        poll_fn(|cx| self.poll_letter(cx)).await
+    pub(super) async fn next_event(&self) -> CallEvent {
+        poll_fn(|cx| self.poll_event(cx)).await
     }
 }
 
-impl<const N: usize> Drop for InFlight<N> {
+impl<const N: usize> Drop for PendingCall<N> {
     fn drop(&mut self) {
-        self.owner.link.with(|state| {
-            if let Some(call) = state.mail.close(self.number) {
-                state.unwanted.push(call);
-                state.touch();
+        self.owner.inner.with(|state| {
+            if let Some(call) = state.calls.close(self.number) {
+                state.abandoned.push(call);
+                state.notify_driver();
             }
         });
     }
@@ -124,19 +125,19 @@ impl<const N: usize> Drop for InFlight<N> {
 
 /// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same
 /// lock.
-pub(super) async fn take_turn<const N: usize, R, S>(
-    link: &Link<N>,
+pub(super) async fn send_when_ready<const N: usize, R, S>(
+    inner: &ConnectionInner<N>,
     deadline: Deadline,
-    mut send: impl Send<N, R>,
+    mut send: impl SendFn<N, R>,
     sent: impl Fn(&mut State<N>, R) -> S,
 ) -> Result<S, CallError> {
-    let mut turn = Turn { link, number: None, was_full: false, deadline, timer: None };
-    poll_fn(|cx| turn.poll(cx, &mut send, &sent)).await
+    let mut queued = QueuedSend { inner, number: None, was_full: false, deadline, timer: None };
+    poll_fn(|cx| queued.poll(cx, &mut send, &sent)).await
 }
 
 /// A place among those who want to send.
-struct Turn<'l, const N: usize> {
-    link: &'l Link<N>,
+struct QueuedSend<'l, const N: usize> {
+    inner: &'l ConnectionInner<N>,
     number: Option<u64>,
     /// Whether there was no room when it was tried. It is worth another attempt when all has been
     /// sent: each formats the request again.
@@ -146,15 +147,15 @@ struct Turn<'l, const N: usize> {
     timer: Option<Timer>,
 }
 
-impl<const N: usize> Turn<'_, N> {
+impl<const N: usize> QueuedSend<'_, N> {
     fn poll<R, S>(
         &mut self,
         cx: &mut Context<'_>,
-        send: &mut impl Send<N, R>,
+        send: &mut impl SendFn<N, R>,
         sent: &impl Fn(&mut State<N>, R) -> S,
     ) -> Poll<Result<S, CallError>> {
-        let turn = self.try_to_send(cx, send, sent);
-        let Some(at) = self.deadline.0.filter(|_| turn.is_pending()) else { return turn };
+        let queued = self.try_to_send(cx, send, sent);
+        let Some(at) = self.deadline.0.filter(|_| queued.is_pending()) else { return queued };
         match Pin::new(self.timer.get_or_insert_with(|| Timer::at(at))).poll(cx) {
             Poll::Ready(_) => Poll::Ready(Err(CallError::TimedOut)),
             Poll::Pending => Poll::Pending,
@@ -164,16 +165,16 @@ impl<const N: usize> Turn<'_, N> {
     fn try_to_send<R, S>(
         &mut self,
         cx: &Context<'_>,
-        send: &mut impl Send<N, R>,
+        send: &mut impl SendFn<N, R>,
         sent: &impl Fn(&mut State<N>, R) -> S,
     ) -> Poll<Result<S, CallError>> {
-        let now = self.link.now();
-        self.link.with(|state| {
-            let opened = state.opened()?;
+        let now = self.inner.now();
+        self.inner.with(|state| {
+            let connected = state.connected()?;
             let has_room = !self.was_full || state.tx.pending().is_empty();
             if has_room
-                && opened.is_ready()
-                && state.turns.is_next(self.number)
+                && connected.is_ready()
+                && state.send_queue.is_next(self.number)
                 && !state.is_cut_off
             {
                 self.was_full = false;
@@ -181,37 +182,37 @@ impl<const N: usize> Turn<'_, N> {
                 let result = send(&mut state.client, now, &mut state.tx);
                 match result {
                     Ok(result) => {
-                        state.turns.has_begun = false;
-                        state.touch();
+                        state.send_queue.is_mid_request = false;
+                        state.notify_driver();
                         return Poll::Ready(Ok(sent(state, result)));
                     }
                     Err(SendError::Full) => {
                         self.was_full = true;
                         if state.tx.is_mid_frame() {
-                            state.turns.has_begun |= !was_mid_frame;
-                            state.touch();
+                            state.send_queue.is_mid_request |= !was_mid_frame;
+                            state.notify_driver();
                         }
                     }
                     Err(SendError::TooMany) => {}
                     Err(error) => {
-                        state.turns.has_begun = false;
+                        state.send_queue.is_mid_request = false;
                         return Poll::Ready(Err(CallError::NotSent(error)));
                     }
                 }
             }
-            self.number = Some(state.turns.wait(self.number, cx.waker()));
+            self.number = Some(state.send_queue.wait(self.number, cx.waker()));
             Poll::Pending
         })
     }
 }
 
-impl<const N: usize> Drop for Turn<'_, N> {
+impl<const N: usize> Drop for QueuedSend<'_, N> {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        self.link.with(|state| {
-            if state.turns.leave(number) {
+        self.inner.with(|state| {
+            if state.send_queue.leave(number) {
                 state.is_cut_off = true;
-                state.touch();
+                state.notify_driver();
             }
             state.wake_next();
         });

@@ -11,28 +11,28 @@ use std::time::Instant;
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::ClientEvent;
 
-use super::alarm::Alarm;
-use super::asked::Asked;
 use super::connector::{IN_FLIGHT, Limits, OnEvent};
 use super::error::ConnectError;
 use super::guard;
 use super::incoming::Incoming;
-use super::link::{Link, Phase, State};
+use super::inner::{ConnectionInner, Phase, State};
 use super::opened::Connected;
 use super::outgoing::Outgoing;
+use super::server_requests::ServerRequests;
+use super::timer::LazyTimer;
 
 /// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends
 /// with the connection; dropped, it is the end.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<T, const N: usize = IN_FLIGHT> {
     stream: T,
-    link: Arc<Link<N>>,
+    inner: Arc<ConnectionInner<N>>,
     incoming: Incoming,
     outgoing: Outgoing,
-    asked: Asked,
+    server_requests: ServerRequests,
     on_event: Option<OnEvent>,
     limits: Limits,
-    alarm: Alarm,
+    timer: LazyTimer,
     /// Whether the opening has yet to be begun.
     is_new: bool,
     /// Since when it has been closing.
@@ -59,19 +59,19 @@ pub enum ConnectionEnd {
 impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, N> {
     pub(super) fn new(
         stream: T,
-        link: Arc<Link<N>>,
+        inner: Arc<ConnectionInner<N>>,
         limits: Limits,
         on_event: Option<OnEvent>,
     ) -> Self {
         Self {
             stream,
-            link,
+            inner,
             incoming: Incoming::new(limits.max_line),
             outgoing: Outgoing::new(),
-            asked: Asked::new(),
+            server_requests: ServerRequests::new(),
             on_event,
             limits,
-            alarm: Alarm::new(),
+            timer: LazyTimer::new(),
             is_new: true,
             closing_since: None,
             end: None,
@@ -80,7 +80,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
 
     /// Keeps the connection going while `work` is done with it, then closes it.
     pub async fn drive<R>(self, work: impl Future<Output = R>) -> R {
-        let link = Arc::clone(&self.link);
+        let inner = Arc::clone(&self.inner);
         let connection = pin!(self);
         let mut connection = Some(connection);
         let mut work = pin!(work);
@@ -98,7 +98,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
             result
         });
         let result = result.await;
-        link.with(State::close);
+        inner.with(State::close);
         if let Some(connection) = connection {
             let _ = connection.await;
         }
@@ -110,17 +110,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let mut moved = self.begin();
         moved |= self.incoming.read(&mut self.stream, cx)?;
         moved |= self.take_events();
-        moved |= self.asked.poll(cx);
+        moved |= self.server_requests.poll(cx);
         moved |= self.handle_timeouts();
-        let asked = &mut self.asked;
-        self.link.with(|state| {
-            asked.send(state);
+        let server_requests = &mut self.server_requests;
+        self.inner.with(|state| {
+            server_requests.send(state);
             // What there is no room for is done in a later round.
             let _ = state.tidy_up();
         });
-        moved |= self.outgoing.write(&mut self.stream, &self.link, cx)?;
-        moved |= self.see_whether_it_ends(cx);
-        if self.end.is_none() && self.alarm.poll(self.due(), cx) {
+        moved |= self.outgoing.write(&mut self.stream, &self.inner, cx)?;
+        moved |= self.update_end(cx);
+        if self.end.is_none() && self.timer.poll(self.due(), cx) {
             moved = true;
             if self.outgoing.is_stalled(self.limits.stall_timeout) {
                 self.end = Some(ConnectionEnd::Unresponsive);
@@ -130,15 +130,19 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     }
 
     fn begin(&mut self) -> bool {
-        let now = self.link.now();
+        let now = self.inner.now();
         self.is_new
-            && self.link.with(|state| {
+            && self.inner.with(|state| {
                 match state.client.connect(now, &mut state.tx) {
                     Err(error) if error.is_full() => return false,
                     // Assumed to be a modern one, it is not asked.
                     Ok(()) => {
                         if let Some(revision) = state.client.revision() {
-                            state.open(Connected { revision, capabilities: None, result: None });
+                            state.on_connected(Connected {
+                                revision,
+                                capabilities: None,
+                                result: None,
+                            });
                         }
                     }
                     Err(_) => state.end(Phase::ConnectFailed(ConnectError::NoCommonRevision(None))),
@@ -149,22 +153,24 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     }
 
     fn take_events(&mut self) -> bool {
-        let Self { incoming, link, asked, on_event, end, .. } = self;
-        incoming.take_events(link, |event| see(event, link, asked, on_event.as_mut(), end))
+        let Self { incoming, inner, server_requests, on_event, end, .. } = self;
+        incoming.take_events(inner, |event| {
+            dispatch(event, inner, server_requests, on_event.as_mut(), end)
+        })
     }
 
     fn handle_timeouts(&mut self) -> bool {
-        let Self { link, asked, on_event, end, .. } = self;
-        let now = link.now();
+        let Self { inner, server_requests, on_event, end, .. } = self;
+        let now = inner.now();
         let mut moved = false;
         loop {
             let (is_due, event) =
-                link.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
+                inner.with(|state| match state.client.handle_timeout(now, &mut state.tx) {
                     Ok(Some(event)) => (true, Some(event).filter(|event| !state.take(event))),
                     Ok(None) | Err(_) => (false, None),
                 });
             if let Some(event) = event {
-                see(&event, link, asked, on_event.as_mut(), end);
+                dispatch(&event, inner, server_requests, on_event.as_mut(), end);
             }
             if !is_due {
                 return moved;
@@ -173,9 +179,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         }
     }
 
-    fn see_whether_it_ends(&mut self, cx: &mut Context<'_>) -> bool {
+    fn update_end(&mut self, cx: &mut Context<'_>) -> bool {
         if self.end.is_none() {
-            self.end = match self.link.with(|state| state.phase.clone()) {
+            self.end = match self.inner.with(|state| state.phase.clone()) {
                 Phase::ConnectFailed(failure) => Some(ConnectionEnd::ConnectFailed(failure)),
                 Phase::Closing => self.close(cx),
                 _ if self.incoming.has_ended() => Some(ConnectionEnd::ServerClosed),
@@ -189,21 +195,21 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     /// sends is not for anybody any more, but who closes a socket before it has been read may
     /// keep the other from reading what was sent last.
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
-        self.asked.clear();
+        self.server_requests.clear();
         self.incoming.discard();
         let since = *self.closing_since.get_or_insert_with(Instant::now);
         let is_over = since.elapsed() >= self.limits.close_timeout || self.incoming.has_ended();
         let is_closed =
-            self.outgoing.is_done(&self.link) && self.outgoing.poll_close(&mut self.stream, cx);
+            self.outgoing.is_done(&self.inner) && self.outgoing.poll_close(&mut self.stream, cx);
         (is_over || is_closed && self.incoming.has_ended()).then_some(ConnectionEnd::Closed)
     }
 
     fn due(&self) -> Option<Instant> {
         // A deadline that has passed waits for room, not for time.
         let deadline = self
-            .link
+            .inner
             .with(|state| state.client.poll_timeout())
-            .and_then(|at| self.link.real_time(at));
+            .and_then(|at| self.inner.real_time(at));
         let deadline = deadline.filter(|at| *at > Instant::now());
         let closed =
             self.closing_since.and_then(|since| since.checked_add(self.limits.close_timeout));
@@ -215,17 +221,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
 }
 
 /// Takes an event that belongs to no call.
-fn see<const N: usize>(
+fn dispatch<const N: usize>(
     event: &ClientEvent<'_>,
-    link: &Link<N>,
-    asked: &mut Asked,
+    inner: &ConnectionInner<N>,
+    server_requests: &mut ServerRequests,
     on_event: Option<&mut OnEvent>,
     end: &mut Option<ConnectionEnd>,
 ) {
     match event {
-        ClientEvent::Request(request) => asked.request(request, link),
+        ClientEvent::Request(request) => server_requests.insert(request, inner),
         ClientEvent::RequestCancelled { request, .. }
-        | ClientEvent::RequestTimedOut { request } => asked.forget(*request),
+        | ClientEvent::RequestTimedOut { request } => server_requests.remove(*request),
         ClientEvent::Unresponsive => *end = Some(ConnectionEnd::Unresponsive),
         _ => {}
     }
@@ -239,19 +245,19 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Con
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.link.rise();
+        this.inner.begin_round();
         for _ in 0..ROUNDS {
             match this.round(cx) {
                 Err(error) => {
-                    this.link.with(|state| state.end(Phase::Over));
+                    this.inner.with(|state| state.end(Phase::Over));
                     return Poll::Ready(Err(error));
                 }
                 Ok(moved) => {
                     if let Some(end) = &this.end {
-                        this.link.with(|state| state.end(Phase::Over));
+                        this.inner.with(|state| state.end(Phase::Over));
                         return Poll::Ready(Ok(end.clone()));
                     }
-                    if !moved && this.link.sleep(cx.waker()) {
+                    if !moved && this.inner.register_driver(cx.waker()) {
                         return Poll::Pending;
                     }
                 }
@@ -265,8 +271,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Con
 
 impl<T, const N: usize> Drop for Connection<T, N> {
     fn drop(&mut self) {
-        self.asked.clear();
-        self.link.with(|state| state.end(Phase::Over));
+        self.server_requests.clear();
+        self.inner.with(|state| state.end(Phase::Over));
     }
 }
 
@@ -296,7 +302,7 @@ mod tests {
     /// A legacy server that takes everything back that it asks, and reads little.
     struct Fickle {
         said: String,
-        asked: usize,
+        server_requests: usize,
         /// The bytes that are still to be read.
         reads: usize,
     }
@@ -308,7 +314,7 @@ mod tests {
             into: &mut [u8],
         ) -> Poll<io::Result<usize>> {
             while self.said.len() < into.len() {
-                let id = self.asked;
+                let id = self.server_requests;
                 self.said +=
                     &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
                 // The answers to the first fill everything, and one of them stays in front of all
@@ -317,7 +323,7 @@ mod tests {
                     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
                     self.said += &format!("{cancelled}\":{id}}}}}\n");
                 }
-                self.asked += 1;
+                self.server_requests += 1;
             }
             let len = into.len();
             into.copy_from_slice(&self.said.as_bytes()[..len]);
@@ -352,7 +358,7 @@ mod tests {
         let said = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"protocolVersion\":\"2025-11-25\",{info}}}}}\n"
         );
-        let stream = Fickle { said, asked: 0, reads: 400 };
+        let stream = Fickle { said, server_requests: 0, reads: 400 };
         let connector = Connector::new(&CONFIG)
             .set_era(Some(Era::Legacy))
             .max_pending(1024)
@@ -361,9 +367,13 @@ mod tests {
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..50 {
             assert!(Pin::new(&mut connection).poll(&mut cx).is_pending());
-            let kept = connection.asked.kept();
+            let kept = connection.server_requests.kept();
             assert!(kept <= IN_FLIGHT, "{kept}");
         }
-        assert!(connection.stream.asked > 10 * IN_FLIGHT, "{}", connection.stream.asked);
+        assert!(
+            connection.stream.server_requests > 10 * IN_FLIGHT,
+            "{}",
+            connection.stream.server_requests
+        );
     }
 }

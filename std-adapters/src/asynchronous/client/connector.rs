@@ -10,10 +10,10 @@ use mcp_sansio::{ClientConfig, ClientEvent, Era};
 
 use super::connection::Connection;
 use super::guard;
-use super::handle::{Client, Owner};
-use super::link::Link;
+use super::handle::{Client, ClientInner};
+use super::inner::ConnectionInner;
+use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
 use super::pages::MAX_LIST;
-use super::question::{Answerer, Answering, InputRefusal, InputResponse, OwnedInputRequest};
 
 /// What is settled before a connection: who answers the server's questions, who sees what belongs
 /// to no call, limits.
@@ -22,7 +22,7 @@ use super::question::{Answerer, Answering, InputRefusal, InputResponse, OwnedInp
 pub struct Connector<const N: usize = IN_FLIGHT> {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,
-    answerer: Answerer,
+    input_handler: InputHandler,
     on_event: Option<OnEvent>,
     limits: Limits,
 }
@@ -55,7 +55,7 @@ impl<const N: usize> Connector<N> {
         Self {
             config,
             era: None,
-            answerer: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
+            input_handler: Box::new(|_| Box::pin(async { Err(InputRefusal::unsupported()) })),
             on_event: None,
             limits: Limits {
                 max_line: MAX_LINE,
@@ -79,13 +79,13 @@ impl<const N: usize> Connector<N> {
     where
         F: Future<Output = Result<InputResponse, InputRefusal>> + Send + 'static,
     {
-        let answerer = move |question| -> Answering {
-            let answering = guard::call(|| handler(question));
+        let input_handler = move |question| -> InputFuture {
+            let pending = guard::call(|| handler(question));
             Box::pin(async {
-                guard::outcome(answering).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
+                guard::outcome(pending).await.unwrap_or_else(|| Err(InputRefusal::panicked()))
             })
         };
-        Self { answerer: Box::new(answerer), ..self }
+        Self { input_handler: Box::new(input_handler), ..self }
     }
 
     /// Who sees what belongs to no call: log messages, what a legacy server tells of changes,
@@ -153,9 +153,9 @@ impl<const N: usize> Connector<N> {
     ) -> (Client<N>, Connection<T, N>) {
         let mut core = mcp_sansio::Client::with_table_sizes(self.config);
         core.set_era(self.era);
-        let link = Arc::new(Link::new(core, &self.limits, self.answerer));
-        let client = Client(Arc::new(Owner { link: Arc::clone(&link) }));
-        (client, Connection::new(stream, link, self.limits, self.on_event))
+        let inner = Arc::new(ConnectionInner::new(core, &self.limits, self.input_handler));
+        let client = Client(Arc::new(ClientInner { inner: Arc::clone(&inner) }));
+        (client, Connection::new(stream, inner, self.limits, self.on_event))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mcp_sansio::{OwnedJson, PeerError, Printable, SendError, Violation};
 
-use super::question::InputRefusal;
+use super::input::InputRefusal;
 
 /// Why a call has no result.
 #[derive(Clone, Debug)]

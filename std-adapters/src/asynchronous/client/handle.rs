@@ -9,13 +9,13 @@ use mcp_sansio::types::ProgressParams;
 use mcp_sansio::{CallOptions, Era, OwnedJson};
 use serde::Serialize;
 
-use super::call::{Deadline, InFlight, take_turn};
+use super::call::{Deadline, PendingCall, send_when_ready};
+use super::calls::{CallEvent, CallOutcome};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
-use super::link::{Link, State};
-use super::mail::{Ended, Letter};
+use super::inner::{ConnectionInner, State};
+use super::mrtr::RetryInputs;
 use super::opened::Connected;
-use super::rounds::Inputs;
 
 /// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same
 /// connection, from any thread; it closes when the last is gone.
@@ -24,11 +24,11 @@ use super::rounds::Inputs;
 /// made at once. All of that counts towards its [limit](CallOptions::limit); the
 /// [timeout](CallOptions::timeout) begins when it is sent. One whose future is dropped is
 /// cancelled, and the server is told.
-pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<Owner<N>>);
+pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<ClientInner<N>>);
 
 /// What all clones share. The connection closes with it.
-pub(super) struct Owner<const N: usize> {
-    pub(super) link: Arc<Link<N>>,
+pub(super) struct ClientInner<const N: usize> {
+    pub(super) inner: Arc<ConnectionInner<N>>,
 }
 
 impl<const N: usize> Client<N> {
@@ -81,40 +81,41 @@ impl<const N: usize> Client<N> {
     where
         P: Serialize + ?Sized,
     {
-        let mut inputs: Option<Inputs> = None;
+        let mut inputs: Option<RetryInputs> = None;
         let limit = self.limit(options);
         loop {
-            let call = InFlight::start(&self.0, Deadline::after(limit), |client, now, left, tx| {
-                match &inputs {
-                    None => client.request(now, method, params, options.limit(left), tx),
-                    Some(inputs) => client.retry(
-                        now,
-                        method,
-                        params,
-                        &inputs.as_core(),
-                        options.limit(left),
-                        tx,
-                    ),
-                }
-            });
+            let call =
+                PendingCall::start(&self.0, Deadline::after(limit), |client, now, left, tx| {
+                    match &inputs {
+                        None => client.request(now, method, params, options.limit(left), tx),
+                        Some(inputs) => client.retry(
+                            now,
+                            method,
+                            params,
+                            &inputs.as_core(),
+                            options.limit(left),
+                            tx,
+                        ),
+                    }
+                });
             let call = call.await?;
             let ended = loop {
-                match call.letter().await {
-                    Letter::Ended(ended) => break ended,
-                    Letter::Progress(params) => {
+                match call.next_event().await {
+                    CallEvent::Finished(ended) => break ended,
+                    CallEvent::Progress(params) => {
                         if let Ok(params) = params.to() {
                             on_progress(&params);
                         }
                     }
-                    Letter::Listening(_) | Letter::Change(_) => {}
+                    CallEvent::Listening(_) | CallEvent::Change(_) => {}
                 }
             };
             match ended {
-                Ended::Result(result) => return Ok(result),
-                Ended::Error(error) => return Err(error),
-                Ended::ByServer => return Err(CallError::Closed),
-                Ended::InputRequired { result, round } => {
-                    inputs = Some(Inputs::find(&self.0.link, result, round).await?)
+                CallOutcome::Result(result) => return Ok(result),
+                CallOutcome::Error(error) => return Err(error),
+                CallOutcome::ByServer => return Err(CallError::Closed),
+                CallOutcome::InputRequired { result, round } => {
+                    inputs = Some(RetryInputs::find(&self.0.inner, result, round).await?)
                 }
             }
         }
@@ -131,8 +132,8 @@ impl<const N: usize> Client<N> {
         method: &str,
         params: &P,
     ) -> Result<(), CallError> {
-        take_turn(
-            &self.0.link,
+        send_when_ready(
+            &self.0.inner,
             Deadline::NEVER,
             |client, _, tx| client.notify(method, params, tx),
             |_, ()| (),
@@ -146,8 +147,8 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// See [`CallError`].
     pub async fn roots_changed(&self) -> Result<(), CallError> {
-        take_turn(
-            &self.0.link,
+        send_when_ready(
+            &self.0.inner,
             Deadline::NEVER,
             |client, _, tx| client.roots_changed(tx),
             |_, ()| (),
@@ -160,25 +161,25 @@ impl<const N: usize> Client<N> {
     /// # Errors
     /// [`CallError::ConnectFailed`], [`CallError::Closed`].
     pub async fn connected(&self) -> Result<Arc<Connected>, CallError> {
-        self.opened_before(Deadline::NEVER).await
+        self.connected_before(Deadline::NEVER).await
     }
 
     /// The time limit of a call, with all that it waits for.
     pub(super) fn limit(&self, options: CallOptions) -> Duration {
-        options.given_limit().unwrap_or(self.0.link.call_limit)
+        options.given_limit().unwrap_or(self.0.inner.call_limit)
     }
 
-    pub(super) async fn opened_before(
+    pub(super) async fn connected_before(
         &self,
         deadline: Deadline,
     ) -> Result<Arc<Connected>, CallError> {
-        if let Poll::Ready(opened) = self.0.link.with(|state| state.opened()) {
-            return opened;
+        if let Poll::Ready(connected) = self.0.inner.with(|state| state.connected()) {
+            return connected;
         }
         // The first turn is when it is open.
-        take_turn(&self.0.link, deadline, |_, _, _| Ok(()), |_, ()| ()).await?;
-        match self.0.link.with(|state| state.opened()) {
-            Poll::Ready(opened) => opened,
+        send_when_ready(&self.0.inner, deadline, |_, _, _| Ok(()), |_, ()| ()).await?;
+        match self.0.inner.with(|state| state.connected()) {
+            Poll::Ready(connected) => connected,
             Poll::Pending => Err(CallError::Closed),
         }
     }
@@ -187,7 +188,7 @@ impl<const N: usize> Client<N> {
     /// [assumed](super::Connector::set_era) next time.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.0.link.with(|state| state.client.era())
+        self.0.inner.with(|state| state.client.era())
     }
 
     /// Closes the connection for all: calls that wait end with [`CallError::Closed`], what has been
@@ -197,13 +198,13 @@ impl<const N: usize> Client<N> {
     }
 }
 
-impl<const N: usize> Owner<N> {
+impl<const N: usize> ClientInner<N> {
     fn close(&self) {
-        self.link.with(State::close);
+        self.inner.with(State::close);
     }
 }
 
-impl<const N: usize> Drop for Owner<N> {
+impl<const N: usize> Drop for ClientInner<N> {
     fn drop(&mut self) {
         self.close();
     }
@@ -217,7 +218,7 @@ impl<const N: usize> Clone for Client<N> {
 
 impl<const N: usize> fmt::Debug for Client<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = self.0.link.with(|state| state.client.open_calls());
+        let waiting = self.0.inner.with(|state| state.client.open_calls());
         f.debug_struct("Client").field("open_calls", &waiting).finish_non_exhaustive()
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_lite::AsyncRead;
 use mcp_sansio::{ClientEvent, Messages, Position, RxBuffer};
 
-use super::link::Link;
+use super::inner::ConnectionInner;
 
 /// What was read and not taken yet.
 pub(super) struct Incoming {
@@ -73,10 +73,10 @@ impl Incoming {
     /// while reading goes on.
     pub(super) fn take_events<const N: usize>(
         &mut self,
-        link: &Link<N>,
-        mut see: impl FnMut(&ClientEvent<'_>),
+        inner: &ConnectionInner<N>,
+        mut dispatch: impl FnMut(&ClientEvent<'_>),
     ) -> bool {
-        let now = link.now();
+        let now = inner.now();
         let (mut moved, mut frames) = (false, 0);
         self.has_more = false;
         while let Some(frame) = self.rx.next_frame() {
@@ -85,7 +85,7 @@ impl Incoming {
                 None => Messages::new(frame),
             };
             loop {
-                let taken = link.with(|state| {
+                let taken = inner.with(|state| {
                     let event = state.client.next_event(now, &mut messages, &mut state.tx)?;
                     Ok::<_, mcp_sansio::SendError>(event.map(|event| (state.take(&event), event)))
                 });
@@ -93,7 +93,7 @@ impl Incoming {
                     Ok(Some((is_taken, event))) => {
                         moved = true;
                         if !is_taken {
-                            see(&event);
+                            dispatch(&event);
                         }
                     }
                     Ok(None) => break,

@@ -9,11 +9,11 @@ use futures_lite::Stream;
 use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
 
-use super::call::{Deadline, InFlight};
+use super::call::{Deadline, PendingCall};
+use super::calls::{CallEvent, CallOutcome};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::handle::Client;
-use super::mail::{Ended, Letter};
 
 /// What is not what it was: what was kept of it is stale.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,7 +47,7 @@ impl From<Changed<'_>> for Change {
 /// connection. One that is told again before it was looked at is told once. Dropped, it takes its
 /// subscription back.
 pub struct Subscription<const N: usize = IN_FLIGHT> {
-    call: InFlight<N>,
+    call: PendingCall<N>,
     filter: Option<OwnedJson>,
     ended: Option<Option<CallError>>,
 }
@@ -66,20 +66,20 @@ impl<const N: usize> Client<N> {
         options: CallOptions,
     ) -> Result<Subscription<N>, CallError> {
         let deadline = Deadline::after(self.limit(options));
-        if !self.opened_before(deadline).await?.revision.is_modern() {
+        if !self.connected_before(deadline).await?.revision.is_modern() {
             return self.listen_to_legacy(filter, options.limit(deadline.left())).await;
         }
-        let call = InFlight::start(&self.0, deadline, |client, now, left, tx| {
+        let call = PendingCall::start(&self.0, deadline, |client, now, left, tx| {
             client.listen(now, filter, options.limit(left), tx)
         })
         .await?;
         loop {
-            match call.letter().await {
-                Letter::Listening(filter) => {
+            match call.next_event().await {
+                CallEvent::Listening(filter) => {
                     return Ok(Subscription { call, filter: Some(filter), ended: None });
                 }
-                Letter::Ended(ended) => return Err(ended.into_error()),
-                Letter::Progress(_) | Letter::Change(_) => {}
+                CallEvent::Finished(ended) => return Err(ended.into_error()),
+                CallEvent::Progress(_) | CallEvent::Change(_) => {}
             }
         }
     }
@@ -90,13 +90,15 @@ impl<const N: usize> Client<N> {
         options: CallOptions,
     ) -> Result<Subscription<N>, CallError> {
         let resources = filter.resource_subscriptions.unwrap_or_default();
-        let wants = Wants {
+        let legacy_filter = LegacyFilter {
             tools: filter.tools_list_changed.unwrap_or(false),
             prompts: filter.prompts_list_changed.unwrap_or(false),
             list: filter.resources_list_changed.unwrap_or(false),
             resources: !resources.is_empty(),
         };
-        let call = InFlight::without_call(&self.0, |state, number| state.mail.want(number, wants));
+        let call = PendingCall::without_call(&self.0, |state, number| {
+            state.calls.set_legacy_filter(number, legacy_filter)
+        });
         for uri in resources.iter().flatten() {
             let mut params = ResourceParams::new("");
             params.uri = uri;
@@ -127,11 +129,11 @@ impl<const N: usize> Stream for Subscription<N> {
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Change>> {
         let this = self.get_mut();
         while this.ended.is_none() {
-            match ready!(this.call.poll_letter(cx)) {
-                Letter::Change(change) => return Poll::Ready(Some(change)),
-                Letter::Ended(Ended::Error(error)) => this.ended = Some(Some(error)),
-                Letter::Ended(_) => this.ended = Some(None),
-                Letter::Progress(_) | Letter::Listening(_) => {}
+            match ready!(this.call.poll_event(cx)) {
+                CallEvent::Change(change) => return Poll::Ready(Some(change)),
+                CallEvent::Finished(CallOutcome::Error(error)) => this.ended = Some(Some(error)),
+                CallEvent::Finished(_) => this.ended = Some(None),
+                CallEvent::Progress(_) | CallEvent::Listening(_) => {}
             }
         }
         Poll::Ready(None)
@@ -149,14 +151,14 @@ impl<const N: usize> fmt::Debug for Subscription<N> {
 
 /// What of the changes that a legacy server tells all is wanted.
 #[derive(Clone, Copy)]
-pub(super) struct Wants {
+pub(super) struct LegacyFilter {
     tools: bool,
     prompts: bool,
     list: bool,
     resources: bool,
 }
 
-impl Wants {
+impl LegacyFilter {
     pub(super) fn has(self, change: &Change) -> bool {
         match change {
             Change::Tools => self.tools,

@@ -103,9 +103,8 @@
 //! A panic in what [answers](Connector::on_input_request) ends its own question with -32603, and one in
 //! [`on_event`](Connector::on_event) ends nothing, where panics unwind.
 
-mod alarm;
-mod asked;
 mod call;
+mod calls;
 mod connection;
 mod connector;
 mod error;
@@ -114,23 +113,24 @@ mod handle;
 #[cfg(feature = "http")]
 pub mod http;
 mod incoming;
-mod link;
+mod inner;
+mod input;
 mod listen;
-mod mail;
+mod mrtr;
 mod opened;
 mod outgoing;
 mod pages;
-mod question;
-mod rounds;
-mod turns;
+mod send_queue;
+mod server_requests;
+mod timer;
 
 pub use connection::{Connection, ConnectionEnd};
 pub use connector::{Connector, IN_FLIGHT, MAX_LINE, MAX_PENDING};
 pub use error::{CallError, ConnectError, ServerError};
 pub use handle::Client;
+pub use input::{InputRefusal, InputResponse, OwnedInputRequest};
 pub use listen::{Change, Subscription};
 pub use opened::Connected;
 pub use pages::{
     ListKind, MAX_LIST, MAX_PAGES, Pages, Prompts, ResourceTemplates, Resources, Tools,
 };
-pub use question::{InputRefusal, InputResponse, OwnedInputRequest};

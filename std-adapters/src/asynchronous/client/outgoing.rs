@@ -13,7 +13,7 @@ use async_io::Async;
 use futures_lite::AsyncWrite;
 
 use super::incoming::is_gone;
-use super::link::Link;
+use super::inner::ConnectionInner;
 use crate::asynchronous::Socket;
 
 /// How far sending has come.
@@ -34,14 +34,14 @@ impl Outgoing {
     pub(super) fn write<const N: usize>(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
-        link: &Link<N>,
+        inner: &ConnectionInner<N>,
         cx: &mut Context<'_>,
     ) -> io::Result<bool> {
         let mut moved = false;
         let mut writes = 0;
         // The rest has its turn in the next round.
         while writes < WRITES
-            && let Some(written) = link.with(|state| {
+            && let Some(written) = inner.with(|state| {
                 let pending = state.tx.pending();
                 if pending.is_empty() {
                     return None;
@@ -88,8 +88,8 @@ impl Outgoing {
     }
 
     /// Whether all has been sent.
-    pub(super) fn is_done<const N: usize>(&self, link: &Link<N>) -> bool {
-        self.is_flushed && link.with(|state| state.tx.is_idle())
+    pub(super) fn is_done<const N: usize>(&self, inner: &ConnectionInner<N>) -> bool {
+        self.is_flushed && inner.with(|state| state.tx.is_idle())
     }
 
     /// Closes our side. `true` when that is done, or has failed: either way there is nothing left

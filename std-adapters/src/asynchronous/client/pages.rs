@@ -71,7 +71,7 @@ impl<const N: usize> Client<N> {
             params.cursor = pages.last().and_then(next_cursor);
             let page = self.request(L::METHOD, &params, options.limit(deadline.left())).await?;
             bytes += page.as_raw().as_str().len();
-            if bytes > self.0.link.max_list {
+            if bytes > self.0.inner.max_list {
                 return Err(CallError::ListTooLong);
             }
             let cursor =

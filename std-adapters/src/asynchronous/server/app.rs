@@ -7,8 +7,8 @@ use mcp_sansio::{Catalog, ServerConfig, ServerEvent};
 
 use super::broadcast::Broadcaster;
 use super::context::Context;
+use super::mrtr::StateProtector;
 use super::reply::{Failure, PanicReport, Reply};
-use super::rounds::StateProtector;
 use super::tasks::{Panic, caught};
 
 /// An application: what it is, what it offers, and the function that answers requests. One value

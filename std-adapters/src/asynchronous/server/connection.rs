@@ -15,9 +15,9 @@ use mcp_sansio::{Messages, Position, RxBuffer, TxBuffer};
 use super::app::{App, IDLE_TIMEOUT, IN_FLIGHT, SUBSCRIPTIONS};
 use super::broadcast::Broadcaster;
 use super::context::Context;
-use super::link::Link;
+use super::dispatcher::Dispatcher;
+use super::inner::ConnectionInner;
 use super::reply::{Failure, Reply};
-use super::work::Work;
 
 /// A connection and all of its handlers: a future, to be awaited or spawned. It ends with the
 /// connection.
@@ -31,10 +31,10 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     rx: RxBuffer<Vec<u8>>,
     /// Where to go on in the frame that is lent next.
     position: Option<Position>,
-    link: Arc<Link<N, S>>,
-    work: Work<F>,
+    inner: Arc<ConnectionInner<N, S>>,
+    dispatcher: Dispatcher<F>,
     broadcaster: Broadcaster,
-    ticket: u64,
+    receiver_id: u64,
     timer: Timer,
     timer_at: Option<Instant>,
     /// Whether the frame at `position` waits until there are fewer requests.
@@ -74,20 +74,20 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         H: Fn(Context<N, S>) -> F,
         F: Future<Output = Result<Reply, Failure>>,
     {
-        let link = Arc::new(Link::new(
+        let inner = Arc::new(ConnectionInner::new(
             app.config,
             TxBuffer::with_limit(Vec::new(), app.max_pending),
             None,
         ));
-        let weak = Arc::downgrade(&link);
+        let weak = Arc::downgrade(&inner);
         let broadcaster = app.broadcaster().clone();
         Self {
             stream,
             rx: RxBuffer::with_limit(Vec::new(), app.max_line),
             position: None,
-            link,
-            work: Work::new(),
-            ticket: broadcaster.join(weak),
+            inner,
+            dispatcher: Dispatcher::new(),
+            receiver_id: broadcaster.add(weak),
             broadcaster,
             timer: Timer::never(),
             timer_at: None,
@@ -127,12 +127,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.link.alarm.rise();
+        this.inner.driver.begin_round();
         for _ in 0..ROUNDS {
             match this.round(cx) {
                 Ok(Round::Moved) => {}
                 Ok(Round::Ended(end)) => return Poll::Ready(Ok(end)),
-                Ok(Round::Still) if this.link.alarm.sleep(cx.waker()) => return Poll::Pending,
+                Ok(Round::Still) if this.inner.driver.register(cx.waker()) => return Poll::Pending,
                 Ok(Round::Still) => {}
                 Err(error) if is_gone(&error) => return Poll::Ready(Ok(ConnectionEnd::Closed)),
                 Err(error) => return Poll::Ready(Err(error)),
@@ -165,20 +165,20 @@ where
         let mut moved = false;
         if self.end.is_none() {
             moved |= self.read(cx)?;
-            self.work.is_closing = self.broadcaster.is_shutting_down();
+            self.dispatcher.is_closing = self.broadcaster.is_shutting_down();
             moved |= self.take_frames(cx);
-            moved |= self.work.run(&self.app, &self.link, cx);
-            moved |= self.work.handle_timeouts(&self.app, &self.link, cx);
-            self.work.send(&self.app, &self.link);
+            moved |= self.dispatcher.run(&self.app, &self.inner, cx);
+            moved |= self.dispatcher.handle_timeouts(&self.app, &self.inner, cx);
+            self.dispatcher.send(&self.app, &self.inner);
         }
         moved |= self.write(cx)?;
-        if self.work.is_unresponsive {
+        if self.dispatcher.is_unresponsive {
             return Ok(Round::Ended(ConnectionEnd::Unresponsive));
         }
         self.see_whether_it_ends();
         if let Some(end) = self.end
             && self.is_flushed
-            && self.link.lock().outlets.own().tx.pending().is_empty()
+            && self.inner.lock().outputs.own().tx.pending().is_empty()
             && Pin::new(&mut self.stream).poll_close(cx).is_ready()
         {
             return Ok(Round::Ended(end));
@@ -222,14 +222,17 @@ where
     /// longer, the frame is given back, and gone on with later.
     fn take_frames(&mut self, cx: &mut task::Context<'_>) -> bool {
         let mut moved = false;
-        let now = self.link.now();
-        self.work.has_frames = true;
+        let now = self.inner.now();
+        self.dispatcher.has_frames = true;
         // Nothing that follows changes what it has to wait for.
-        if self.is_held && !self.input_ended && self.work.still_holds_back(&self.app, &self.link) {
+        if self.is_held
+            && !self.input_ended
+            && self.dispatcher.still_holds_back(&self.app, &self.inner)
+        {
             return moved;
         }
         for number in 0.. {
-            if self.position.is_none() && !self.link.lock().has_room() {
+            if self.position.is_none() && !self.inner.lock().has_room() {
                 return moved;
             }
             // Others want their turn.
@@ -245,18 +248,18 @@ where
                 }
             };
             loop {
-                self.is_held =
-                    !self.input_ended && self.work.holds_back(&self.app, &self.link, &messages);
+                self.is_held = !self.input_ended
+                    && self.dispatcher.holds_back(&self.app, &self.inner, &messages);
                 if self.is_held {
                     self.position = Some(messages.position());
                     self.rx.unread();
                     return moved;
                 }
-                let event = self.link.lock().next_event(now, &mut messages);
+                let event = self.inner.lock().next_event(now, &mut messages);
                 match event {
                     Ok(Some(event)) => {
                         moved = true;
-                        self.work.event(&event, &self.app, &self.link, cx);
+                        self.dispatcher.event(&event, &self.app, &self.inner, cx);
                     }
                     Ok(None) => break,
                     Err(_) => {
@@ -267,15 +270,15 @@ where
                 }
             }
         }
-        self.work.has_frames = false;
+        self.dispatcher.has_frames = false;
         moved
     }
 
     fn write(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
         let mut moved = false;
         for number in 0.. {
-            let mut state = self.link.lock();
-            let tx = &mut state.outlets.own().tx;
+            let mut state = self.inner.lock();
+            let tx = &mut state.outputs.own().tx;
             if tx.pending().is_empty() {
                 break;
             }
@@ -290,7 +293,7 @@ where
                     tx.advance(written);
                     let is_empty = tx.pending().is_empty();
                     drop(state);
-                    self.link.drained(0);
+                    self.inner.drained(0);
                     self.written_since += written;
                     if is_empty || self.written_since >= PROGRESS {
                         self.progressed();
@@ -317,26 +320,26 @@ where
     }
 
     fn see_whether_it_ends(&mut self) {
-        if self.end.is_some() || self.work.has_frames || !self.work.is_sent() {
+        if self.end.is_some() || self.dispatcher.has_frames || !self.dispatcher.is_sent() {
             return;
         }
         if self.input_ended {
             self.end = Some(ConnectionEnd::Closed);
-        } else if self.work.is_closing && self.work.is_idle(&self.link) {
+        } else if self.dispatcher.is_closing && self.dispatcher.is_idle(&self.inner) {
             self.end = Some(ConnectionEnd::ShutDown);
         }
         if self.end.is_some() {
             // Nobody will hear how it ends.
-            self.work.drop_all();
+            self.dispatcher.drop_all();
         }
     }
 
     /// When the silence has lasted too long.
     fn idle_at(&self) -> Option<Instant> {
         let timeout = self.idle_timeout?;
-        let mut state = self.link.lock();
+        let mut state = self.inner.lock();
         // Whatever is in flight: a client that does not read will not read its answers.
-        let is_stuck = !state.outlets.own().tx.pending().is_empty();
+        let is_stuck = !state.outputs.own().tx.pending().is_empty();
         if self.end.is_some() || is_stuck || state.server.open_requests() == 0 {
             self.active.checked_add(timeout)
         } else {
@@ -350,12 +353,14 @@ where
     /// A time limit that this round has looked at, and that has passed, waits for room and not for
     /// time. One that has passed since is due: nothing else wakes for it.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
-        let deadline = self.link.lock().server.poll_timeout();
-        let deadline =
-            deadline.filter(|at| *at > self.work.looked).and_then(|at| self.link.real_time(at));
-        let looked = self.link.real_time(self.work.looked);
-        let full_until =
-            self.work.full_until(&self.app).filter(|at| looked.is_none_or(|looked| *at > looked));
+        let deadline = self.inner.lock().server.poll_timeout();
+        let deadline = deadline
+            .filter(|at| *at > self.dispatcher.timeouts_checked_at)
+            .and_then(|at| self.inner.real_time(at));
+        let timeouts_checked_at = self.inner.real_time(self.dispatcher.timeouts_checked_at);
+        let full_until = self.dispatcher.full_until(&self.app).filter(|at| {
+            timeouts_checked_at.is_none_or(|timeouts_checked_at| *at > timeouts_checked_at)
+        });
         let limits = [deadline, full_until].into_iter().flatten().filter(|_| self.end.is_none());
         if let Some(due) = limits.chain(self.idle_at()).min()
             && self.timer_at.is_none_or(|at| due < at)
@@ -379,9 +384,9 @@ where
 
 impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S> {
     fn drop(&mut self) {
-        self.work.drop_all();
-        self.link.close();
-        self.broadcaster.leave(self.ticket);
+        self.dispatcher.drop_all();
+        self.inner.close();
+        self.broadcaster.remove(self.receiver_id);
     }
 }
 

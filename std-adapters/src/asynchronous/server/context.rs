@@ -14,32 +14,32 @@ use serde::Serialize;
 
 use super::answers::InputResponse;
 use super::app::{IN_FLIGHT, SUBSCRIPTIONS};
-use super::ask::Asking;
 use super::broadcast::Broadcaster;
-use super::link::Share;
+use super::connection_handle::{ConnectionHandle, Notification, WaitForRoom};
+use super::inner::ParamsReservation;
+use super::input::InputResponseFuture;
+use super::mrtr::MrtrState;
 use super::reply::{Failure, Reply};
-use super::rounds::Rounds;
-use super::voice::{Note, Voice, Waiting};
 
 /// A request, and what its handler speaks through. Owned: it may go to other threads.
 pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
-    pub(super) call: Arc<Call>,
-    pub(super) voice: Arc<dyn Voice>,
+    pub(super) active: Arc<ActiveRequest>,
+    pub(super) connection: Arc<dyn ConnectionHandle>,
     pub(super) broadcaster: Broadcaster,
 }
 
 /// A request that a handler works on.
-pub(super) struct Call {
+pub(super) struct ActiveRequest {
     pub(super) handle: RequestHandle,
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
-    pub(super) rounds: Rounds,
-    pub(super) _held: Option<Held>,
+    pub(super) mrtr: MrtrState,
+    pub(super) _held: Option<BodyReservation>,
     /// Of what all requests may take.
-    pub(super) _share: Share,
+    pub(super) _params: ParamsReservation,
 }
 
-impl Call {
+impl ActiveRequest {
     pub(super) fn name(&self) -> &'static str {
         match self.target {
             Target::Tool(tool) => tool.name.as_plain().unwrap_or_default(),
@@ -50,25 +50,25 @@ impl Call {
 }
 
 /// A request's share of a budget of bytes, which is given back when it is dropped.
-pub(super) type Held = Arc<dyn Any + Send + Sync>;
+pub(super) type BodyReservation = Arc<dyn Any + Send + Sync>;
 
 impl<const N: usize, const S: usize> Context<N, S> {
     /// The request: its method, parameters, and who asks.
     #[must_use]
     pub fn request(&self) -> Request<'_> {
-        self.call.request.as_request()
+        self.active.request.as_request()
     }
 
     /// What it is about, by the catalog. [`Target::Other`] without one.
     #[must_use]
     pub fn target(&self) -> Target<'static> {
-        self.call.target
+        self.active.target
     }
 
     /// The name of the tool or prompt, as the catalog has it; empty for anything else.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.call.name()
+        self.active.name()
     }
 
     /// The arguments of the call.
@@ -118,12 +118,17 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// When nobody waits any more, or the message is longer than all room there is: `?` is right
     /// for both.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
-        let handle = self.call.handle;
-        let now = self.voice.now();
-        let mut waiting = Waiting::new(&*self.voice);
+        let handle = self.active.handle;
+        let now = self.connection.now();
+        let mut waiting = WaitForRoom::new(&*self.connection);
         sent(
             poll_fn(|cx| {
-                self.voice.poll_note(handle, &Note::Progress(now, progress), &mut waiting.place, cx)
+                self.connection.poll_notify(
+                    handle,
+                    &Notification::Progress(now, progress),
+                    &mut waiting.place,
+                    cx,
+                )
             })
             .await,
         )
@@ -137,8 +142,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
         &self,
         message: &LogMessage<'_, T>,
     ) -> Result<(), Failure> {
-        let handle = self.call.handle;
-        let mut waiting = Waiting::new(&*self.voice);
+        let handle = self.active.handle;
+        let mut waiting = WaitForRoom::new(&*self.connection);
         let told = poll_fn(|cx| {
             let data = mcp_sansio::Json(message.data);
             let message = LogMessage {
@@ -146,7 +151,12 @@ impl<const N: usize, const S: usize> Context<N, S> {
                 logger: message.logger,
                 data: &data as &dyn Payload,
             };
-            self.voice.poll_note(handle, &Note::Log(&message), &mut waiting.place, cx)
+            self.connection.poll_notify(
+                handle,
+                &Notification::Log(&message),
+                &mut waiting.place,
+                cx,
+            )
         });
         sent(told.await)
     }
@@ -187,12 +197,12 @@ impl<const N: usize, const S: usize> Context<N, S> {
         if request.revision.is_modern() {
             let mut is_complete = true;
             for (key, question) in &questions {
-                match self.call.rounds.answer(key, &self.call.request) {
+                match self.active.mrtr.input_response(key, &self.active.request) {
                     Some(json) => answers.push(InputResponse { key: (*key).to_owned(), json }),
                     None => {
-                        self.call
-                            .rounds
-                            .is_missing(key, OwnedJson::new(question, request.revision)?);
+                        self.active
+                            .mrtr
+                            .add_missing(key, OwnedJson::new(question, request.revision)?);
                         is_complete = false;
                     }
                 }
@@ -204,7 +214,14 @@ impl<const N: usize, const S: usize> Context<N, S> {
             let mut asking = Vec::with_capacity(K);
             for (key, question) in &questions {
                 let question = OwnedJson::new(question, request.revision)?;
-                asking.push((*key, Asking::new(Arc::clone(&self.voice), request.handle, question)));
+                asking.push((
+                    *key,
+                    InputResponseFuture::new(
+                        Arc::clone(&self.connection),
+                        request.handle,
+                        question,
+                    ),
+                ));
             }
             for (key, asking) in asking {
                 answers.push(InputResponse { key: key.to_owned(), json: asking.await? });
@@ -217,13 +234,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// client carries it, and can read and change it unless the [`App`](super::App) has a
     /// [`StateProtector`](super::StateProtector). From then on an answer counts only when it comes with such a text.
     pub fn set_request_state(&self, state: impl Into<String>) {
-        self.call.rounds.remember(state.into());
+        self.active.mrtr.set_request_state(state.into());
     }
 
     /// What was [kept](Self::set_request_state) in an earlier round.
     #[must_use]
     pub fn request_state(&self) -> Option<String> {
-        self.call.rounds.kept()
+        self.active.mrtr.request_state()
     }
 
     /// Lets the connection go on which the client waits: it comes back for the answer after
@@ -232,7 +249,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
     /// 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn release_connection(&self) -> bool {
-        self.revision() == Revision::V2025_11_25 && self.voice.release_connection(self.call.handle)
+        self.revision() == Revision::V2025_11_25
+            && self.connection.release_connection(self.active.handle)
     }
 
     /// Who the client is, as the check of an application over HTTP has found out. `None` where
@@ -240,14 +258,14 @@ impl<const N: usize, const S: usize> Context<N, S> {
     #[cfg(feature = "http")]
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
-        self.voice.principal()
+        self.connection.principal()
     }
 
     /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is
     /// for work that it has sent elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        !self.voice.is_open(self.call.handle)
+        !self.connection.is_open(self.active.handle)
     }
 
     /// What reaches all connections, this one included.

@@ -142,11 +142,11 @@ where
 {
     let mut connections = Tasks::new();
     // A task as well, so that the listener is only asked when it has something to say.
-    let mut door = Tasks::new();
-    door.insert((), accept(app.clone(), &listener));
+    let mut acceptor = Tasks::new();
+    acceptor.insert((), accept(app.clone(), &listener));
     poll_fn(|cx| {
-        for _ in 0..TURNS {
-            let opened = door.poll_next(cx);
+        for _ in 0..POLLS {
+            let opened = acceptor.poll_next(cx);
             let is_shut = opened.is_pending();
             match opened {
                 Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
@@ -155,7 +155,7 @@ where
                 }
                 Poll::Ready(Some(((), Ok(Ok(Some(connection)))))) => {
                     connections.insert((), connection);
-                    door.insert((), accept(app.clone(), &listener));
+                    acceptor.insert((), accept(app.clone(), &listener));
                 }
                 _ => {}
             }
@@ -164,7 +164,7 @@ where
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
                 app.panicked("", "", panic);
             }
-            if door.is_empty() && connections.is_empty() {
+            if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if is_shut && served.is_pending() {
@@ -185,7 +185,7 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
 ) -> Poll<io::Result<Option<L::Stream>>> {
     let broadcaster = app.broadcaster();
     // Before the look at what it tells of.
-    broadcaster.wait(cx.waker());
+    broadcaster.register_waker(cx.waker());
     if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
     }
@@ -212,6 +212,6 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
 }
 
 /// How many connections are looked after before others of the same thread have their turn.
-const TURNS: usize = 64;
+const POLLS: usize = 64;
 /// How long nobody is accepted after a lack of resources.
 const PAUSE: Duration = Duration::from_millis(100);

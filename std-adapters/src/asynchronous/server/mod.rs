@@ -1,24 +1,24 @@
 //! The server: one application, many connections.
 
-mod alarm;
 mod answers;
 mod app;
-mod ask;
 mod broadcast;
 mod connection;
+mod connection_handle;
 mod context;
+mod dispatcher;
+mod driver_waker;
 #[cfg(feature = "http")]
 pub(super) mod http;
-mod link;
+mod inner;
+mod input;
+mod joined_io;
 mod listener;
-mod outbox;
-mod outlet;
-mod pair;
+mod mrtr;
+mod output;
+mod pending_responses;
 mod reply;
-mod rounds;
 mod socket;
-mod voice;
-mod work;
 
 use super::tasks;
 
@@ -30,8 +30,8 @@ pub use app::{
 pub use broadcast::Broadcaster;
 pub use connection::{Connection, ConnectionEnd};
 pub use context::Context;
+pub use joined_io::JoinedIo;
 pub use listener::{Listener, accept, serve};
-pub use pair::JoinedIo;
+pub use mrtr::{MAX_INPUT_RESPONSES, StateProtector};
 pub use reply::{Failure, MAX_PANIC_TEXT, PanicReport, Reply};
-pub use rounds::{MAX_INPUT_RESPONSES, StateProtector};
 pub use socket::Socket;

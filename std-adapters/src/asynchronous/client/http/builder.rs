@@ -9,8 +9,8 @@ use std::time::Duration;
 use mcp_sansio::http::client::{Origin, UrlError};
 
 use super::connector::{Address, Connect, TcpConnector};
-use super::shared::{Diagnostic, Shared};
 use super::stream::HttpStream;
+use super::transport_state::{Diagnostic, TransportState};
 
 /// A server behind a URL, and how to speak with it: `HttpTransport::new("http://127.0.0.1:8000/mcp")?.connect()`.
 #[derive(Clone)]
@@ -142,7 +142,7 @@ impl<D: Connect> HttpTransport<D> {
     /// connected before there is a message to be sent.
     #[must_use]
     pub fn connect(self) -> HttpStream<D> {
-        HttpStream::new(Arc::new(Shared::new(self)))
+        HttpStream::new(Arc::new(TransportState::new(self)))
     }
 }
 

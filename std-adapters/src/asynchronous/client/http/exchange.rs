@@ -10,7 +10,7 @@ use mcp_sansio::http::codec::BodyLength;
 use mcp_sansio::http::sse::{EventKind, EventReader};
 
 use super::connector::Connect;
-use super::shared::{Diagnostic, Shared};
+use super::transport_state::{Diagnostic, TransportState};
 use super::wire::Wire;
 
 /// Where what comes goes to.
@@ -35,7 +35,7 @@ pub(super) struct Got<S> {
 
 /// Reads an answer that is one message.
 pub(super) async fn read<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     mut wire: Wire<D::Stream>,
     exchange: &mut Exchange,
     to: To,
@@ -60,7 +60,7 @@ pub(super) async fn read<D: Connect>(
 
 /// Reads an answer that is a stream, and takes it up again as long as there is a way to.
 pub(super) async fn follow<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     wire: Wire<D::Stream>,
     exchange: &mut Exchange,
     to: To,
@@ -99,7 +99,7 @@ pub(super) async fn follow<D: Connect>(
 
 /// A GET that takes a stream up again, or begins one. `None` when there is none to be had.
 pub(super) async fn resume<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     exchange: &mut Exchange,
     last_event_id: Option<&str>,
 ) -> io::Result<Option<Wire<D::Stream>>> {
@@ -128,7 +128,7 @@ pub(super) async fn resume<D: Connect>(
 /// # Errors
 /// The connection fails, or [`MAX_EVENT`] times the longest message goes by without an event.
 pub(super) async fn hear<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     wire: &mut Wire<D::Stream>,
     exchange: &mut Exchange,
     events: &mut EventReader<Vec<u8>>,
@@ -175,7 +175,7 @@ pub(super) fn feed(events: &mut EventReader<Vec<u8>>, chunk: &mut Vec<u8>) -> us
 
 /// Takes a message.
 async fn take<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     exchange: &mut Exchange,
     data: Frame<'_>,
     to: To,
@@ -204,7 +204,11 @@ async fn take<D: Connect>(
 }
 
 /// The answer is none.
-pub(super) async fn unusable<D: Connect>(shared: &Shared<D>, exchange: &Exchange, reason: &str) {
+pub(super) async fn unusable<D: Connect>(
+    shared: &TransportState<D>,
+    exchange: &Exchange,
+    reason: &str,
+) {
     if let Some(id) = exchange.request_id() {
         shared
             .deliver(HttpFailure::Invalid(reason).json_rpc_response(id).to_string().as_bytes())

@@ -8,7 +8,7 @@ use mcp_sansio::http::client::Exchange;
 use mcp_sansio::http::sse::EventReader;
 
 use super::connector::Connect;
-use super::shared::Shared;
+use super::transport_state::TransportState;
 use super::wire::Wire;
 use super::{listen, post};
 
@@ -50,7 +50,7 @@ pub(super) enum Name {
 pub(super) type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl<S> Job<S> {
-    pub(super) fn run<D: Connect<Stream = S>>(self, shared: &Arc<Shared<D>>) -> Running
+    pub(super) fn run<D: Connect<Stream = S>>(self, shared: &Arc<TransportState<D>>) -> Running
     where
         S: Send + 'static,
     {

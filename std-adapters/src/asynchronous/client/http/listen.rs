@@ -10,10 +10,10 @@ use mcp_sansio::http::sse::{EventKind, EventReader};
 use super::connector::Connect;
 use super::exchange::{To, feed, follow, hear, resume};
 use super::jobs::{Begun, Job};
-use super::shared::{LINGER, Shared, timeout};
+use super::transport_state::{LINGER, TransportState, timeout};
 
 /// Hears what belongs to no request, for as long as the session lasts and the server offers it.
-pub(super) async fn listen<D: Connect>(shared: &Shared<D>) {
+pub(super) async fn listen<D: Connect>(shared: &TransportState<D>) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_get()) else { return };
     if let Ok(Some(wire)) = resume(shared, &mut exchange, None).await {
         let _ = follow(shared, wire, &mut exchange, To::Client).await;
@@ -21,7 +21,7 @@ pub(super) async fn listen<D: Connect>(shared: &Shared<D>) {
 }
 
 /// Hears all that a server of 2024-11-05 says. Its end is that of everything.
-pub(super) async fn older<D: Connect>(shared: &Shared<D>, begun: Begun<D::Stream>) {
+pub(super) async fn older<D: Connect>(shared: &TransportState<D>, begun: Begun<D::Stream>) {
     let Begun { mut wire, mut exchange, mut events, chunk } = begun;
     let ended =
         hear(shared, &mut wire, &mut exchange, &mut events, chunk, To::Client, &mut Vec::new())
@@ -31,7 +31,7 @@ pub(super) async fn older<D: Connect>(shared: &Shared<D>, begun: Begun<D::Stream
 
 /// Whether the server is one of 2024-11-05: its stream begins with the endpoint that messages are
 /// to be posted to.
-pub(super) async fn try_older<D: Connect>(shared: &Shared<D>) -> io::Result<bool> {
+pub(super) async fn try_older<D: Connect>(shared: &TransportState<D>) -> io::Result<bool> {
     let mut exchange = Exchange::http_sse();
     let head = shared.with(|state| {
         let session = mcp_sansio::http::client::HttpSession::new();
@@ -82,7 +82,7 @@ pub(super) async fn try_older<D: Connect>(shared: &Shared<D>) -> io::Result<bool
 }
 
 /// Ends the session. Whether the server agrees is its own affair.
-pub(super) async fn delete<D: Connect>(shared: &Shared<D>) {
+pub(super) async fn delete<D: Connect>(shared: &TransportState<D>) {
     let Some(mut exchange) = shared.with(|state| state.session.begin_delete()) else { return };
     let head = shared.with(|state| {
         shared.head(state, "DELETE", &state.target, BodyLength::Absent, &mut |put| {

@@ -78,14 +78,14 @@ mod jobs;
 mod listen;
 mod post;
 mod queue;
-mod renew;
-mod shared;
+mod reconnect;
 mod stream;
 mod tools;
+mod transport_state;
 mod wire;
 
 pub use builder::{HttpTransport, MAX_IDLE_CONNECTIONS, MAX_MESSAGE};
 pub use connector::{Address, Connect, TcpConnector};
 pub use queue::MAX_ONE_WAY_POSTS;
-pub use shared::Diagnostic;
 pub use stream::HttpStream;
+pub use transport_state::Diagnostic;

@@ -10,9 +10,9 @@ use mcp_sansio::http::codec::BodyLength;
 use super::connector::Connect;
 use super::exchange::{Got, To, follow, read, unusable};
 use super::jobs::Job;
-use super::shared::{Diagnostic, Shared, within};
+use super::transport_state::{Diagnostic, TransportState, within};
 use super::wire::Wire;
-use super::{listen, renew, tools};
+use super::{listen, reconnect, tools};
 use crate::asynchronous::client::guard;
 
 /// What has been tried already.
@@ -46,7 +46,7 @@ pub(super) enum Failed {
 }
 
 /// Posts a message and delivers what comes of it.
-pub(super) async fn post<D: Connect>(shared: &Shared<D>, message: &[u8]) {
+pub(super) async fn post<D: Connect>(shared: &TransportState<D>, message: &[u8]) {
     // What has been cut off is no message.
     let Some(post) = OutgoingMessage::parse(message) else { return };
     let mut tried = Tried::default();
@@ -68,13 +68,13 @@ pub(super) async fn post<D: Connect>(shared: &Shared<D>, message: &[u8]) {
 }
 
 /// Another message may follow.
-fn opened<D: Connect>(shared: &Shared<D>, post: &OutgoingMessage<'_>) {
+fn opened<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>) {
     if post.is_handshake() {
         shared.with(|state| state.is_opening = false);
     }
 }
 
-async fn fail<D: Connect>(shared: &Shared<D>, post: &OutgoingMessage<'_>, failed: &Failed) {
+async fn fail<D: Connect>(shared: &TransportState<D>, post: &OutgoingMessage<'_>, failed: &Failed) {
     let error;
     let failure = match failed {
         Failed::Status(status) => HttpFailure::Status(*status),
@@ -95,7 +95,7 @@ async fn fail<D: Connect>(shared: &Shared<D>, post: &OutgoingMessage<'_>, failed
 }
 
 async fn attempt<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
     message: &[u8],
     tried: &mut Tried,
@@ -147,7 +147,7 @@ fn remember(opening: &mut [Option<Vec<u8>>; 2], post: &OutgoingMessage<'_>, mess
 
 #[allow(clippy::too_many_arguments)] // what one attempt is about
 async fn exchange_messages<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
     message: &[u8],
     exchange: &mut Exchange,
@@ -214,7 +214,7 @@ async fn exchange_messages<D: Connect>(
                 return Ok(Next::Failed(Failed::Status(404)));
             }
             tried.another_session = true;
-            within(shared.http.accept_timeout, renew::renew(shared, generation)).await?;
+            within(shared.http.accept_timeout, reconnect::renew(shared, generation)).await?;
             Ok(Next::Again)
         }
         ResponseKind::Unauthorized(status) => {
@@ -235,7 +235,7 @@ async fn exchange_messages<D: Connect>(
 
 /// The answer has come, or will not.
 async fn finish<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
     got: Got<D::Stream>,
 ) -> Next {
@@ -247,7 +247,7 @@ async fn finish<D: Connect>(
 }
 
 async fn unauthorized<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
     status: u16,
     challenge: String,
@@ -271,7 +271,7 @@ async fn unauthorized<D: Connect>(
 
 #[allow(clippy::too_many_arguments)] // what the response was about
 async fn refused<D: Connect>(
-    shared: &Shared<D>,
+    shared: &TransportState<D>,
     post: &OutgoingMessage<'_>,
     exchange: &Exchange,
     wire: Wire<D::Stream>,

@@ -12,12 +12,12 @@ use mcp_sansio::http::client::OutgoingMessage;
 use super::builder::HttpTransport;
 use super::connector::{Connect, TcpConnector};
 use super::jobs::{Job, Name, Running};
-use super::shared::Shared;
+use super::transport_state::TransportState;
 use crate::asynchronous::tasks::Tasks;
 
 /// Messages to and from a server behind a URL, a line each. It works while it is read.
 pub struct HttpStream<D: Connect = TcpConnector> {
-    shared: Arc<Shared<D>>,
+    shared: Arc<TransportState<D>>,
     tasks: Tasks<Name, Running>,
     /// Those of them that bring no answer.
     shorts: usize,
@@ -38,7 +38,7 @@ enum Closing {
 }
 
 impl<D: Connect> HttpStream<D> {
-    pub(super) fn new(shared: Arc<Shared<D>>) -> Self {
+    pub(super) fn new(shared: Arc<TransportState<D>>) -> Self {
         Self { shared, tasks: Tasks::new(), shorts: 0, line: Vec::new(), closing: Closing::Open }
     }
 

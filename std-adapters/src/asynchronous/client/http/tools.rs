@@ -10,7 +10,7 @@ use mcp_sansio::{OwnedJson, RawJson};
 
 use super::connector::Connect;
 use super::exchange::{To, follow, read};
-use super::shared::{Diagnostic, Shared};
+use super::transport_state::{Diagnostic, TransportState};
 use crate::asynchronous::client::pages::{Cursors, MAX_LIST};
 
 /// The input schemas that annotate something, by the names of their tools.
@@ -85,7 +85,10 @@ impl ToolTable {
 
 /// Reads the whole list of tools again, with the credentials and capabilities of this call. `false`
 /// when that fails.
-pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &OutgoingMessage<'_>) -> bool {
+pub(super) async fn refresh<D: Connect>(
+    shared: &TransportState<D>,
+    call: &OutgoingMessage<'_>,
+) -> bool {
     let mut meta = String::new();
     for (key, value) in call.params().meta().unwrap_or(RawJson::EMPTY).members() {
         if key != *"progressToken" {
@@ -128,7 +131,7 @@ pub(super) async fn refresh<D: Connect>(shared: &Shared<D>, call: &OutgoingMessa
 }
 
 /// The answer to a request of ours.
-async fn ask<D: Connect>(shared: &Shared<D>, message: &[u8]) -> Option<Vec<u8>> {
+async fn ask<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> Option<Vec<u8>> {
     let post = OutgoingMessage::parse(message)?;
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);

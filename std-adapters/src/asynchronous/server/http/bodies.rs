@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use super::super::alarm::Wakers;
-use super::super::context::Held;
+use super::super::context::BodyReservation;
+use super::super::driver_waker::WakerSet;
 
 /// The bytes that the bodies of all connections take, from the first read until neither the body
 /// nor a handler's copy of it is needed any more.
@@ -25,11 +25,11 @@ struct State {
     /// The body that may use what is reserved.
     preferred: Option<u64>,
     /// In the order in which the bodies began.
-    waiting: Wakers,
+    waiting: WakerSet,
 }
 
 /// A body's share of the budget, which is given back when it is dropped.
-pub(super) struct Share {
+pub(super) struct ParamsReservation {
     bodies: Arc<Bodies>,
     bytes: usize,
     /// Its number, as soon as it has taken or waited for anything.
@@ -51,15 +51,15 @@ impl Bodies {
     }
 }
 
-impl Share {
+impl ParamsReservation {
     /// The share of a body of which nothing has been read.
     pub(super) fn new(bodies: &Arc<Bodies>) -> Self {
         Self { bodies: Arc::clone(bodies), bytes: 0, number: None }
     }
 
     /// The share that the handlers of the body's messages keep, if there is one.
-    pub(super) fn into_held(self) -> Option<Held> {
-        (self.bytes > 0).then(|| Arc::new(self) as Held)
+    pub(super) fn into_held(self) -> Option<BodyReservation> {
+        (self.bytes > 0).then(|| Arc::new(self) as BodyReservation)
     }
 
     /// Takes room for a body that is `len` bytes long by now. `Pending` wakes when there may be
@@ -116,7 +116,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for ParamsReservation {
     fn drop(&mut self) {
         self.complete(0);
     }

@@ -17,25 +17,25 @@ use mcp_sansio::http::{RequestHead, SingleValue};
 use mcp_sansio::{ErrorCode, Frame, Messages, OwnedJson, Revision, TxBuffer};
 
 use super::super::app::App;
-use super::super::broadcast::Member;
-use super::super::context::{Context, Held};
+use super::super::broadcast::Receiver;
+use super::super::connection_handle::WaitForRoom;
+use super::super::context::{BodyReservation, Context};
 use super::super::reply::{Failure, Reply};
-use super::super::voice::Waiting;
 use super::auth::AuthorizationError;
-use super::bodies::Share;
+use super::bodies::ParamsReservation;
+use super::endpoint_state::{EndpointState, ShutdownSignal, new_id};
 use super::head::Head;
-use super::old::{Old, endpoint};
-use super::patience::later;
-use super::peer::{Peer, Taken};
+use super::legacy_sse::{LegacyStream, endpoint};
 use super::sender::Sender;
+use super::server_instance::{ServerInstance, Taken};
 use super::session::Session;
-use super::shared::{Bell, Shared, new_id};
+use super::timer::later;
 use super::wire::{Next, Wire};
-use super::{direct, post, stream};
+use super::{post, stateless, stream};
 
 /// Serves a connection until it ends.
 pub(super) async fn serve<A, H, T, F, const N: usize, const S: usize>(
-    shared: &Shared<A, F, N, S>,
+    shared: &EndpointState<A, F, N, S>,
     socket: T,
 ) -> io::Result<()>
 where
@@ -55,7 +55,7 @@ where
 }
 
 async fn serve_requests<A, H, T, F, const N: usize, const S: usize>(
-    shared: &Shared<A, F, N, S>,
+    shared: &EndpointState<A, F, N, S>,
     mut wire: Wire<T>,
 ) -> io::Result<()>
 where
@@ -65,9 +65,9 @@ where
     F: Future<Output = Result<Reply, Failure>>,
 {
     let broadcaster = shared.app.broadcaster();
-    let bell = Arc::new(Bell::default());
-    let _ticket = broadcaster.ticket({
-        let bell: Arc<dyn Member> = Arc::<Bell>::clone(&bell);
+    let bell = Arc::new(ShutdownSignal::default());
+    let _registration = broadcaster.register({
+        let bell: Arc<dyn Receiver> = Arc::<ShutdownSignal>::clone(&bell);
         Arc::downgrade(&bell)
     });
     let patience = shared.options.read_timeout;
@@ -99,7 +99,7 @@ where
 
 /// One request, and what answers it.
 struct Exchange<'x, A, T, F, const N: usize, const S: usize> {
-    shared: &'x Shared<A, F, N, S>,
+    shared: &'x EndpointState<A, F, N, S>,
     wire: &'x mut Wire<T>,
     head: &'x Head,
     sender: &'x mut Sender,
@@ -159,14 +159,15 @@ where
         if let Err(refused) = self.shared.endpoint.check_head(&head) {
             return self.refuse(&refused);
         }
-        let mut share = Share::new(&self.shared.bodies);
-        let body = match self.wire.body(self.head, options.read_timeout, &mut share).await? {
-            Next::Got(body) => body,
-            Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
-            Next::Busy => return self.refuse(&Rejection::service_unavailable()),
-        };
-        let held = &share.into_held();
+        let mut reserve_params = ParamsReservation::new(&self.shared.bodies);
+        let body =
+            match self.wire.body(self.head, options.read_timeout, &mut reserve_params).await? {
+                Next::Got(body) => body,
+                Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
+                Next::Busy => return self.refuse(&Rejection::service_unavailable()),
+            };
+        let held = &reserve_params.into_held();
         let messages = Messages::over_http(Frame::Complete(&body), &head, NonZeroU32::MIN);
         match self.shared.endpoint.route(&head, &messages) {
             Route::Stateless => self.alone(messages, held, principal).await,
@@ -214,41 +215,45 @@ where
     async fn alone(
         self,
         messages: Messages<'_>,
-        held: &Option<Held>,
+        held: &Option<BodyReservation>,
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
-        let peer = self.peer::<1>(principal);
-        self.alone_on(&peer, messages, held).await
+        let instance = self.instance::<1>(principal);
+        self.alone_on(&instance, messages, held).await
     }
 
     async fn alone_as(
         self,
         revision: Revision,
         messages: Messages<'_>,
-        held: &Option<Held>,
+        held: &Option<BodyReservation>,
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
-        let peer = self.peer::<N>(principal);
-        peer.link.lock().server.start_legacy(revision);
-        self.alone_on(&peer, messages, held).await
+        let instance = self.instance::<N>(principal);
+        instance.inner.lock().server.start_legacy(revision);
+        self.alone_on(&instance, messages, held).await
     }
 
-    fn peer<const M: usize>(&self, principal: Option<Arc<str>>) -> Peer<F, M, S> {
+    fn instance<const M: usize>(&self, principal: Option<Arc<str>>) -> ServerInstance<F, M, S> {
         let app = &*self.shared.app;
-        Peer::new(app, TxBuffer::for_http_response(Vec::new(), app.max_pending), principal)
+        ServerInstance::new(
+            app,
+            TxBuffer::for_http_response(Vec::new(), app.max_pending),
+            principal,
+        )
     }
 
     async fn alone_on<const M: usize>(
         self,
-        peer: &Peer<F, M, S>,
+        instance: &ServerInstance<F, M, S>,
         messages: Messages<'_>,
-        held: &Option<Held>,
+        held: &Option<BodyReservation>,
     ) -> io::Result<()> {
-        direct::serve(
+        stateless::serve(
             &*self.shared.app,
             &self.shared.options,
             self.wire,
-            peer,
+            instance,
             Some(messages),
             held.as_ref(),
             self.sender,
@@ -260,7 +265,7 @@ where
         self,
         head: &RequestHead<'_>,
         body: &[u8],
-        held: &Option<Held>,
+        held: &Option<BodyReservation>,
         principal: Option<Arc<str>>,
     ) -> io::Result<()> {
         let shared = self.shared;
@@ -269,10 +274,10 @@ where
         }
         let session = Arc::new(Session::new(&*shared.app, &shared.options, new_id()?, principal));
         let opened = |sender: &mut Sender| {
-            if session.peer.link.lock().server.legacy_revision().is_none() {
+            if session.instance.inner.lock().server.legacy_revision().is_none() {
                 return;
             }
-            session.peer.join();
+            session.instance.join();
             sender.add("mcp-session-id", session.id.as_str().to_owned());
             shared.sessions.open(&session, &shared.options);
         };
@@ -295,7 +300,7 @@ where
         session: &Session<F, N, S>,
         head: &RequestHead<'_>,
         body: &[u8],
-        held: &Option<Held>,
+        held: &Option<BodyReservation>,
     ) -> io::Result<()> {
         let shared = self.shared;
         post::serve(
@@ -323,49 +328,62 @@ where
             Err(denied) => return self.deny(&denied),
         };
         match head.method {
-            "GET" if shared.old.is_full(&principal, options) => {
+            "GET" if shared.legacy.is_full(&principal, options) => {
                 self.refuse(&Rejection::service_unavailable())
             }
             "GET" => {
                 let id = new_id()?;
                 let tx = TxBuffer::for_http_response(Vec::new(), shared.app.max_pending)
                     .event_stream_only();
-                let peer = Arc::new(Peer::new(&*shared.app, tx, principal.clone()));
-                let _open = shared.old.open(id, Old { peer: Arc::clone(&peer), principal });
+                let instance = Arc::new(ServerInstance::new(&*shared.app, tx, principal.clone()));
+                let _open = shared
+                    .legacy
+                    .open(id, LegacyStream { instance: Arc::clone(&instance), principal });
                 self.sender.begin_events(&mut self.wire.out);
                 let uri = endpoint(head.path(), id);
                 let mut event = vec![0; uri.len() + 64];
                 let len = ControlEvent::Endpoint(&uri).write(&mut event).unwrap_or(0);
                 self.sender.chunk(event.get(..len).unwrap_or_default(), &mut self.wire.out);
-                direct::serve(&*shared.app, options, self.wire, &peer, None, None, self.sender)
-                    .await
+                stateless::serve(
+                    &*shared.app,
+                    options,
+                    self.wire,
+                    &instance,
+                    None,
+                    None,
+                    self.sender,
+                )
+                .await
             }
             "POST" => {
-                let mut share = Share::new(&shared.bodies);
-                let body = match self.wire.body(self.head, options.read_timeout, &mut share).await?
+                let mut reserve_params = ParamsReservation::new(&shared.bodies);
+                let body = match self
+                    .wire
+                    .body(self.head, options.read_timeout, &mut reserve_params)
+                    .await?
                 {
                     Next::Got(body) => body,
                     Next::End => return Err(io::ErrorKind::UnexpectedEof.into()),
                     Next::HttpError(fault) => return self.refuse(&fault_of(fault)),
                     Next::Busy => return self.refuse(&Rejection::service_unavailable()),
                 };
-                let held = share.into_held();
-                let Some(peer) = shared.old.find(head.query(), principal.as_deref()) else {
+                let held = reserve_params.into_held();
+                let Some(instance) = shared.legacy.find(head.query(), principal.as_deref()) else {
                     return self.refuse(&Rejection::session_not_found());
                 };
                 let mut messages = Messages::new(Frame::Complete(&body));
                 let mut taken = Taken::default();
-                let mut waiting = Waiting::new(&*peer.link);
+                let mut waiting = WaitForRoom::new(&*instance.inner);
                 let due = later(Instant::now(), options.read_timeout);
                 // There is room soon, as the stream is written out, unless its client does not
                 // read: then this one waits until its time is over.
                 let took = poll_fn(|cx| {
-                    peer.take_in(&shared.app, 0, &mut messages, held.as_ref(), &mut taken);
+                    instance.take_in(&shared.app, 0, &mut messages, held.as_ref(), &mut taken);
                     if taken.is_all {
                         return Poll::Ready(Ok::<_, io::Error>(true));
                     }
-                    peer.link.wait(&mut waiting.place, cx.waker());
-                    peer.link.wait_for_place(cx.waker());
+                    instance.inner.wait(&mut waiting.place, cx.waker());
+                    instance.inner.wait_for_capacity(cx.waker());
                     if self.wire.poll_gone(cx) {
                         return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
                     }

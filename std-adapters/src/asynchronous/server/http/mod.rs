@@ -3,19 +3,19 @@
 mod auth;
 mod bodies;
 mod connection;
-mod direct;
+mod endpoint_state;
 mod head;
-mod old;
+mod legacy_sse;
 mod options;
-mod patience;
-mod peer;
 mod post;
 mod sender;
 mod serve;
+mod server_instance;
 mod session;
 mod sessions;
-mod shared;
+mod stateless;
 mod stream;
+mod timer;
 mod wire;
 
 pub use auth::{AuthorizationError, Credentials, ProtectedResource};

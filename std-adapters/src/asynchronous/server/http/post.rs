@@ -10,13 +10,13 @@ use mcp_sansio::http::server::Rejection;
 use mcp_sansio::{Frame, Messages};
 
 use super::super::app::App;
-use super::super::context::{Context, Held};
+use super::super::context::{BodyReservation, Context};
 use super::super::reply::{Failure, Reply};
-use super::direct::COMMENT;
 use super::options::HttpOptions;
-use super::peer::Taken;
 use super::sender::Sender;
+use super::server_instance::Taken;
 use super::session::Session;
+use super::stateless::COMMENT;
 use super::wire::Wire;
 
 /// Takes the body in and writes what answers it. `opened` is called when the messages have been
@@ -29,7 +29,7 @@ pub(super) async fn serve<H, T, F, const N: usize, const S: usize>(
     session: &Session<F, N, S>,
     head: &RequestHead<'_>,
     body: &[u8],
-    held: Option<&Held>,
+    held: Option<&BodyReservation>,
     sender: &mut Sender,
     opened: impl FnOnce(&mut Sender),
 ) -> io::Result<()>
@@ -42,11 +42,11 @@ where
     let mut messages = Messages::over_http(Frame::Complete(body), head, exchange);
     let attached = Attached { session, exchange: exchange.get() };
     let mut taken = Taken::default();
-    session.peer.take_in(app, attached.exchange, &mut messages, held, &mut taken);
+    session.instance.take_in(app, attached.exchange, &mut messages, held, &mut taken);
     opened(sender);
     let served = poll_fn(|cx| {
         loop {
-            session.peer.take_in(app, attached.exchange, &mut messages, held, &mut taken);
+            session.instance.take_in(app, attached.exchange, &mut messages, held, &mut taken);
             let mut moved = false;
             if wire.out.is_empty() {
                 moved = attached.take(taken, sender, &mut wire.out, cx.waker().clone());
@@ -98,8 +98,8 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
         out: &mut Vec<u8>,
         waker: std::task::Waker,
     ) -> bool {
-        let link = &self.session.peer.link;
-        let mut state = link.lock();
+        let inner = &self.session.instance.inner;
+        let mut state = inner.lock();
         let mut streams = self.session.streams();
         let streams = &mut *streams;
         let line = streams.lines.get_mut(&self.exchange).filter(|line| !line.is_detached);
@@ -113,38 +113,38 @@ impl<F, const N: usize, const S: usize> Attached<'_, F, N, S> {
             return true;
         };
         let is_over = taken.is_all && state.server.open_requests_of(self.exchange) == 0;
-        let outlet = state.outlets.at(self.exchange);
-        let had = !outlet.tx.pending().is_empty();
-        let is_blocked = outlet.is_blocked();
+        let output = state.outputs.at(self.exchange);
+        let had = !output.tx.pending().is_empty();
+        let is_blocked = output.is_blocked();
         let replay = &mut streams.replay;
-        sender.take(&mut outlet.tx, is_over, out, |events| {
+        sender.take(&mut output.tx, is_over, out, |events| {
             replay.record(&mut line.recording, events)
         });
-        if is_over && outlet.tx.http_response().is_none() {
+        if is_over && output.tx.http_response().is_none() {
             sender.empty(if taken.has_fault { 400 } else { 202 }, out);
         }
         if sender.is_done() {
             return true;
         }
-        if outlet.is_released && sender.is_open() && !outlet.tx.is_mid_frame() {
-            outlet.is_released = false;
+        if output.is_released && sender.is_open() && !output.tx.is_mid_frame() {
+            output.is_released = false;
             line.is_detached = true;
             sender.end(out);
             return true;
         }
         line.waker = Some(waker);
         if is_blocked {
-            state.touch();
+            state.notify_driver();
         }
         drop(state);
         if had {
-            link.drained(self.exchange);
+            inner.drained(self.exchange);
         }
         had
     }
 
     fn is_between_events(&self) -> bool {
-        !self.session.peer.link.lock().outlets.at(self.exchange).tx.is_mid_frame()
+        !self.session.instance.inner.lock().outputs.at(self.exchange).tx.is_mid_frame()
     }
 }
 

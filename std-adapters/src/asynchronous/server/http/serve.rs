@@ -11,8 +11,8 @@ use super::super::listener::{Listener, accept_stream};
 use super::super::reply::{Failure, Reply};
 use super::super::tasks::Tasks;
 use super::connection;
+use super::endpoint_state::EndpointState;
 use super::options::HttpOptions;
-use super::shared::Shared;
 
 /// Serves an application over HTTP to everybody who connects, in this one future. It ends when the
 /// application [shuts down](super::super::Broadcaster::shut_down), after the last connection has.
@@ -31,15 +31,15 @@ where
     L: Listener,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    let shared = &Shared::new(app, options);
+    let shared = &EndpointState::new(app, options);
     let mut connections = Tasks::new();
     let mut sessions = Tasks::new();
     // A task as well, so that the listener is only asked when it has something to say.
-    let mut door = Tasks::new();
-    door.insert((), accept_stream(&shared.app, &listener));
+    let mut acceptor = Tasks::new();
+    acceptor.insert((), accept_stream(&shared.app, &listener));
     poll_fn(|cx| {
-        for _ in 0..TURNS {
-            let opened = door.poll_next(cx);
+        for _ in 0..POLLS {
+            let opened = acceptor.poll_next(cx);
             let mut is_still = opened.is_pending();
             match opened {
                 Poll::Ready(Some(((), Ok(Err(error))))) => return Poll::Ready(Err(error)),
@@ -48,7 +48,7 @@ where
                 }
                 Poll::Ready(Some(((), Ok(Ok(Some(stream)))))) => {
                     connections.insert((), connection::serve(shared, stream));
-                    door.insert((), accept_stream(&shared.app, &listener));
+                    acceptor.insert((), accept_stream(&shared.app, &listener));
                 }
                 _ => {}
             }
@@ -72,7 +72,7 @@ where
                 }
                 shared.sessions.forget(id);
             }
-            if door.is_empty() && connections.is_empty() {
+            if acceptor.is_empty() && connections.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             if is_still {
@@ -86,4 +86,4 @@ where
 }
 
 /// How many connections are looked after before others of the same thread have their turn.
-const TURNS: usize = 64;
+const POLLS: usize = 64;

@@ -12,19 +12,19 @@ use mcp_sansio::http::server::{
 };
 use mcp_sansio::{Revision, TxBuffer};
 
-use super::super::alarm::Wakers;
 use super::super::app::App;
 use super::super::context::Context;
+use super::super::driver_waker::WakerSet;
 use super::super::reply::{Failure, Reply};
-use super::direct::poll_timer;
 use super::options::HttpOptions;
-use super::patience::{Patience, later};
-use super::peer::Peer;
+use super::server_instance::ServerInstance;
+use super::stateless::poll_timer;
+use super::timer::{LazyTimer, later};
 
 pub(super) struct Session<F, const N: usize, const S: usize> {
     pub(super) id: SessionId,
     pub(super) principal: Option<Arc<str>>,
-    pub(super) peer: Peer<F, N, S>,
+    pub(super) instance: ServerInstance<F, N, S>,
     streams: Mutex<Streams>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Streams {
     /// Which of those that wanted the session's own stream came last.
     pub(super) holder: u64,
     /// Connections that wait for something to be recorded: at most one waker for each.
-    pub(super) readers: Wakers,
+    pub(super) readers: WakerSet,
     /// Connections.
     pub(super) attached: usize,
     /// When something happened last.
@@ -69,7 +69,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             lines: BTreeMap::new(),
             own: StreamRecorder::new(0),
             holder: 0,
-            readers: Wakers::default(),
+            readers: WakerSet::default(),
             attached: 0,
             active: Instant::now(),
             exchanges: 0,
@@ -78,7 +78,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let tx = TxBuffer::for_http_response(Vec::new(), app.max_pending).with_event_ids(0);
         Self {
             id,
-            peer: Peer::new(app, tx, principal.clone()),
+            instance: ServerInstance::new(app, tx, principal.clone()),
             principal,
             streams: Mutex::new(streams),
         }
@@ -91,7 +91,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// A new exchange.
     pub(super) fn open_exchange(&self, max_pending: usize, options: &HttpOptions) -> NonZeroU32 {
-        let mut state = self.peer.link.lock();
+        let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         // Four billion requests later the first ones have long been answered.
         streams.exchanges = streams.exchanges.checked_add(1).unwrap_or(1);
@@ -102,7 +102,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             Some(Revision::V2025_11_25) => tx.with_priming_event(key, options.retry),
             _ => tx.with_event_ids(key),
         };
-        state.outlets.open(key, tx);
+        state.outputs.open(key, tx);
         streams.lines.insert(
             key,
             Line { recording: StreamRecorder::new(key), is_detached: false, waker: None },
@@ -112,16 +112,16 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// Its connection is gone, or has written all of it.
     pub(super) fn leave_exchange(&self, exchange: u32) {
-        let mut state = self.peer.link.lock();
+        let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         streams.active = Instant::now();
         let is_over = state.server.open_requests_of(exchange) == 0
             && state
-                .outlets
+                .outputs
                 .of_exchange(exchange)
-                .is_none_or(|outlet| outlet.tx.pending().is_empty() && !outlet.tx.is_mid_frame());
+                .is_none_or(|output| output.tx.pending().is_empty() && !output.tx.is_mid_frame());
         if is_over && exchange != 0 {
-            state.outlets.close(exchange);
+            state.outputs.close(exchange);
             streams.lines.remove(&exchange);
             // Those that were replaying it come to its end.
             streams.readers.take().for_each(Waker::wake);
@@ -131,7 +131,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             (line.is_detached, line.waker) = (true, None);
         }
         // Whoever drives it removes what is over.
-        state.touch();
+        state.notify_driver();
     }
 
     /// A client that has lost a stream takes it up again.
@@ -162,18 +162,18 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
             .collect();
         drop(streams);
         wakers.into_iter().for_each(Waker::wake);
-        self.peer.close();
-        self.peer.link.alarm.touch();
+        self.instance.close();
+        self.instance.inner.driver.notify();
     }
 
     /// Records what has no connection, and wakes the connections of what has. `true` when anything
     /// moved.
     fn distribute(&self) -> bool {
-        let mut state = self.peer.link.lock();
+        let mut state = self.instance.inner.lock();
         let mut streams = self.streams();
         let streams = &mut *streams;
         let mut moved = false;
-        let tx = &mut state.outlets.own().tx;
+        let tx = &mut state.outputs.own().tx;
         if !tx.pending().is_empty() {
             streams.replay.record(&mut streams.own, tx.pending());
             tx.advance(usize::MAX);
@@ -182,27 +182,27 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
         let state = &mut *state;
         streams.lines.retain(|key, line| {
             let is_open = state.server.open_requests_of(*key) > 0;
-            let outlet = state.outlets.at(*key);
-            let has_more = !outlet.tx.pending().is_empty();
+            let output = state.outputs.at(*key);
+            let has_more = !output.tx.pending().is_empty();
             if line.is_detached {
                 if has_more
-                    && outlet
+                    && output
                         .tx
                         .http_response()
                         .is_some_and(|reply| reply.body == BodyKind::EventStream)
                 {
-                    streams.replay.record(&mut line.recording, outlet.tx.pending());
+                    streams.replay.record(&mut line.recording, output.tx.pending());
                 }
                 moved |= has_more;
-                outlet.tx.advance(usize::MAX);
-                let is_over = !is_open && !outlet.tx.is_mid_frame();
+                output.tx.advance(usize::MAX);
+                let is_over = !is_open && !output.tx.is_mid_frame();
                 if is_over {
-                    state.outlets.close(*key);
+                    state.outputs.close(*key);
                     moved = true;
                 }
                 return !is_over;
             }
-            if (has_more || !is_open || outlet.is_released)
+            if (has_more || !is_open || output.is_released)
                 && let Some(waker) = line.waker.take()
             {
                 waker.wake();
@@ -217,7 +217,7 @@ impl<F, const N: usize, const S: usize> Session<F, N, S> {
 
     /// When it has been of no use for too long.
     fn ends_at(&self, options: &HttpOptions) -> Option<Instant> {
-        let is_used = self.peer.link.lock().server.open_requests() > 0;
+        let is_used = self.instance.inner.lock().server.open_requests() > 0;
         let streams = self.streams();
         if is_used || streams.attached > 0 || !streams.lines.is_empty() {
             None
@@ -233,15 +233,16 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
     where
         H: Fn(Context<N, S>) -> F,
     {
-        let mut timer = Patience::new();
+        let mut timer = LazyTimer::new();
         poll_fn(|cx| {
-            self.peer.link.alarm.rise();
+            self.instance.inner.driver.begin_round();
             for _ in 0..ROUNDS {
-                let mut moved = self.peer.round(app) | self.distribute();
+                let mut moved = self.instance.round(app) | self.distribute();
                 let is_closing = app.broadcaster().is_shutting_down();
                 let is_done = {
-                    let work = self.peer.work();
-                    work.is_unresponsive || is_closing && work.is_idle(&self.peer.link)
+                    let dispatcher = self.instance.dispatcher();
+                    dispatcher.is_unresponsive
+                        || is_closing && dispatcher.is_idle(&self.instance.inner)
                 };
                 let ends_at = self.ends_at(options);
                 if is_done || ends_at.is_some_and(|at| at <= Instant::now()) {
@@ -254,8 +255,8 @@ impl<F: Future<Output = Result<Reply, Failure>>, const N: usize, const S: usize>
                     self.streams().readers.take().for_each(Waker::wake);
                 }
                 let far = later(Instant::now(), options.idle_timeout);
-                moved |= poll_timer(app, &mut timer, cx, &self.peer, ends_at.unwrap_or(far));
-                if !moved && self.peer.link.alarm.sleep(cx.waker()) {
+                moved |= poll_timer(app, &mut timer, cx, &self.instance, ends_at.unwrap_or(far));
+                if !moved && self.instance.inner.driver.register(cx.waker()) {
                     return Poll::Pending;
                 }
             }

@@ -131,7 +131,7 @@ impl<F, const N: usize, const S: usize> State<F, N, S> {
         while let Some(oldest) = new.first_entry() {
             if by_id
                 .get(oldest.get().as_str())
-                .is_some_and(|entry| !entry.session.peer.is_initialized())
+                .is_some_and(|entry| !entry.session.instance.is_initialized())
             {
                 return Some(*oldest.get());
             }

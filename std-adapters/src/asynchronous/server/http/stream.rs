@@ -10,10 +10,10 @@ use mcp_sansio::http::server::EventId;
 use mcp_sansio::http::sse::ControlEvent;
 
 use super::super::broadcast::Broadcaster;
-use super::direct::COMMENT;
 use super::options::HttpOptions;
 use super::sender::Sender;
 use super::session::Session;
+use super::stateless::COMMENT;
 use super::wire::Wire;
 
 /// Writes events until the stream is over, somebody else takes it, or the client has gone away.
@@ -41,7 +41,7 @@ where
         (stream, cursor, streams.holder)
     };
     // It is not known any more when the session has ended.
-    let revision = session.peer.link.lock().server.legacy_revision();
+    let revision = session.instance.inner.lock().server.legacy_revision();
     sender.begin_events(&mut wire.out);
     let served = poll_fn(|cx| {
         loop {
@@ -160,7 +160,7 @@ mod tests {
     use super::super::super::app::{App, IN_FLIGHT, SUBSCRIPTIONS};
     use super::super::super::context;
     use super::super::super::reply::{Failure, Reply};
-    use super::super::shared::new_id;
+    use super::super::endpoint_state::new_id;
     use super::*;
 
     static CONFIG: ServerConfig<'static> =

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::http::codec::{CONTINUE, HttpError, Part, RequestReader};
 
-use super::bodies::Share;
+use super::bodies::ParamsReservation;
 use super::head::Head;
-use super::patience::{Patience, later};
+use super::timer::{LazyTimer, later};
 
 pub(super) struct Wire<T> {
     stream: T,
@@ -33,7 +33,7 @@ pub(super) struct Wire<T> {
     /// Set while the client does not take what there is for it, or only little of it.
     stuck: Option<Stuck>,
     /// For whatever is waited for here.
-    pub(super) timer: Patience,
+    pub(super) timer: LazyTimer,
 }
 
 /// The most reads and writes of a stream while its connection is polled once. A client that sends
@@ -88,7 +88,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             turns: Arc::new(Turns(AtomicUsize::new(TURNS))),
             wrote_at: Instant::now(),
             stuck: None,
-            timer: Patience::new(),
+            timer: LazyTimer::new(),
         }
     }
 
@@ -127,7 +127,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
         &mut self,
         head: &Head,
         timeout: Duration,
-        share: &mut Share,
+        reserve_params: &mut ParamsReservation,
     ) -> io::Result<Next<Vec<u8>>> {
         // In one piece, as long as that is short: a length is only what a client claims.
         let mut body =
@@ -144,7 +144,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
             match self.reader.next_part() {
                 Ok(Some(Part::Body(piece))) => {
                     let (len, timer) = (body.len() + piece.len(), &mut self.timer);
-                    let has_room = poll_fn(|cx| match share.poll_take(len, cx) {
+                    let has_room = poll_fn(|cx| match reserve_params.poll_take(len, cx) {
                         Poll::Pending if timer.poll(cx, due) => Poll::Ready(false),
                         taken => taken.map(|()| true),
                     });
@@ -156,7 +156,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Wire<T> {
                 }
                 Ok(Some(Part::End)) => {
                     self.is_read = true;
-                    share.complete(body.len());
+                    reserve_params.complete(body.len());
                     return Ok(Next::Got(body));
                 }
                 Ok(_) => {}

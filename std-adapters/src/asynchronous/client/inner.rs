@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use mcp_sansio::{Call, ClientEvent, Instant, SendError, TxBuffer};
 
+use super::calls::CallTable;
 use super::connector::Limits;
 use super::error::{CallError, ConnectError};
-use super::mail::Mail;
+use super::input::InputHandler;
 use super::opened::Connected;
-use super::question::Answerer;
-use super::turns::Turns;
+use super::send_queue::SendQueue;
 
-pub(super) struct Link<const N: usize> {
+pub(super) struct ConnectionInner<const N: usize> {
     state: Mutex<State<N>>,
     clock: std::time::Instant,
-    pub(super) answerer: Answerer,
+    pub(super) input_handler: InputHandler,
     /// Bytes of a list.
     pub(super) max_list: usize,
     /// The time limit of calls that have none of their own.
@@ -28,16 +28,16 @@ pub(super) struct State<const N: usize> {
     pub(super) client: mcp_sansio::Client<'static, N>,
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) phase: Phase,
-    pub(super) mail: Mail,
+    pub(super) calls: CallTable,
     /// Calls that nobody waits for any more, each in the core's table: up to `N`.
-    pub(super) unwanted: Vec<Call>,
-    pub(super) turns: Turns,
+    pub(super) abandoned: Vec<Call>,
+    pub(super) send_queue: SendQueue,
     /// Whether a request was cut off whose beginning has been sent.
     pub(super) is_cut_off: bool,
     /// Of the connection, while it sleeps.
-    sleeper: Option<Waker>,
+    waker: Option<Waker>,
     /// Whether there is something to do for the connection that it has not seen.
-    is_touched: bool,
+    is_notified: bool,
     /// To be woken when the lock is released: a waker may drop a call, which takes the lock.
     pub(super) wakers: Vec<Waker>,
 }
@@ -45,8 +45,8 @@ pub(super) struct State<const N: usize> {
 /// How far a connection has come.
 #[derive(Clone)]
 pub(super) enum Phase {
-    Opening,
-    Open(Arc<Connected>),
+    Connecting,
+    Connected(Arc<Connected>),
     /// The clients want it to end.
     Closing,
     /// The core could not open it.
@@ -54,27 +54,33 @@ pub(super) enum Phase {
     Over,
 }
 
-impl<const N: usize> Link<N> {
+impl<const N: usize> ConnectionInner<N> {
     pub(super) fn new(
         client: mcp_sansio::Client<'static, N>,
         limits: &Limits,
-        answerer: Answerer,
+        input_handler: InputHandler,
     ) -> Self {
         let call_limit = client.config().call_limit;
         let state = State {
             client,
             tx: TxBuffer::with_limit(Vec::new(), limits.max_pending),
-            phase: Phase::Opening,
-            mail: Mail::default(),
-            unwanted: Vec::new(),
-            turns: Turns::default(),
+            phase: Phase::Connecting,
+            calls: CallTable::default(),
+            abandoned: Vec::new(),
+            send_queue: SendQueue::default(),
             is_cut_off: false,
-            sleeper: None,
-            is_touched: false,
+            waker: None,
+            is_notified: false,
             wakers: Vec::new(),
         };
         let clock = std::time::Instant::now();
-        Self { state: Mutex::new(state), clock, answerer, max_list: limits.max_list, call_limit }
+        Self {
+            state: Mutex::new(state),
+            clock,
+            input_handler,
+            max_list: limits.max_list,
+            call_limit,
+        }
     }
 
     /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each
@@ -105,39 +111,39 @@ impl<const N: usize> Link<N> {
 
     /// Ends a round of the connection, which is to be woken from now on. `false` when there is
     /// something to do already.
-    pub(super) fn sleep(&self, waker: &Waker) -> bool {
+    pub(super) fn register_driver(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
-        if std::mem::take(&mut state.is_touched) {
+        if std::mem::take(&mut state.is_notified) {
             return false;
         }
-        if !state.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            state.sleeper = Some(waker.clone());
+        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(waker)) {
+            state.waker = Some(waker.clone());
         }
         true
     }
 
     /// Begins a round. What is done in it by others, the connection sees without being woken.
-    pub(super) fn rise(&self) {
-        self.lock().sleeper = None;
+    pub(super) fn begin_round(&self) {
+        self.lock().waker = None;
     }
 }
 
 impl<const N: usize> State<N> {
     /// Has the connection look at what was done.
-    pub(super) fn touch(&mut self) {
-        self.is_touched = true;
-        self.wakers.extend(self.sleeper.take());
+    pub(super) fn notify_driver(&mut self) {
+        self.is_notified = true;
+        self.wakers.extend(self.waker.take());
     }
 
     /// There may be room for the next who wants to send.
     pub(super) fn wake_next(&mut self) {
-        self.wakers.extend(self.turns.first());
+        self.wakers.extend(self.send_queue.first());
     }
 
     /// Puts an event where it belongs. `false` when it belongs to no call.
     pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
         match event {
-            ClientEvent::Connected(opened) => self.open(Connected::from(*opened)),
+            ClientEvent::Connected(connected) => self.on_connected(Connected::from(*connected)),
             ClientEvent::ConnectFailed(error) => {
                 self.end(Phase::ConnectFailed(ConnectError::from(*error)))
             }
@@ -145,19 +151,19 @@ impl<const N: usize> State<N> {
             ClientEvent::CallFinished { .. } => self.wake_next(),
             _ => {}
         }
-        self.mail.deliver(event, &mut self.wakers)
+        self.calls.deliver(event, &mut self.wakers)
     }
 
-    pub(super) fn open(&mut self, opened: Connected) {
-        if matches!(self.phase, Phase::Opening) {
-            self.phase = Phase::Open(Arc::new(opened));
+    pub(super) fn on_connected(&mut self, connected: Connected) {
+        if matches!(self.phase, Phase::Connecting) {
+            self.phase = Phase::Connected(Arc::new(connected));
             self.wake_next();
         }
     }
 
     /// Those who hold clients want it to end.
     pub(super) fn close(&mut self) {
-        if matches!(self.phase, Phase::Opening | Phase::Open(_)) {
+        if matches!(self.phase, Phase::Connecting | Phase::Connected(_)) {
             self.end(Phase::Closing);
         }
     }
@@ -170,20 +176,20 @@ impl<const N: usize> State<N> {
         }
         self.phase = phase;
         while let Some(event) = self.client.close() {
-            self.mail.deliver(&event, &mut self.wakers);
+            self.calls.deliver(&event, &mut self.wakers);
         }
-        self.mail.end_all(&mut self.wakers);
-        self.wakers.extend(self.turns.all());
-        self.unwanted.clear();
-        self.is_cut_off |= std::mem::take(&mut self.turns.has_begun);
-        self.touch();
+        self.calls.finish_all(&mut self.wakers);
+        self.wakers.extend(self.send_queue.all());
+        self.abandoned.clear();
+        self.is_cut_off |= std::mem::take(&mut self.send_queue.is_mid_request);
+        self.notify_driver();
     }
 
     /// What was opened; pending before that.
-    pub(super) fn opened(&self) -> Poll<Result<Arc<Connected>, CallError>> {
+    pub(super) fn connected(&self) -> Poll<Result<Arc<Connected>, CallError>> {
         match &self.phase {
-            Phase::Opening => Poll::Pending,
-            Phase::Open(opened) => Poll::Ready(Ok(Arc::clone(opened))),
+            Phase::Connecting => Poll::Pending,
+            Phase::Connected(connected) => Poll::Ready(Ok(Arc::clone(connected))),
             Phase::ConnectFailed(failure) => {
                 Poll::Ready(Err(CallError::ConnectFailed(failure.clone())))
             }
@@ -198,11 +204,11 @@ impl<const N: usize> State<N> {
             client.abandon(tx)?;
             self.is_cut_off = false;
         }
-        while let Some(call) = self.unwanted.last() {
+        while let Some(call) = self.abandoned.last() {
             client.cancel(*call, None, tx)?;
-            self.unwanted.pop();
+            self.abandoned.pop();
             // There is a place in the table again.
-            self.wakers.extend(self.turns.first());
+            self.wakers.extend(self.send_queue.first());
         }
         Ok(())
     }

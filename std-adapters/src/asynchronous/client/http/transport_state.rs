@@ -21,7 +21,7 @@ use super::tools::ToolTable;
 use super::wire::Wire;
 use crate::asynchronous::client::guard;
 
-pub(super) struct Shared<D: Connect> {
+pub(super) struct TransportState<D: Connect> {
     pub(super) http: HttpTransport<D>,
     state: Mutex<State<D::Stream>>,
 }
@@ -97,7 +97,7 @@ impl Display for Diagnostic<'_> {
     }
 }
 
-impl<D: Connect> Shared<D> {
+impl<D: Connect> TransportState<D> {
     pub(super) fn new(mut http: HttpTransport<D>) -> Self {
         let state = State {
             session: HttpSession::new(),

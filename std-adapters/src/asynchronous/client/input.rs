@@ -134,8 +134,8 @@ struct Wire<'f> {
 }
 
 /// An answer that is being found.
-pub(super) type Answering =
+pub(super) type InputFuture =
     Pin<Box<dyn Future<Output = Result<InputResponse, InputRefusal>> + Send>>;
 /// Who finds it. Its type is not carried along by clients and connections: a question is rare, and
 /// an allocation for it cheap.
-pub(super) type Answerer = Box<dyn Fn(OwnedInputRequest) -> Answering + Send + Sync>;
+pub(super) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;

@@ -8,33 +8,33 @@ use mcp_sansio::{ErrorCode, OwnedJson, RawJson, Revision, Violation};
 use serde::{Serialize, Serializer};
 
 use super::error::CallError;
-use super::link::Link;
-use super::question::{Answering, InputRefusal, OwnedInputRequest};
+use super::inner::ConnectionInner;
+use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
 /// What goes with the next attempt of a request.
-pub(super) struct Inputs {
+pub(super) struct RetryInputs {
     /// What the server answered: its state is in it.
     result: OwnedJson,
     round: u8,
-    answers: Option<Answers>,
+    responses: Option<InputResponses>,
 }
 
 /// Answers by the keys of their questions.
-struct Answers(Vec<(String, OwnedJson)>);
+struct InputResponses(Vec<(String, OwnedJson)>);
 
-impl Inputs {
+impl RetryInputs {
     /// Has all questions answered, at the same time.
     pub(super) async fn find<const N: usize>(
-        link: &Link<N>,
+        inner: &ConnectionInner<N>,
         result: OwnedJson,
         round: u8,
     ) -> Result<Self, CallError> {
-        let questions = result.as_raw().get("inputRequests");
-        let answers = match questions {
-            Some(questions) => Some(Answers(answer_all(link, questions)?.await?)),
+        let requests = result.as_raw().get("inputRequests");
+        let responses = match requests {
+            Some(requests) => Some(InputResponses(respond_all(inner, requests)?.await?)),
             None => None,
         };
-        Ok(Self { result, round, answers })
+        Ok(Self { result, round, responses })
     }
 
     pub(super) fn as_core(&self) -> mcp_sansio::Inputs<'_, impl Serialize> {
@@ -45,32 +45,35 @@ impl Inputs {
             .and_then(RawJson::as_string)
             .map(Text::from_json);
         let inputs = mcp_sansio::Inputs::new(self.round).state(state);
-        match &self.answers {
-            Some(answers) => inputs.responses(answers),
+        match &self.responses {
+            Some(responses) => inputs.responses(responses),
             None => inputs,
         }
     }
 }
 
 /// Calls for all answers, and waits for them.
-fn answer_all<const N: usize>(
-    link: &Link<N>,
-    questions: RawJson<'_>,
+fn respond_all<const N: usize>(
+    inner: &ConnectionInner<N>,
+    requests: RawJson<'_>,
 ) -> Result<
     impl Future<Output = Result<Vec<(String, OwnedJson)>, CallError>> + Send + use<N>,
     CallError,
 > {
     let mut open = Vec::new();
-    for (key, question) in questions.members() {
-        if open.len() == MAX_QUESTIONS {
+    for (key, request) in requests.members() {
+        if open.len() == MAX_INPUT_REQUESTS {
             return Err(CallError::InputRefused(InputRefusal::error(
                 ErrorCode::InvalidParams,
                 "More questions at once than are answered",
             )));
         }
-        let question = OwnedInputRequest::read(question, Revision::LATEST)
+        let request = OwnedInputRequest::read(request, Revision::LATEST)
             .map_err(|_| CallError::Invalid(Violation::InvalidResult))?;
-        open.push(Open { key: key.to_string(), found: Err((link.answerer)(question)) });
+        open.push(PendingInput {
+            key: key.to_string(),
+            found: Err((inner.input_handler)(request)),
+        });
     }
     Ok(poll_fn(move |cx| {
         let mut all = true;
@@ -88,15 +91,15 @@ fn answer_all<const N: usize>(
 }
 
 /// A question and its answer, or what finds it.
-struct Open {
+struct PendingInput {
     key: String,
-    found: Result<OwnedJson, Answering>,
+    found: Result<OwnedJson, InputFuture>,
 }
 
-impl Open {
+impl PendingInput {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        let Err(answering) = &mut self.found else { return Poll::Ready(Ok(())) };
-        match answering.as_mut().poll(cx) {
+        let Err(pending) = &mut self.found else { return Poll::Ready(Ok(())) };
+        match pending.as_mut().poll(cx) {
             Poll::Pending => return Poll::Pending,
             Poll::Ready(Err(refusal)) => return Poll::Ready(Err(CallError::InputRefused(refusal))),
             Poll::Ready(Ok(answer)) => self.found = Ok(answer.0),
@@ -105,11 +108,11 @@ impl Open {
     }
 }
 
-impl Serialize for Answers {
+impl Serialize for InputResponses {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, answer)| (key, answer)))
     }
 }
 
 /// Questions that a server may ask at once, instead of an answer.
-const MAX_QUESTIONS: usize = 64;
+const MAX_INPUT_REQUESTS: usize = 64;

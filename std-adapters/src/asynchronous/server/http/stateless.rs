@@ -10,12 +10,12 @@ use futures_lite::{AsyncRead, AsyncWrite};
 use mcp_sansio::Messages;
 
 use super::super::app::App;
-use super::super::context::{Context, Held};
+use super::super::context::{BodyReservation, Context};
 use super::super::reply::{Failure, Reply};
 use super::options::HttpOptions;
-use super::patience::Patience;
-use super::peer::{Peer, Taken};
 use super::sender::Sender;
+use super::server_instance::{ServerInstance, Taken};
+use super::timer::LazyTimer;
 use super::wire::Wire;
 
 /// Serves it until all is said, or until the client has gone away.
@@ -27,9 +27,9 @@ pub(super) async fn serve<H, T, F, const M: usize, const N: usize, const S: usiz
     app: &App<H, N, S>,
     options: &HttpOptions,
     wire: &mut Wire<T>,
-    peer: &Peer<F, M, S>,
+    instance: &ServerInstance<F, M, S>,
     mut messages: Option<Messages<'_>>,
-    held: Option<&Held>,
+    held: Option<&BodyReservation>,
     sender: &mut Sender,
 ) -> io::Result<()>
 where
@@ -41,20 +41,20 @@ where
     let is_endless = messages.is_none();
     let mut is_first = messages.is_some();
     let served = poll_fn(|cx| {
-        peer.link.alarm.rise();
+        instance.inner.driver.begin_round();
         loop {
             if let Some(messages) = &mut messages {
-                peer.take_in(app, 1, messages, held, &mut taken);
+                instance.take_in(app, 1, messages, held, &mut taken);
             }
             let is_first = std::mem::take(&mut is_first);
             // Taking messages in is a round, too.
-            let mut moved = !(is_first && taken.is_all) && peer.round(app);
+            let mut moved = !(is_first && taken.is_all) && instance.round(app);
             if wire.out.is_empty() {
-                let has_to_end = peer.work().is_over(is_endless);
-                let mut state = peer.link.lock();
+                let has_to_end = instance.dispatcher().is_over(is_endless);
+                let mut state = instance.inner.lock();
                 let is_over =
                     has_to_end || taken.is_all && !is_endless && state.server.open_requests() == 0;
-                let tx = &mut state.outlets.own().tx;
+                let tx = &mut state.outputs.own().tx;
                 let had = !tx.pending().is_empty();
                 sender.take(tx, is_over && !had, &mut wire.out, |_| {});
                 if is_over && !had {
@@ -66,12 +66,12 @@ where
                 moved |= had;
                 drop(state);
                 if had {
-                    peer.link.drained(0);
+                    instance.inner.drained(0);
                 }
             }
             if !sender.is_done() {
                 // Before the client hears anything that it could take as told.
-                moved |= peer.join();
+                moved |= instance.join();
             }
             let had = !wire.out.is_empty();
             if let Poll::Ready(written) = wire.poll_write(cx) {
@@ -89,18 +89,18 @@ where
                 sender.close();
             }
             let silent_until = wire.silent_until(options.keep_alive, options.read_timeout);
-            moved |= poll_timer(app, &mut wire.timer, cx, peer, silent_until);
+            moved |= poll_timer(app, &mut wire.timer, cx, instance, silent_until);
             if sender.is_open()
                 && wire.out.is_empty()
                 && wire.wrote_at.elapsed() >= options.keep_alive
             {
-                let mut state = peer.link.lock();
-                if !state.outlets.own().tx.is_mid_frame() {
+                let mut state = instance.inner.lock();
+                if !state.outputs.own().tx.is_mid_frame() {
                     sender.chunk(COMMENT, &mut wire.out);
                     moved = true;
                 }
             }
-            if !moved && peer.link.alarm.sleep(cx.waker()) {
+            if !moved && instance.inner.driver.register(cx.waker()) {
                 return Poll::Pending;
             }
         }
@@ -112,23 +112,26 @@ where
 /// passed waits for room and not for time; one that has passed since is due.
 pub(super) fn poll_timer<H, F, const M: usize, const N: usize, const S: usize>(
     app: &App<H, N, S>,
-    timer: &mut Patience,
+    timer: &mut LazyTimer,
     cx: &mut task::Context<'_>,
-    peer: &Peer<F, M, S>,
+    instance: &ServerInstance<F, M, S>,
     also: Instant,
 ) -> bool {
-    let work = peer.work();
-    let (looked, full_until) = (work.looked, work.full_until(app));
-    drop(work);
-    let due = peer
-        .link
+    let dispatcher = instance.dispatcher();
+    let (timeouts_checked_at, full_until) =
+        (dispatcher.timeouts_checked_at, dispatcher.full_until(app));
+    drop(dispatcher);
+    let due = instance
+        .inner
         .lock()
         .server
         .poll_timeout()
-        .filter(|at| *at > looked)
-        .and_then(|at| peer.link.real_time(at));
-    let looked = peer.link.real_time(looked);
-    let full_until = full_until.filter(|at| looked.is_none_or(|looked| *at > looked));
+        .filter(|at| *at > timeouts_checked_at)
+        .and_then(|at| instance.inner.real_time(at));
+    let timeouts_checked_at = instance.inner.real_time(timeouts_checked_at);
+    let full_until = full_until.filter(|at| {
+        timeouts_checked_at.is_none_or(|timeouts_checked_at| *at > timeouts_checked_at)
+    });
     let also = Some(also).filter(|at| *at > Instant::now());
     let Some(due) = [due, full_until, also].into_iter().flatten().min() else { return false };
     timer.poll(cx, due)

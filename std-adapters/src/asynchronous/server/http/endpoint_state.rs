@@ -8,35 +8,35 @@ use std::task::Waker;
 use mcp_sansio::http::server::{Endpoint, SessionId};
 
 use super::super::app::App;
-use super::super::broadcast::{Member, News};
+use super::super::broadcast::{OwnedChange, Receiver};
 use super::bodies::Bodies;
-use super::old::OldStreams;
+use super::legacy_sse::LegacyStreams;
 use super::options::HttpOptions;
 use super::sessions::Sessions;
 
 /// What all connections have in common.
-pub(super) struct Shared<A, F, const N: usize, const S: usize> {
+pub(super) struct EndpointState<A, F, const N: usize, const S: usize> {
     pub(super) app: A,
     pub(super) options: HttpOptions,
     pub(super) endpoint: Endpoint<'static>,
     pub(super) sessions: Sessions<F, N, S>,
-    pub(super) old: OldStreams<F, N, S>,
+    pub(super) legacy: LegacyStreams<F, N, S>,
     pub(super) bodies: Arc<Bodies>,
 }
 
 /// Wakes a connection that waits for a request when all have to end.
 #[derive(Default)]
-pub(super) struct Bell(Mutex<Option<Waker>>);
+pub(super) struct ShutdownSignal(Mutex<Option<Waker>>);
 
-impl Bell {
+impl ShutdownSignal {
     /// Who is to be woken.
     pub(super) fn set(&self, waker: &Waker) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(waker.clone());
     }
 }
 
-impl Member for Bell {
-    fn tell(&self, _: News) {}
+impl Receiver for ShutdownSignal {
+    fn on_change(&self, _: OwnedChange) {}
 
     fn wake(&self) {
         if let Some(waker) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -45,7 +45,7 @@ impl Member for Bell {
     }
 }
 
-impl<A, F, H, const N: usize, const S: usize> Shared<A, F, N, S>
+impl<A, F, H, const N: usize, const S: usize> EndpointState<A, F, N, S>
 where
     A: Deref<Target = App<H, N, S>>,
 {
@@ -53,7 +53,14 @@ where
         let endpoint = Endpoint::new(app.config.revisions).host_policy(options.access);
         let endpoint = if options.has_sessions { endpoint } else { endpoint.without_sessions() };
         let bodies = Arc::new(Bodies::new(options.body_budget, app.max_line));
-        Self { app, options, endpoint, sessions: Sessions::new(), old: OldStreams::new(), bodies }
+        Self {
+            app,
+            options,
+            endpoint,
+            sessions: Sessions::new(),
+            legacy: LegacyStreams::new(),
+            bodies,
+        }
     }
 }
 

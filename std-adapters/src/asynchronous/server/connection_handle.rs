@@ -6,63 +6,67 @@ use mcp_sansio::{
     Delivery, Instant, LogMessage, OwnedJson, Payload, Progress, RequestHandle, SendError,
 };
 
-use super::link::Link;
+use super::inner::ConnectionInner;
 use super::reply::Failure;
 
-/// A [`Link`] without its sizes: a request that stands alone has a small one, whatever a session
+/// A [`ConnectionInner`] without its sizes: a request that stands alone has a small one, whatever a session
 /// has room for.
-pub(super) trait Voice: Send + Sync {
+pub(super) trait ConnectionHandle: Send + Sync {
     fn now(&self) -> Instant;
     #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str>;
     fn is_open(&self, request: RequestHandle) -> bool;
     /// Sends a frame about a request that goes out whole, as soon as there is room. `place` is
-    /// where the caller waits: see [`Waiting`].
-    fn poll_note(
+    /// where the caller waits: see [`WaitForRoom`].
+    fn poll_notify(
         &self,
         request: RequestHandle,
-        note: &Note<'_>,
+        note: &Notification<'_>,
         place: &mut Option<u64>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Delivery, SendError>>;
     /// A caller that waits no more.
     fn leave(&self, place: u64);
     /// Has the connection ask; the question's ticket.
-    fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64;
-    fn poll_answer(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<OwnedJson, Failure>>;
+    fn begin_input_request(&self, parent: RequestHandle, question: OwnedJson) -> u64;
+    fn poll_input_response(
+        &self,
+        id: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<OwnedJson, Failure>>;
     /// Takes a question back.
-    fn drop_question(&self, ticket: u64);
+    fn drop_input_request(&self, id: u64);
     #[cfg(feature = "http")]
     fn release_connection(&self, request: RequestHandle) -> bool;
 }
 
 /// What is told about a request before its answer.
-pub(super) enum Note<'n> {
+pub(super) enum Notification<'n> {
     Progress(Instant, &'n Progress<'n>),
     Log(&'n LogMessage<'n, dyn Payload + 'n>),
 }
 
 /// A future that waits for room. Dropped, it leaves no waker behind.
-pub(super) struct Waiting<'v> {
-    voice: &'v dyn Voice,
+pub(super) struct WaitForRoom<'v> {
+    connection: &'v dyn ConnectionHandle,
     pub(super) place: Option<u64>,
 }
 
-impl<'v> Waiting<'v> {
-    pub(super) fn new(voice: &'v dyn Voice) -> Self {
-        Self { voice, place: None }
+impl<'v> WaitForRoom<'v> {
+    pub(super) fn new(connection: &'v dyn ConnectionHandle) -> Self {
+        Self { connection, place: None }
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitForRoom<'_> {
     fn drop(&mut self) {
         if let Some(place) = self.place {
-            self.voice.leave(place);
+            self.connection.leave(place);
         }
     }
 }
 
-impl<const N: usize, const S: usize> Voice for Link<N, S> {
+impl<const N: usize, const S: usize> ConnectionHandle for ConnectionInner<N, S> {
     fn now(&self) -> Instant {
         self.now()
     }
@@ -76,21 +80,21 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         self.lock().server.is_request_open(request)
     }
 
-    fn poll_note(
+    fn poll_notify(
         &self,
         request: RequestHandle,
-        note: &Note<'_>,
+        note: &Notification<'_>,
         place: &mut Option<u64>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Delivery, SendError>> {
         let mut state = self.lock();
-        let (server, outlet) = state.at(request);
+        let (server, output) = state.at(request);
         let sent = match note {
-            _ if outlet.is_blocked() => Err(SendError::Full),
-            Note::Progress(now, progress) => {
-                server.progress(*now, request, progress, &mut outlet.tx)
+            _ if output.is_blocked() => Err(SendError::Full),
+            Notification::Progress(now, progress) => {
+                server.progress(*now, request, progress, &mut output.tx)
             }
-            Note::Log(message) => server.log(request, message, &mut outlet.tx),
+            Notification::Log(message) => server.log(request, message, &mut output.tx),
         };
         match sent {
             Err(error) if error.is_full() => {
@@ -98,7 +102,7 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
                 Poll::Pending
             }
             sent => {
-                state.touch();
+                state.notify_driver();
                 Poll::Ready(sent)
             }
         }
@@ -108,18 +112,22 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
         self.leave(place);
     }
 
-    fn ask(&self, parent: RequestHandle, question: OwnedJson) -> u64 {
+    fn begin_input_request(&self, parent: RequestHandle, question: OwnedJson) -> u64 {
         let mut state = self.lock();
-        state.touch();
-        state.asks.begin(parent, question)
+        state.notify_driver();
+        state.input_requests.begin(parent, question)
     }
 
-    fn poll_answer(&self, ticket: u64, cx: &mut Context<'_>) -> Poll<Result<OwnedJson, Failure>> {
-        self.lock().asks.poll(ticket, cx)
+    fn poll_input_response(
+        &self,
+        id: u64,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<OwnedJson, Failure>> {
+        self.lock().input_requests.poll(id, cx)
     }
 
-    fn drop_question(&self, ticket: u64) {
-        self.lock().drop_question(ticket);
+    fn drop_input_request(&self, id: u64) {
+        self.lock().drop_input_request(id);
     }
 
     #[cfg(feature = "http")]
@@ -128,12 +136,12 @@ impl<const N: usize, const S: usize> Voice for Link<N, S> {
 
         let mut state = self.lock();
         let exchange = state.server.exchange(request);
-        let Some(outlet) = state.outlets.of_exchange(exchange) else { return false };
+        let Some(output) = state.outputs.of_exchange(exchange) else { return false };
         let is_begun =
-            outlet.tx.http_response().is_some_and(|reply| reply == OutgoingResponse::EVENT_STREAM);
-        outlet.is_released = is_begun || outlet.tx.send_priming_event().unwrap_or(false);
-        let is_released = outlet.is_released;
-        state.touch();
+            output.tx.http_response().is_some_and(|reply| reply == OutgoingResponse::EVENT_STREAM);
+        output.is_released = is_begun || output.tx.send_priming_event().unwrap_or(false);
+        let is_released = output.is_released;
+        state.notify_driver();
         is_released
     }
 }

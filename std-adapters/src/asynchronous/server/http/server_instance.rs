@@ -8,18 +8,18 @@ use std::task::{Context, Waker};
 use mcp_sansio::{Instant, Messages, ServerEvent, TxBuffer};
 
 use super::super::app::App;
-use super::super::broadcast::{Broadcaster, Member};
-use super::super::context::{self, Held};
-use super::super::link::Link;
+use super::super::broadcast::{Broadcaster, Receiver};
+use super::super::context::{self, BodyReservation};
+use super::super::dispatcher::Dispatcher;
+use super::super::inner::ConnectionInner;
 use super::super::reply::{Failure, Reply};
-use super::super::work::Work;
 
 /// `M` requests in flight, of whatever number the handlers know.
-pub(super) struct Peer<F, const M: usize, const S: usize> {
-    pub(super) link: Arc<Link<M, S>>,
-    work: Mutex<Work<F>>,
+pub(super) struct ServerInstance<F, const M: usize, const S: usize> {
+    pub(super) inner: Arc<ConnectionInner<M, S>>,
+    dispatcher: Mutex<Dispatcher<F>>,
     broadcaster: Broadcaster,
-    ticket: OnceLock<u64>,
+    receiver_id: OnceLock<u64>,
     /// Whether the client has sent `initialized`.
     is_initialized: AtomicBool,
 }
@@ -35,18 +35,18 @@ pub(super) struct Taken {
     pub(super) is_held: bool,
 }
 
-impl<F, const M: usize, const S: usize> Peer<F, M, S> {
+impl<F, const M: usize, const S: usize> ServerInstance<F, M, S> {
     /// `tx` is for what belongs to no exchange.
     pub(super) fn new<H, const N: usize>(
         app: &App<H, N, S>,
         tx: TxBuffer<Vec<u8>>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        let link = Arc::new(Link::new(app.config, tx, principal));
+        let inner = Arc::new(ConnectionInner::new(app.config, tx, principal));
         Self {
-            link,
-            work: Mutex::new(Work::new()),
-            ticket: OnceLock::new(),
+            inner,
+            dispatcher: Mutex::new(Dispatcher::new()),
+            receiver_id: OnceLock::new(),
             broadcaster: app.broadcaster().clone(),
             is_initialized: AtomicBool::new(false),
         }
@@ -56,10 +56,10 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
     /// `true` the first time: the end may have come before.
     pub(super) fn join(&self) -> bool {
         let mut is_new = false;
-        self.ticket.get_or_init(|| {
+        self.receiver_id.get_or_init(|| {
             is_new = true;
-            let link: Weak<dyn Member> = Arc::<Link<M, S>>::downgrade(&self.link);
-            self.broadcaster.join_beside(link)
+            let inner: Weak<dyn Receiver> = Arc::<ConnectionInner<M, S>>::downgrade(&self.inner);
+            self.broadcaster.add_uncounted(inner)
         });
         is_new
     }
@@ -69,21 +69,23 @@ impl<F, const M: usize, const S: usize> Peer<F, M, S> {
         self.is_initialized.load(Ordering::Relaxed)
     }
 
-    pub(super) fn work(&self) -> MutexGuard<'_, Work<F>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn dispatcher(&self) -> MutexGuard<'_, Dispatcher<F>> {
+        self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Nobody is there any more: handlers are dropped.
     pub(super) fn close(&self) {
-        self.work().drop_all();
-        self.link.close();
-        if let Some(ticket) = self.ticket.get() {
-            self.broadcaster.leave(*ticket);
+        self.dispatcher().drop_all();
+        self.inner.close();
+        if let Some(receiver_id) = self.receiver_id.get() {
+            self.broadcaster.remove(*receiver_id);
         }
     }
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize> Peer<F, M, S> {
+impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
+    ServerInstance<F, M, S>
+{
     /// Takes messages in, as far as there is room for what the core answers by itself. `held` is
     /// kept as long as the handlers that they begin.
     pub(super) fn take_in<H, const N: usize>(
@@ -91,7 +93,7 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         app: &App<H, N, S>,
         exchange: u32,
         messages: &mut Messages<'_>,
-        held: Option<&Held>,
+        held: Option<&BodyReservation>,
         taken: &mut Taken,
     ) where
         H: Fn(context::Context<N, S>) -> F,
@@ -99,28 +101,28 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
         if taken.is_all {
             return;
         }
-        let waker = Waker::from(Arc::clone(&self.link.alarm));
+        let waker = Waker::from(Arc::clone(&self.inner.driver));
         let mut cx = Context::from_waker(&waker);
-        let mut work = self.work();
-        if taken.is_held && work.still_holds_back(app, &self.link) {
+        let mut dispatcher = self.dispatcher();
+        if taken.is_held && dispatcher.still_holds_back(app, &self.inner) {
             return;
         }
-        work.is_closing = self.broadcaster.is_shutting_down();
-        work.held = held.cloned();
-        let (was_still, due) = self.is_still(&work);
+        dispatcher.is_closing = self.broadcaster.is_shutting_down();
+        dispatcher.held = held.cloned();
+        let (was_still, due) = self.is_still(&dispatcher);
         loop {
-            taken.is_held = work.holds_back(app, &self.link, messages);
+            taken.is_held = dispatcher.holds_back(app, &self.inner, messages);
             if taken.is_held {
                 break;
             }
-            let event = self.link.lock().next_event_of(exchange, self.link.now(), messages);
+            let event = self.inner.lock().next_exchange_event(exchange, self.inner.now(), messages);
             match event {
                 Ok(Some(event)) => {
                     if matches!(event, ServerEvent::Initialized) {
                         self.is_initialized.store(true, Ordering::Relaxed);
                     }
                     taken.has_fault |= matches!(event, ServerEvent::Violation(_));
-                    work.event(&event, app, &self.link, &mut cx);
+                    dispatcher.event(&event, app, &self.inner, &mut cx);
                 }
                 Ok(None) => {
                     taken.is_all = true;
@@ -129,23 +131,23 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
                 Err(_) => break,
             }
         }
-        work.held = None;
-        work.run(app, &self.link, &mut cx);
-        work.send(app, &self.link);
-        let (is_still, next_due) = self.is_still(&work);
-        drop(work);
+        dispatcher.held = None;
+        dispatcher.run(app, &self.inner, &mut cx);
+        dispatcher.send(app, &self.inner);
+        let (is_still, next_due) = self.is_still(&dispatcher);
+        drop(dispatcher);
         let is_sooner = next_due.is_some_and(|next| due.is_none_or(|due| next < due));
         // Whoever drives it looks after time limits, and after what belongs to other exchanges.
         // Where all was answered at once there is neither.
         if !(was_still && is_still) || is_sooner {
-            self.link.alarm.touch();
+            self.inner.driver.notify();
         }
     }
 
     /// Whether nothing is under way, and when something is due nevertheless.
-    fn is_still(&self, work: &Work<F>) -> (bool, Option<Instant>) {
-        let is_idle = work.is_sent() && work.is_idle(&self.link);
-        let mut state = self.link.lock();
+    fn is_still(&self, dispatcher: &Dispatcher<F>) -> (bool, Option<Instant>) {
+        let is_idle = dispatcher.is_sent() && dispatcher.is_idle(&self.inner);
+        let mut state = self.inner.lock();
         (is_idle && state.is_silent(), state.server.poll_timeout())
     }
 
@@ -154,18 +156,18 @@ impl<F: Future<Output = Result<Reply, Failure>>, const M: usize, const S: usize>
     where
         H: Fn(context::Context<N, S>) -> F,
     {
-        let waker = Waker::from(Arc::clone(&self.link.alarm));
+        let waker = Waker::from(Arc::clone(&self.inner.driver));
         let mut cx = Context::from_waker(&waker);
-        let mut work = self.work();
-        work.is_closing = self.broadcaster.is_shutting_down();
-        let moved =
-            work.run(app, &self.link, &mut cx) | work.handle_timeouts(app, &self.link, &mut cx);
-        work.send(app, &self.link);
+        let mut dispatcher = self.dispatcher();
+        dispatcher.is_closing = self.broadcaster.is_shutting_down();
+        let moved = dispatcher.run(app, &self.inner, &mut cx)
+            | dispatcher.handle_timeouts(app, &self.inner, &mut cx);
+        dispatcher.send(app, &self.inner);
         moved
     }
 }
 
-impl<F, const M: usize, const S: usize> Drop for Peer<F, M, S> {
+impl<F, const M: usize, const S: usize> Drop for ServerInstance<F, M, S> {
     fn drop(&mut self) {
         self.close();
     }

@@ -10,13 +10,13 @@ use async_io::Timer;
 /// A timer that is set again only to an earlier time; when it goes off before what is waited for by
 /// then, it is set to that. A connection that is busy sets one every half a minute, not one for
 /// each request.
-pub(super) struct Patience {
+pub(super) struct LazyTimer {
     timer: Timer,
     /// What it is set to.
     at: Option<Instant>,
 }
 
-impl Patience {
+impl LazyTimer {
     pub(super) fn new() -> Self {
         Self { timer: Timer::never(), at: None }
     }

@@ -7,46 +7,50 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
 
-use super::link::{Link, State};
-use super::question::{Answering, InputRefusal, OwnedInputRequest};
+use super::inner::{ConnectionInner, State};
+use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
 /// Requests and what finds their answers, and the answers that wait for room. A future never sends
 /// its own. Together there are up to `N`, the places in the core's table: what the server cancels
 /// is forgotten.
-pub(super) struct Asked {
-    open: Vec<(RequestHandle, Answering)>,
-    answered: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
-    news: Arc<News>,
+pub(super) struct ServerRequests {
+    open: Vec<(RequestHandle, InputFuture)>,
+    responses: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
+    ready: Arc<ReadyFlag>,
 }
 
 /// Whether one of the futures wants to be polled.
-struct News {
-    any: AtomicBool,
+struct ReadyFlag {
+    is_set: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
-impl Asked {
+impl ServerRequests {
     pub(super) fn new() -> Self {
-        let news = News { any: AtomicBool::new(false), waker: Mutex::new(None) };
-        Self { open: Vec::new(), answered: VecDeque::new(), news: Arc::new(news) }
+        let ready = ReadyFlag { is_set: AtomicBool::new(false), waker: Mutex::new(None) };
+        Self { open: Vec::new(), responses: VecDeque::new(), ready: Arc::new(ready) }
     }
 
-    pub(super) fn request<const N: usize>(&mut self, request: &ServerRequest<'_>, link: &Link<N>) {
+    pub(super) fn insert<const N: usize>(
+        &mut self,
+        request: &ServerRequest<'_>,
+        inner: &ConnectionInner<N>,
+    ) {
         let revision =
-            link.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
+            inner.with(|state| state.client.revision()).unwrap_or(Revision::LATEST_LEGACY);
         match OwnedInputRequest::of(request, revision) {
-            Ok(question) => {
-                self.open.push((request.handle, (link.answerer)(question)));
-                self.news.any.store(true, Ordering::Release);
+            Ok(input) => {
+                self.open.push((request.handle, (inner.input_handler)(input)));
+                self.ready.is_set.store(true, Ordering::Release);
             }
-            Err(refusal) => self.answered.push_back((request.handle, Err(refusal))),
+            Err(refusal) => self.responses.push_back((request.handle, Err(refusal))),
         }
     }
 
     /// The server does not wait for it any more.
-    pub(super) fn forget(&mut self, request: RequestHandle) {
+    pub(super) fn remove(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
-        self.answered.retain(|(handle, _)| *handle != request);
+        self.responses.retain(|(handle, _)| *handle != request);
     }
 
     /// Goes on with those that want to, all of them when one does: they are few.
@@ -54,27 +58,27 @@ impl Asked {
         if self.open.is_empty() {
             return false;
         }
-        self.news.set_waker(cx.waker());
-        if !self.news.any.swap(false, Ordering::AcqRel) {
+        self.ready.set_waker(cx.waker());
+        if !self.ready.is_set.swap(false, Ordering::AcqRel) {
             return false;
         }
-        let waker = Waker::from(Arc::clone(&self.news));
+        let waker = Waker::from(Arc::clone(&self.ready));
         let mut cx = Context::from_waker(&waker);
-        let answered = &mut self.answered;
-        let before = answered.len();
-        self.open.retain_mut(|(handle, answering)| match answering.as_mut().poll(&mut cx) {
+        let responses = &mut self.responses;
+        let before = responses.len();
+        self.open.retain_mut(|(handle, pending)| match pending.as_mut().poll(&mut cx) {
             Poll::Pending => true,
             Poll::Ready(answer) => {
-                answered.push_back((*handle, answer.map(|answer| answer.0)));
+                responses.push_back((*handle, answer.map(|answer| answer.0)));
                 false
             }
         });
-        answered.len() > before
+        responses.len() > before
     }
 
     /// Sends as many answers as there is room for.
     pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
-        while let Some((handle, answer)) = self.answered.front() {
+        while let Some((handle, answer)) = self.responses.front() {
             let sent = match answer {
                 Ok(json) => state.client.respond_raw(*handle, json.as_raw(), &mut state.tx),
                 Err(refusal) => {
@@ -84,23 +88,23 @@ impl Asked {
             match sent {
                 Err(error) if error.is_full() => return,
                 // Whether the server still waited for it makes no difference any more.
-                Ok(_) | Err(_) => drop(self.answered.pop_front()),
+                Ok(_) | Err(_) => drop(self.responses.pop_front()),
             }
         }
     }
 
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        self.open.len() + self.answered.len()
+        self.open.len() + self.responses.len()
     }
 
     pub(super) fn clear(&mut self) {
         self.open.clear();
-        self.answered.clear();
+        self.responses.clear();
     }
 }
 
-impl News {
+impl ReadyFlag {
     fn set_waker(&self, waker: &Waker) {
         let mut kept = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
@@ -109,13 +113,13 @@ impl News {
     }
 }
 
-impl Wake for News {
+impl Wake for ReadyFlag {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.any.swap(true, Ordering::AcqRel) {
+        if self.is_set.swap(true, Ordering::AcqRel) {
             return;
         }
         let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -11,10 +11,13 @@ use mcp_sansio::http::codec::BodyLength;
 use super::connector::Connect;
 use super::exchange::{To, follow, read};
 use super::jobs::Job;
-use super::shared::{Diagnostic, Shared};
+use super::transport_state::{Diagnostic, TransportState};
 
 /// Begins another session, unless somebody has done that since the session of this generation.
-pub(super) async fn renew<D: Connect>(shared: &Shared<D>, generation: u32) -> io::Result<()> {
+pub(super) async fn renew<D: Connect>(
+    shared: &TransportState<D>,
+    generation: u32,
+) -> io::Result<()> {
     let is_ours = poll_fn(|cx| {
         shared.with(|state| {
             if state.generation != generation {
@@ -46,7 +49,7 @@ pub(super) async fn renew<D: Connect>(shared: &Shared<D>, generation: u32) -> io
     Ok(())
 }
 
-async fn begin<D: Connect>(shared: &Shared<D>) -> io::Result<()> {
+async fn begin<D: Connect>(shared: &TransportState<D>) -> io::Result<()> {
     let (before, opening) = shared.with(|state| (state.session.revision(), state.opening.clone()));
     let [Some(initialize), Some(initialized)] = opening else { return Err(ended()) };
     let answer = exchange(shared, &initialize).await?;
@@ -59,7 +62,7 @@ async fn begin<D: Connect>(shared: &Shared<D>) -> io::Result<()> {
 }
 
 /// Whether this message was answered, or accepted.
-async fn exchange<D: Connect>(shared: &Shared<D>, message: &[u8]) -> io::Result<bool> {
+async fn exchange<D: Connect>(shared: &TransportState<D>, message: &[u8]) -> io::Result<bool> {
     let Some(post) = OutgoingMessage::parse(message) else { return Ok(false) };
     let (mut exchange, head) = shared.with(|state| {
         let exchange = state.session.begin_post(&post);
@@ -96,7 +99,7 @@ fn ended() -> io::Error {
 }
 
 /// Lets others have their turn, whatever becomes of this one.
-struct Turn<'s, D: Connect>(&'s Shared<D>);
+struct Turn<'s, D: Connect>(&'s TransportState<D>);
 
 impl<D: Connect> Drop for Turn<'_, D> {
     fn drop(&mut self) {

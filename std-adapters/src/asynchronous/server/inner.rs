@@ -9,16 +9,16 @@ use mcp_sansio::{
     Call, Instant, Messages, RequestHandle, SendError, Server, ServerConfig, ServerEvent, TxBuffer,
 };
 
-use super::alarm::{Alarm, Wakers};
 use super::app::MIN_BUFFER;
-use super::ask::Asks;
-use super::broadcast::{Member, News};
-use super::outlet::{Outlet, Outlets};
+use super::broadcast::{OwnedChange, Receiver};
+use super::driver_waker::{DriverWaker, WakerSet};
+use super::input::InputRequests;
+use super::output::{OutputBuffer, OutputBuffers};
 
-pub(super) struct Link<const N: usize, const S: usize> {
+pub(super) struct ConnectionInner<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
     /// Wakes whoever drives it.
-    pub(super) alarm: Arc<Alarm>,
+    pub(super) driver: Arc<DriverWaker>,
     /// Who the client is, where somebody checks that.
     #[cfg_attr(not(feature = "http"), expect(dead_code))] // nobody checks it on a stream
     pub(super) principal: Option<Arc<str>>,
@@ -28,58 +28,58 @@ pub(super) struct Link<const N: usize, const S: usize> {
 }
 
 /// A request's share of the bytes of parameters, for as long as the request is kept.
-pub(super) struct Share {
+pub(super) struct ParamsReservation {
     bytes: usize,
     limit: usize,
     all: Arc<AtomicUsize>,
-    alarm: Arc<Alarm>,
+    driver: Arc<DriverWaker>,
 }
 
-impl Drop for Share {
+impl Drop for ParamsReservation {
     fn drop(&mut self) {
         // Where the limit was reached, a request may wait.
         if self.all.fetch_sub(self.bytes, Ordering::AcqRel) >= self.limit {
-            self.alarm.touch();
+            self.driver.notify();
         }
     }
 }
 
 pub(super) struct State<const N: usize, const S: usize> {
     pub(super) server: Server<'static, N, S>,
-    pub(super) outlets: Outlets,
-    pub(super) asks: Asks,
+    pub(super) outputs: OutputBuffers,
+    pub(super) input_requests: InputRequests,
     /// What subscribers have yet to be told, and how far the first of it has come.
-    news: Vec<News>,
+    changes: Vec<OwnedChange>,
     told: u16,
     /// Handlers and connections that wait for room.
-    pub(super) waiting: Wakers,
+    pub(super) waiting: WakerSet,
     /// Connections whose request waits for a place.
     #[cfg(feature = "http")]
-    waiting_for_place: Vec<Waker>,
-    alarm: Arc<Alarm>,
+    waiting_for_capacity: Vec<Waker>,
+    driver: Arc<DriverWaker>,
 }
 
-impl<const N: usize, const S: usize> Link<N, S> {
+impl<const N: usize, const S: usize> ConnectionInner<N, S> {
     pub(super) fn new(
         config: &'static ServerConfig<'static>,
         tx: TxBuffer<Vec<u8>>,
         principal: Option<Arc<str>>,
     ) -> Self {
-        let alarm = Arc::new(Alarm::default());
+        let driver = Arc::new(DriverWaker::default());
         let state = State {
             server: Server::with_table_sizes(config),
-            outlets: Outlets::new(tx),
-            asks: Asks::default(),
-            news: Vec::new(),
+            outputs: OutputBuffers::new(tx),
+            input_requests: InputRequests::default(),
+            changes: Vec::new(),
             told: 0,
-            waiting: Wakers::default(),
+            waiting: WakerSet::default(),
             #[cfg(feature = "http")]
-            waiting_for_place: Vec::new(),
-            alarm: Arc::clone(&alarm),
+            waiting_for_capacity: Vec::new(),
+            driver: Arc::clone(&driver),
         };
         Self {
             state: Mutex::new(state),
-            alarm,
+            driver,
             principal,
             params: Arc::default(),
             clock: std::time::Instant::now(),
@@ -107,17 +107,22 @@ impl<const N: usize, const S: usize> Link<N, S> {
     }
 
     /// Counts the bytes of one.
-    pub(super) fn share(&self, bytes: usize, limit: usize) -> Share {
+    pub(super) fn reserve_params(&self, bytes: usize, limit: usize) -> ParamsReservation {
         self.params.fetch_add(bytes, Ordering::AcqRel);
-        Share { bytes, limit, all: Arc::clone(&self.params), alarm: Arc::clone(&self.alarm) }
+        ParamsReservation {
+            bytes,
+            limit,
+            all: Arc::clone(&self.params),
+            driver: Arc::clone(&self.driver),
+        }
     }
 
     /// There may be room again.
-    pub(super) fn drained(&self, outlet: u32) {
+    pub(super) fn drained(&self, output: u32) {
         let mut state = self.lock();
         // Not after each byte: all of them would try again.
-        let outlet = state.outlets.at(outlet);
-        if outlet.is_blocked() || outlet.tx.room() < outlet.tx.pending().len() {
+        let output = state.outputs.at(output);
+        if output.is_blocked() || output.tx.room() < output.tx.pending().len() {
             return;
         }
         drop(state);
@@ -139,8 +144,8 @@ impl<const N: usize, const S: usize> Link<N, S> {
     /// Wakes when a request may be taken in. Once for each task: one that is polled often must not
     /// fill the list.
     #[cfg(feature = "http")]
-    pub(super) fn wait_for_place(&self, waker: &Waker) {
-        let waiting = &mut self.lock().waiting_for_place;
+    pub(super) fn wait_for_capacity(&self, waker: &Waker) {
+        let waiting = &mut self.lock().waiting_for_capacity;
         if !waiting.iter().any(|other| other.will_wake(waker)) {
             waiting.push(waker.clone());
         }
@@ -148,8 +153,8 @@ impl<const N: usize, const S: usize> Link<N, S> {
 
     /// Requests that wait for a place try again.
     #[cfg(feature = "http")]
-    pub(super) fn wake_for_place(&self) {
-        let waiting = std::mem::take(&mut self.lock().waiting_for_place);
+    pub(super) fn wake_for_capacity(&self) {
+        let waiting = std::mem::take(&mut self.lock().waiting_for_capacity);
         waiting.into_iter().for_each(Waker::wake);
     }
 
@@ -163,46 +168,49 @@ impl<const N: usize, const S: usize> Link<N, S> {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.server.close();
-        state.asks.close();
+        state.input_requests.close();
         let waiting = state.waiting.take();
         drop(state);
         waiting.for_each(Waker::wake);
         #[cfg(feature = "http")]
-        self.wake_for_place();
+        self.wake_for_capacity();
     }
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
     /// Has the connection look at what was done.
-    pub(super) fn touch(&self) {
-        self.alarm.touch();
+    pub(super) fn notify_driver(&self) {
+        self.driver.notify();
     }
 
     /// The server, and where what it has to say about a request goes.
     pub(super) fn at(
         &mut self,
         request: RequestHandle,
-    ) -> (&mut Server<'static, N, S>, &mut Outlet) {
+    ) -> (&mut Server<'static, N, S>, &mut OutputBuffer) {
         #[cfg(feature = "http")]
         let exchange = self.server.exchange(request);
         #[cfg(not(feature = "http"))]
         let (exchange, _) = (0, request);
-        (&mut self.server, self.outlets.at(exchange))
+        (&mut self.server, self.outputs.at(exchange))
     }
 
     /// The server, and where the cancellation of a request of ours goes.
-    pub(super) fn at_call(&mut self, call: Call) -> (&mut Server<'static, N, S>, &mut Outlet) {
+    pub(super) fn at_call(
+        &mut self,
+        call: Call,
+    ) -> (&mut Server<'static, N, S>, &mut OutputBuffer) {
         #[cfg(feature = "http")]
         let exchange = self.server.exchange_of_call(call);
         #[cfg(not(feature = "http"))]
         let (exchange, _) = (0, call);
-        (&mut self.server, self.outlets.at(exchange))
+        (&mut self.server, self.outputs.at(exchange))
     }
 
     /// Whether there is room for whatever the core may answer by itself to a frame that cannot be
     /// taken in twice.
     pub(super) fn has_room(&mut self) -> bool {
-        let own = self.outlets.own();
+        let own = self.outputs.own();
         !own.is_blocked() && !own.tx.is_mid_frame() && own.tx.room() >= MIN_BUFFER
     }
 
@@ -211,18 +219,18 @@ impl<const N: usize, const S: usize> State<N, S> {
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.server.next_event(now, messages, &mut self.outlets.own().tx)
+        self.server.next_event(now, messages, &mut self.outputs.own().tx)
     }
 
     /// The same for the body of an exchange.
     #[cfg(feature = "http")]
-    pub(super) fn next_event_of<'f>(
+    pub(super) fn next_exchange_event<'f>(
         &mut self,
         exchange: u32,
         now: Instant,
         messages: &mut Messages<'f>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
-        self.server.next_event(now, messages, &mut self.outlets.at(exchange).tx)
+        self.server.next_event(now, messages, &mut self.outputs.at(exchange).tx)
     }
 
     /// What is due, if anything is.
@@ -237,14 +245,14 @@ impl<const N: usize, const S: usize> State<N, S> {
         let exchange = self.server.due_exchange(now).unwrap_or(0);
         #[cfg(not(feature = "http"))]
         let exchange = 0;
-        self.server.handle_timeout(now, &mut self.outlets.at(exchange).tx)
+        self.server.handle_timeout(now, &mut self.outputs.at(exchange).tx)
     }
 
     /// Tells subscribers of the news, as far as there is room.
-    pub(super) fn send_news(&mut self) {
-        while let Some(news) = self.news.first() {
-            let mut change = news.as_change().resume(self.told);
-            let own = self.outlets.own();
+    pub(super) fn send_changes(&mut self) {
+        while let Some(changes) = self.changes.first() {
+            let mut change = changes.as_change().resume(self.told);
+            let own = self.outputs.own();
             if own.is_blocked() {
                 return;
             }
@@ -254,7 +262,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                 Ok(true) => {}
                 Err(error) if error.is_full() => return own.block(),
                 Ok(false) | Err(_) => {
-                    self.news.remove(0);
+                    self.changes.remove(0);
                     self.told = 0;
                 }
             }
@@ -266,39 +274,39 @@ impl<const N: usize, const S: usize> State<N, S> {
     pub(super) fn is_silent(&mut self) -> bool {
         self.server.open_requests() == 0
             && self.server.open_calls() == 0
-            && self.outlets.own().tx.pending().is_empty()
+            && self.outputs.own().tx.pending().is_empty()
     }
 
-    pub(super) fn has_news(&self) -> bool {
-        !self.news.is_empty()
+    pub(super) fn has_changes(&self) -> bool {
+        !self.changes.is_empty()
     }
 }
 
-impl<const N: usize, const S: usize> Member for Link<N, S> {
-    fn tell(&self, change: News) {
+impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
+    fn on_change(&self, change: OwnedChange) {
         let mut state = self.lock();
         // The first may have reached some already: those are told again.
         let untold = if state.told == 0 { 0 } else { 1 };
         // Changes without a subscriber are not kept: so there are at most as many as there are
         // subscriptions, and the three lists.
         let is_wanted = state.server.is_subscribed(&change.as_change());
-        if is_wanted && state.news.len() > S + LISTS {
+        if is_wanted && state.changes.len() > S + LISTS {
             // Some were subscribed to when they came and are no more: without them there is room.
-            let State { server, news, .. } = &mut *state;
+            let State { server, changes, .. } = &mut *state;
             let mut at = 0;
-            news.retain(|news| {
+            changes.retain(|changes| {
                 at += 1;
-                at <= untold || server.is_subscribed(&news.as_change())
+                at <= untold || server.is_subscribed(&changes.as_change())
             });
         }
-        if is_wanted && !state.news.iter().skip(untold).any(|other| *other == change) {
-            state.news.push(change);
+        if is_wanted && !state.changes.iter().skip(untold).any(|other| *other == change) {
+            state.changes.push(change);
         }
-        state.touch();
+        state.notify_driver();
     }
 
     fn wake(&self) {
-        self.alarm.touch();
+        self.driver.notify();
     }
 }
 
@@ -319,32 +327,34 @@ mod tests {
 
     #[test]
     fn m1_changes_that_a_client_does_not_read_are_as_many_as_its_subscriptions() {
-        let link: Link<8, 4> = Link::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 4096), None);
-        let tell = |uri: String| link.tell(News::Resource(uri.into()));
+        let inner: ConnectionInner<8, 4> =
+            ConnectionInner::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 4096), None);
+        let tell = |uri: String| inner.on_change(OwnedChange::Resource(uri.into()));
         (0..1000).for_each(|number| tell(format!("test://{number}")));
-        assert_eq!(link.lock().news.len(), 0);
+        assert_eq!(inner.lock().changes.len(), 0);
         let uris =
             (0..10).map(|number| format!("\"test://{number}\"")).collect::<Vec<_>>().join(",");
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true,"resourceSubscriptions":[{uris}]}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
         );
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
-        let event = link.lock().next_event(link.now(), &mut messages);
+        let event = inner.lock().next_event(inner.now(), &mut messages);
         assert!(matches!(event, Ok(Some(ServerEvent::Listening { .. }))));
         for _ in 0..2 {
             (0..1000).for_each(|number| tell(format!("test://{number}")));
-            link.tell(News::Tools);
+            inner.on_change(OwnedChange::Tools);
         }
-        assert_eq!(link.lock().news.len(), 5);
+        assert_eq!(inner.lock().changes.len(), 5);
     }
 
     #[test]
     fn m1_changes_that_are_no_longer_subscribed_to_give_way() {
-        let link = Link::<4, 4>::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 1 << 20), None);
+        let inner =
+            ConnectionInner::<4, 4>::new(&CONFIG, TxBuffer::with_limit(Vec::new(), 1 << 20), None);
         let hear = |text: &str| {
             let mut messages = Messages::new(Frame::Complete(text.as_bytes()));
-            let mut state = link.lock();
-            while let Ok(Some(_)) = state.next_event(link.now(), &mut messages) {}
+            let mut state = inner.lock();
+            while let Ok(Some(_)) = state.next_event(inner.now(), &mut messages) {}
         };
         hear(
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#,
@@ -358,10 +368,10 @@ mod tests {
                 ));
             };
             subscription("subscribe");
-            link.tell(News::Resource(uri.as_str().into()));
-            link.tell(News::Tools);
-            assert!(link.lock().news.len() <= 4 + LISTS + 1, "{number}");
-            assert!(link.lock().news.contains(&News::Resource(uri.as_str().into())));
+            inner.on_change(OwnedChange::Resource(uri.as_str().into()));
+            inner.on_change(OwnedChange::Tools);
+            assert!(inner.lock().changes.len() <= 4 + LISTS + 1, "{number}");
+            assert!(inner.lock().changes.contains(&OwnedChange::Resource(uri.as_str().into())));
             subscription("unsubscribe");
         }
     }

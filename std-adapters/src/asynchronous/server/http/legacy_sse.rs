@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_sansio::http::server::SessionId;
 
 use super::options::HttpOptions;
-use super::peer::Peer;
+use super::server_instance::ServerInstance;
 
 /// The streams that are open.
-pub(super) struct OldStreams<F, const N: usize, const S: usize>(
-    Mutex<HashMap<String, Old<F, N, S>>>,
+pub(super) struct LegacyStreams<F, const N: usize, const S: usize>(
+    Mutex<HashMap<String, LegacyStream<F, N, S>>>,
 );
 
-pub(super) struct Old<F, const N: usize, const S: usize> {
-    pub(super) peer: Arc<Peer<F, N, S>>,
+pub(super) struct LegacyStream<F, const N: usize, const S: usize> {
+    pub(super) instance: Arc<ServerInstance<F, N, S>>,
     pub(super) principal: Option<Arc<str>>,
 }
 
-impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
+impl<F, const N: usize, const S: usize> LegacyStreams<F, N, S> {
     pub(super) fn new() -> Self {
         Self(Mutex::default())
     }
@@ -27,7 +27,7 @@ impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
     /// Whether no more may be opened for this principal.
     pub(super) fn is_full(&self, principal: &Option<Arc<str>>, options: &HttpOptions) -> bool {
         let all = self.lock();
-        let own = || all.values().filter(|old| old.principal == *principal).count();
+        let own = || all.values().filter(|legacy| legacy.principal == *principal).count();
         all.len() >= options.max_sessions
             || principal.is_some() && own() >= options.max_sessions_per_principal
     }
@@ -37,34 +37,34 @@ impl<F, const N: usize, const S: usize> OldStreams<F, N, S> {
         &self,
         query: Option<&str>,
         principal: Option<&str>,
-    ) -> Option<Arc<Peer<F, N, S>>> {
+    ) -> Option<Arc<ServerInstance<F, N, S>>> {
         let id = query?.split('&').find_map(|pair| pair.strip_prefix(PARAMETER))?;
         let all = self.lock();
-        let old = all.get(id).filter(|old| old.principal.as_deref() == principal)?;
-        Some(Arc::clone(&old.peer))
+        let legacy = all.get(id).filter(|legacy| legacy.principal.as_deref() == principal)?;
+        Some(Arc::clone(&legacy.instance))
     }
 
     /// Takes a stream in, for as long as the result lives.
-    pub(super) fn open(&self, id: SessionId, old: Old<F, N, S>) -> Open<'_, F, N, S> {
-        self.lock().insert(id.as_str().to_owned(), old);
+    pub(super) fn open(&self, id: SessionId, legacy: LegacyStream<F, N, S>) -> Open<'_, F, N, S> {
+        self.lock().insert(id.as_str().to_owned(), legacy);
         Open { all: self, id }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Old<F, N, S>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, LegacyStream<F, N, S>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 pub(super) struct Open<'s, F, const N: usize, const S: usize> {
-    all: &'s OldStreams<F, N, S>,
+    all: &'s LegacyStreams<F, N, S>,
     id: SessionId,
 }
 
 impl<F, const N: usize, const S: usize> Drop for Open<'_, F, N, S> {
     fn drop(&mut self) {
-        let old = self.all.lock().remove(self.id.as_str());
+        let legacy = self.all.lock().remove(self.id.as_str());
         // Apart from the lock: handlers are dropped.
-        drop(old);
+        drop(legacy);
     }
 }
 

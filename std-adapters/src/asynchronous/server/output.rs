@@ -3,7 +3,7 @@
 use mcp_sansio::TxBuffer;
 
 /// A buffer, and whether it is full.
-pub(super) struct Outlet {
+pub(super) struct OutputBuffer {
     pub(super) tx: TxBuffer<Vec<u8>>,
     /// How much was pending when there was no room for an answer or a question; until that has
     /// gone out, nothing else is written.
@@ -13,7 +13,7 @@ pub(super) struct Outlet {
     pub(super) is_released: bool,
 }
 
-impl Outlet {
+impl OutputBuffer {
     pub(super) fn new(tx: TxBuffer<Vec<u8>>) -> Self {
         Self {
             tx,
@@ -44,32 +44,32 @@ impl Outlet {
 }
 
 /// All of a peer's.
-pub(super) struct Outlets {
+pub(super) struct OutputBuffers {
     /// The only one of a stream. Over HTTP, for what belongs to no exchange.
-    own: Outlet,
+    own: OutputBuffer,
     /// Those of the exchanges of a session.
     #[cfg(feature = "http")]
-    exchanges: std::collections::BTreeMap<u32, Outlet>,
+    exchanges: std::collections::BTreeMap<u32, OutputBuffer>,
 }
 
-impl Outlets {
+impl OutputBuffers {
     pub(super) fn new(tx: TxBuffer<Vec<u8>>) -> Self {
         Self {
-            own: Outlet::new(tx),
+            own: OutputBuffer::new(tx),
             #[cfg(feature = "http")]
             exchanges: Default::default(),
         }
     }
 
-    pub(super) fn own(&mut self) -> &mut Outlet {
+    pub(super) fn own(&mut self) -> &mut OutputBuffer {
         &mut self.own
     }
 
     /// That of an exchange, or our own for what belongs to none that is there.
-    pub(super) fn at(&mut self, exchange: u32) -> &mut Outlet {
+    pub(super) fn at(&mut self, exchange: u32) -> &mut OutputBuffer {
         #[cfg(feature = "http")]
-        if let Some(outlet) = self.exchanges.get_mut(&exchange) {
-            return outlet;
+        if let Some(output) = self.exchanges.get_mut(&exchange) {
+            return output;
         }
         let _ = exchange;
         &mut self.own
@@ -77,11 +77,11 @@ impl Outlets {
 
     #[cfg(feature = "http")]
     pub(super) fn open(&mut self, exchange: u32, tx: TxBuffer<Vec<u8>>) {
-        self.exchanges.insert(exchange, Outlet::new(tx));
+        self.exchanges.insert(exchange, OutputBuffer::new(tx));
     }
 
     #[cfg(feature = "http")]
-    pub(super) fn of_exchange(&mut self, exchange: u32) -> Option<&mut Outlet> {
+    pub(super) fn of_exchange(&mut self, exchange: u32) -> Option<&mut OutputBuffer> {
         self.exchanges.get_mut(&exchange)
     }
 
@@ -94,7 +94,7 @@ impl Outlets {
     pub(super) fn unblock(&mut self) -> bool {
         let any = self.own.unblock();
         #[cfg(feature = "http")]
-        let any = self.exchanges.values_mut().fold(any, |any, outlet| outlet.unblock() | any);
+        let any = self.exchanges.values_mut().fold(any, |any, output| output.unblock() | any);
         any
     }
 }

@@ -6,40 +6,40 @@ use std::task::Waker;
 use mcp_sansio::{Call, ClientEvent, Outcome, OwnedJson};
 
 use super::error::{CallError, ServerError};
-use super::listen::{Change, Wants};
+use super::listen::{Change, LegacyFilter};
 
 /// The mailboxes of all calls. Each has a number as long as somebody waits at it.
 #[derive(Default)]
-pub(super) struct Mail {
-    boxes: Vec<Mailbox>,
+pub(super) struct CallTable {
+    entries: Vec<Entry>,
     free: Vec<usize>,
     /// By the place of the call in the core's table.
     by_call: Vec<Option<(Call, usize)>>,
 }
 
 #[derive(Default)]
-struct Mailbox {
+struct Entry {
     is_used: bool,
     /// As long as it is in flight.
     call: Option<Call>,
     /// A `listen` to a legacy server, who is not asked: to be told of these.
-    wants: Option<Wants>,
-    letters: VecDeque<Letter>,
+    legacy_filter: Option<LegacyFilter>,
+    events: VecDeque<CallEvent>,
     /// The bytes of the progress reports and changes among them.
     bytes: usize,
     waker: Option<Waker>,
 }
 
-pub(super) enum Letter {
+pub(super) enum CallEvent {
     Progress(OwnedJson),
     /// A `listen` has begun, with what the server honours of it.
     Listening(OwnedJson),
     Change(Change),
-    Ended(Ended),
+    Finished(CallOutcome),
 }
 
 /// How a call ended: an [`Outcome`] that is kept.
-pub(super) enum Ended {
+pub(super) enum CallOutcome {
     Result(OwnedJson),
     InputRequired {
         result: OwnedJson,
@@ -50,16 +50,16 @@ pub(super) enum Ended {
     Error(CallError),
 }
 
-impl Mail {
+impl CallTable {
     /// A mailbox for this call, or for one that needs none.
     pub(super) fn open(&mut self, call: Option<Call>) -> usize {
         let number = self.free.pop().unwrap_or_else(|| {
-            self.boxes.push(Mailbox::default());
-            self.boxes.len() - 1
+            self.entries.push(Entry::default());
+            self.entries.len() - 1
         });
-        if let Some(mailbox) = self.boxes.get_mut(number) {
-            mailbox.is_used = true;
-            mailbox.call = call;
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.is_used = true;
+            entry.call = call;
         }
         if let Some(call) = call {
             if self.by_call.len() <= call.index() {
@@ -74,13 +74,13 @@ impl Mail {
 
     /// Nobody waits any more. The call, if it is in flight.
     pub(super) fn close(&mut self, number: usize) -> Option<Call> {
-        let mailbox = self.boxes.get_mut(number).filter(|mailbox| mailbox.is_used)?;
-        mailbox.is_used = false;
-        mailbox.letters.clear();
-        mailbox.bytes = 0;
-        mailbox.waker = None;
-        mailbox.wants = None;
-        let call = mailbox.call.take();
+        let entry = self.entries.get_mut(number).filter(|entry| entry.is_used)?;
+        entry.is_used = false;
+        entry.events.clear();
+        entry.bytes = 0;
+        entry.waker = None;
+        entry.legacy_filter = None;
+        let call = entry.call.take();
         self.free.push(number);
         if let Some(place) = call.and_then(|call| self.by_call.get_mut(call.index())) {
             *place = None;
@@ -89,41 +89,43 @@ impl Mail {
     }
 
     /// Has a mailbox take in what a legacy server tells all.
-    pub(super) fn want(&mut self, number: usize, wants: Wants) {
-        if let Some(mailbox) = self.boxes.get_mut(number) {
-            mailbox.wants = Some(wants);
+    pub(super) fn set_legacy_filter(&mut self, number: usize, legacy_filter: LegacyFilter) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.legacy_filter = Some(legacy_filter);
         }
     }
 
     /// The oldest letter. Without one, the waker is kept.
-    pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<Letter> {
-        let mailbox = self.boxes.get_mut(number)?;
-        let letter = mailbox.pop();
-        if letter.is_none() && !mailbox.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
-            mailbox.waker = Some(waker.clone());
+    pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<CallEvent> {
+        let entry = self.entries.get_mut(number)?;
+        let call_event = entry.pop();
+        if call_event.is_none() && !entry.waker.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            entry.waker = Some(waker.clone());
         }
-        letter
+        call_event
     }
 
     /// Puts an event where it is waited for. `false` when it is for nobody here.
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
-        let (call, letter) = match event {
+        let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
-                (*call, Letter::Ended(Ended::from(*outcome)))
+                (*call, CallEvent::Finished(CallOutcome::from(*outcome)))
             }
-            ClientEvent::Progress { call, params } => (*call, Letter::Progress((*params).into())),
-            ClientEvent::Listening { call, filter } => (*call, Letter::Listening((*filter).into())),
+            ClientEvent::Progress { call, params } => {
+                (*call, CallEvent::Progress((*params).into()))
+            }
+            ClientEvent::Listening { call, filter } => {
+                (*call, CallEvent::Listening((*filter).into()))
+            }
             ClientEvent::Changed { listen: Some(call), what } => {
-                (*call, Letter::Change(Change::from(*what)))
+                (*call, CallEvent::Change(Change::from(*what)))
             }
             ClientEvent::Changed { listen: None, what } => {
                 let change = Change::from(*what);
-                for mailbox in self
-                    .boxes
-                    .iter_mut()
-                    .filter(|mailbox| mailbox.wants.is_some_and(|wants| wants.has(&change)))
-                {
-                    wakers.extend(mailbox.put(Letter::Change(change.clone())));
+                for entry in self.entries.iter_mut().filter(|entry| {
+                    entry.legacy_filter.is_some_and(|legacy_filter| legacy_filter.has(&change))
+                }) {
+                    wakers.extend(entry.push(CallEvent::Change(change.clone())));
                 }
                 return false;
             }
@@ -137,70 +139,70 @@ impl Mail {
             // Given up meanwhile.
             return true;
         };
-        let Some(mailbox) = place.and_then(|(_, number)| self.boxes.get_mut(number)) else {
+        let Some(entry) = place.and_then(|(_, number)| self.entries.get_mut(number)) else {
             return true;
         };
-        if matches!(letter, Letter::Ended(_)) {
-            mailbox.call = None;
+        if matches!(call_event, CallEvent::Finished(_)) {
+            entry.call = None;
             *place = None;
         }
-        wakers.extend(mailbox.put(letter));
+        wakers.extend(entry.push(call_event));
         true
     }
 
     /// The connection is over: what no call of the core's stands for ends as well.
-    pub(super) fn end_all(&mut self, wakers: &mut Vec<Waker>) {
-        for mailbox in self.boxes.iter_mut().filter(|mailbox| mailbox.wants.is_some()) {
-            mailbox.wants = None;
-            wakers.extend(mailbox.put(Letter::Ended(Ended::Error(CallError::Closed))));
+    pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.legacy_filter.is_some()) {
+            entry.legacy_filter = None;
+            wakers.extend(entry.push(CallEvent::Finished(CallOutcome::Error(CallError::Closed))));
         }
     }
 }
 
-impl Mailbox {
-    fn pop(&mut self) -> Option<Letter> {
-        let letter = self.letters.pop_front()?;
-        self.bytes -= letter.bytes();
-        Some(letter)
+impl Entry {
+    fn pop(&mut self) -> Option<CallEvent> {
+        let call_event = self.events.pop_front()?;
+        self.bytes -= call_event.bytes();
+        Some(call_event)
     }
 
-    fn put(&mut self, letter: Letter) -> Option<Waker> {
-        let bytes = letter.bytes();
-        match &letter {
+    fn push(&mut self, call_event: CallEvent) -> Option<Waker> {
+        let bytes = call_event.bytes();
+        match &call_event {
             // The latest says all.
-            Letter::Progress(_) => {
+            CallEvent::Progress(_) => {
                 while self.is_full(bytes)
-                    && matches!(self.letters.front(), Some(Letter::Progress(_)))
+                    && matches!(self.events.front(), Some(CallEvent::Progress(_)))
                 {
                     self.pop();
                 }
             }
-            Letter::Change(change) => {
-                let is_told = |kept: &Letter| matches!(kept, Letter::Change(kept) if kept == change || *kept == Change::Missed);
-                if self.letters.iter().any(is_told) {
+            CallEvent::Change(change) => {
+                let is_told = |kept: &CallEvent| matches!(kept, CallEvent::Change(kept) if kept == change || *kept == Change::Missed);
+                if self.events.iter().any(is_told) {
                     return None;
                 }
                 if self.is_full(bytes) {
-                    self.letters.retain(|letter| !matches!(letter, Letter::Change(_)));
-                    self.bytes = self.letters.iter().map(Letter::bytes).sum();
-                    self.letters.push_back(Letter::Change(Change::Missed));
+                    self.events.retain(|call_event| !matches!(call_event, CallEvent::Change(_)));
+                    self.bytes = self.events.iter().map(CallEvent::bytes).sum();
+                    self.events.push_back(CallEvent::Change(Change::Missed));
                     return self.waker.take();
                 }
             }
             _ => {}
         }
         self.bytes += bytes;
-        self.letters.push_back(letter);
+        self.events.push_back(call_event);
         self.waker.take()
     }
 
     /// Whether there is no room for as many bytes more.
     fn is_full(&self, bytes: usize) -> bool {
-        self.letters.len() >= LETTERS || self.bytes + bytes > LETTER_BYTES
+        self.events.len() >= MAX_EVENTS || self.bytes + bytes > MAX_EVENT_BYTES
     }
 }
 
-impl Letter {
+impl CallEvent {
     /// The bytes of an event of a kind that there can be many of.
     fn bytes(&self) -> usize {
         match self {
@@ -211,14 +213,14 @@ impl Letter {
     }
 }
 
-impl Ended {
+impl CallOutcome {
     /// Of a call that has not come to what it was made for.
     pub(super) fn into_error(self) -> CallError {
         if let Self::Error(error) = self { error } else { CallError::Closed }
     }
 }
 
-impl From<Outcome<'_>> for Ended {
+impl From<Outcome<'_>> for CallOutcome {
     fn from(outcome: Outcome<'_>) -> Self {
         Self::Error(match outcome {
             Outcome::Result(result) => return Self::Result(result.into()),
@@ -239,6 +241,6 @@ impl From<Outcome<'_>> for Ended {
 
 /// Letters that are kept for one call; older progress goes, and changes become one
 /// [`Change::Missed`].
-const LETTERS: usize = 64;
+const MAX_EVENTS: usize = 64;
 /// Bytes of them. The latest report of progress is kept even if it is longer.
-const LETTER_BYTES: usize = 64 << 10;
+const MAX_EVENT_BYTES: usize = 64 << 10;

@@ -9,12 +9,12 @@ use async_io::Timer;
 
 /// Fires when something is due. Set to an earlier time at once, to a later one when it fires:
 /// deadlines mostly move away.
-pub(super) struct Alarm {
+pub(super) struct LazyTimer {
     timer: Timer,
     at: Option<Instant>,
 }
 
-impl Alarm {
+impl LazyTimer {
     pub(super) fn new() -> Self {
         Self { timer: Timer::never(), at: None }
     }

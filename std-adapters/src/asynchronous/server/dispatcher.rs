@@ -12,42 +12,42 @@ use mcp_sansio::{
 };
 
 use super::app::App;
-use super::context::{Call, Context, Held};
-use super::link::{Link, Share, State};
-use super::outbox::Outgoing;
+use super::connection_handle::ConnectionHandle;
+use super::context::{ActiveRequest, BodyReservation, Context};
+use super::inner::{ConnectionInner, ParamsReservation, State};
+use super::mrtr::MrtrState;
+use super::pending_responses::PendingResponse;
 use super::reply::{Failure, Reply};
-use super::rounds::Rounds;
 use super::tasks::{Panic, Tasks, caught};
-use super::voice::Voice;
 
 /// Handlers that are under way, and answers that wait for room.
-pub(super) struct Work<F> {
-    handlers: Tasks<Arc<Call>, F>,
+pub(super) struct Dispatcher<F> {
+    handlers: Tasks<Arc<ActiveRequest>, F>,
     /// Requests whose handlers have yet to begin: at most as many as may be in flight.
-    admitted: VecDeque<Arc<Call>>,
+    admitted: VecDeque<Arc<ActiveRequest>>,
     /// At most one for each request in flight.
-    outbox: VecDeque<Outgoing>,
+    responses: VecDeque<PendingResponse>,
     /// Open `subscriptions/listen`: at most as many as may be in flight.
     listens: Vec<RequestHandle>,
     /// Since when a request waits while no other ends.
     full_since: Option<time::Instant>,
     /// Up to when time limits were looked after.
-    pub(super) looked: Instant,
+    pub(super) timeouts_checked_at: Instant,
     /// No request is begun any more.
     pub(super) is_closing: bool,
     /// Whether frames wait that could not be taken in yet.
     pub(super) has_frames: bool,
     pub(super) is_unresponsive: bool,
     /// Of the requests that begin now.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<BodyReservation>,
 }
 
-impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
+impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     pub(super) fn event<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         event: &ServerEvent<'_>,
         app: &App<H, N, S>,
-        link: &Arc<Link<M, S>>,
+        inner: &Arc<ConnectionInner<M, S>>,
         cx: &mut task::Context<'_>,
     ) where
         H: Fn(Context<N, S>) -> F,
@@ -55,17 +55,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         app.observe(event);
         match event {
             ServerEvent::Request(request) => {
-                self.begin(request, app, link);
+                self.begin(request, app, inner);
                 // What is done at once is answered at once, and in this order.
-                self.run(app, link, cx);
-                self.send(app, link);
+                self.run(app, inner, cx);
+                self.send(app, inner);
             }
             ServerEvent::RequestCancelled { request, .. }
             | ServerEvent::RequestTimedOut { request } => {
-                for (call, panic) in self.handlers.drop_where(|call| call.handle == *request) {
-                    tell(app, &call, &panic);
+                for (active, panic) in self.handlers.drop_where(|active| active.handle == *request)
+                {
+                    report_panic(app, &active, &panic);
                 }
-                self.admitted.retain(|call| call.handle != *request);
+                self.admitted.retain(|active| active.handle != *request);
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
@@ -77,16 +78,16 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
                         error.code()
                     ))
                 });
-                link.lock().asks.answered(*call, answer);
+                inner.lock().input_requests.finish(*call, answer);
             }
             ServerEvent::CallTimedOut { call } => {
-                link.lock().asks.answered(
+                inner.lock().input_requests.finish(
                     *call,
                     Err(Failure::invalid_input_response("The client did not answer in time")),
                 );
             }
             ServerEvent::CallCancelled { call } => {
-                link.lock().asks.answered(*call, Err(Failure::GONE))
+                inner.lock().input_requests.finish(*call, Err(Failure::GONE))
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,
@@ -100,85 +101,91 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         &mut self,
         request: &Request<'_>,
         app: &App<H, N, S>,
-        link: &Arc<Link<M, S>>,
+        inner: &Arc<ConnectionInner<M, S>>,
     ) where
         H: Fn(Context<N, S>) -> F,
     {
         if self.is_closing {
-            return self.outbox.push_back(Outgoing::Refused(
+            return self.responses.push_back(PendingResponse::Refused(
                 request.handle,
                 RpcError::internal("The server is shutting down"),
             ));
         }
         // Itself among them.
-        let in_flight = link.lock().server.open_requests();
-        if in_flight > app.max_in_flight || in_flight > 1 && link.params() >= app.max_params {
-            return self.outbox.push_back(Outgoing::Refused(
+        let in_flight = inner.lock().server.open_requests();
+        if in_flight > app.max_in_flight || in_flight > 1 && inner.params() >= app.max_params {
+            return self.responses.push_back(PendingResponse::Refused(
                 request.handle,
                 RpcError::internal("Too many requests in flight"),
             ));
         }
-        let share = link.share(request.params.raw().as_str().len(), app.max_params);
+        let params = inner.reserve_params(request.params.raw().as_str().len(), app.max_params);
         let target = match app.catalog {
             None => Target::Other,
             Some(catalog) => {
-                let mut state = link.lock();
-                let (server, outlet) = state.at(request.handle);
-                let was_mid_frame = outlet.tx.is_mid_frame();
-                match catalog.respond(server, request, &mut outlet.tx) {
+                let mut state = inner.lock();
+                let (server, output) = state.at(request.handle);
+                let was_mid_frame = output.tx.is_mid_frame();
+                match catalog.respond(server, request, &mut output.tx) {
                     Ok(Target::Responded) => return,
                     Ok(target) => target,
                     // Begun, and to be finished before those that wait.
-                    Err(SendError::Full) if !was_mid_frame && outlet.tx.is_mid_frame() => {
-                        let listed = self.listed(request, share);
-                        return self.outbox.push_front(listed);
+                    Err(SendError::Full) if !was_mid_frame && output.tx.is_mid_frame() => {
+                        let from_catalog = self.from_catalog(request, params);
+                        return self.responses.push_front(from_catalog);
                     }
                     Err(_) => {
-                        let listed = self.listed(request, share);
-                        return self.outbox.push_back(listed);
+                        let from_catalog = self.from_catalog(request, params);
+                        return self.responses.push_back(from_catalog);
                     }
                 }
             }
         };
-        let rounds = match caught(|| Rounds::of(request, app.state_protector_ref())) {
-            Ok(Ok(rounds)) => rounds,
+        let mrtr = match caught(|| MrtrState::of(request, app.state_protector_ref())) {
+            Ok(Ok(mrtr)) => mrtr,
             Ok(Err(why)) => {
-                return self
-                    .outbox
-                    .push_back(Outgoing::Refused(request.handle, RpcError::invalid_params(why)));
+                return self.responses.push_back(PendingResponse::Refused(
+                    request.handle,
+                    RpcError::invalid_params(why),
+                ));
             }
             Err(panic) => {
                 app.panicked("", "", &panic);
-                return self.outbox.push_back(Outgoing::Refused(request.handle, PANICKED));
+                return self
+                    .responses
+                    .push_back(PendingResponse::Refused(request.handle, PANICKED));
             }
         };
-        let call = Call {
+        let active = ActiveRequest {
             handle: request.handle,
             request: OwnedRequest::from(request),
             target,
-            rounds,
+            mrtr,
             _held: self.held.clone(),
-            _share: share,
+            _params: params,
         };
-        self.admitted.push_back(Arc::new(call));
+        self.admitted.push_back(Arc::new(active));
     }
 
     /// Begins the handlers of requests that were taken in, as many as may run.
-    fn begin_handlers<H, const M: usize, const N: usize, const S: usize>(
+    fn start_handlers<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Arc<Link<M, S>>,
+        inner: &Arc<ConnectionInner<M, S>>,
     ) where
         H: Fn(Context<N, S>) -> F,
     {
         while self.handlers.len() < app.max_running {
-            let Some(call) = self.admitted.pop_front() else { return };
-            let voice: Arc<dyn Voice> = Arc::<Link<M, S>>::clone(link);
-            let context =
-                Context { call: Arc::clone(&call), voice, broadcaster: app.broadcaster().clone() };
+            let Some(active) = self.admitted.pop_front() else { return };
+            let connection: Arc<dyn ConnectionHandle> = Arc::<ConnectionInner<M, S>>::clone(inner);
+            let context = Context {
+                active: Arc::clone(&active),
+                connection,
+                broadcaster: app.broadcaster().clone(),
+            };
             match caught(|| (app.handler)(context)) {
-                Ok(future) => self.handlers.insert(call, future),
-                Err(panic) => self.panicked(app, &call, &panic),
+                Ok(future) => self.handlers.insert(active, future),
+                Err(panic) => self.panicked(app, &active, &panic),
             }
         }
     }
@@ -187,11 +194,11 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     fn panicked<H, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        call: &Call,
+        active: &ActiveRequest,
         panic: &Panic,
     ) {
-        tell(app, call, panic);
-        self.outbox.push_back(Outgoing::Refused(call.handle, PANICKED));
+        report_panic(app, active, panic);
+        self.responses.push_back(PendingResponse::Refused(active.handle, PANICKED));
     }
 
     /// Whether the next message is a request that has to wait, since there are as many as there may
@@ -199,14 +206,14 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     pub(super) fn holds_back<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Link<M, S>,
+        inner: &ConnectionInner<M, S>,
         messages: &Messages<'_>,
     ) -> bool {
-        if !self.is_full(app, link) {
+        if !self.is_full(app, inner) {
             self.full_since = None;
             return false;
         }
-        if !self.may_wait(app, link) || !link.lock().server.is_request_next(messages) {
+        if !self.may_wait(app, inner) || !inner.lock().server.is_request_next(messages) {
             return false;
         }
         self.full_since.get_or_insert_with(time::Instant::now);
@@ -217,18 +224,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     pub(super) fn still_holds_back<H, const M: usize, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
-        link: &Link<M, S>,
+        inner: &ConnectionInner<M, S>,
     ) -> bool {
-        self.is_full(app, link) && self.may_wait(app, link)
+        self.is_full(app, inner) && self.may_wait(app, inner)
     }
 
     fn is_full<H, const M: usize, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
-        link: &Link<M, S>,
+        inner: &ConnectionInner<M, S>,
     ) -> bool {
-        let in_flight = link.lock().server.open_requests();
-        in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || link.params() >= app.max_params)
+        let in_flight = inner.lock().server.open_requests();
+        in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || inner.params() >= app.max_params)
     }
 
     /// Whether a request may wait until another has ended: what its end depends on must not be
@@ -236,17 +243,17 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     fn may_wait<H, const M: usize, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
-        link: &Link<M, S>,
+        inner: &ConnectionInner<M, S>,
     ) -> bool {
-        let is_asking = link.lock().server.open_calls() > 0;
+        let is_asking = inner.lock().server.open_calls() > 0;
         !is_asking && self.full_since.is_none_or(|since| since.elapsed() < app.full_timeout)
     }
 
-    fn listed(&self, request: &Request<'_>, share: Share) -> Outgoing {
-        Outgoing::Listed {
+    fn from_catalog(&self, request: &Request<'_>, params: ParamsReservation) -> PendingResponse {
+        PendingResponse::FromCatalog {
             request: OwnedRequest::from(request),
             _held: self.held.clone(),
-            _share: share,
+            _params: params,
         }
     }
 
@@ -254,33 +261,33 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     pub(super) fn run<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Arc<Link<M, S>>,
+        inner: &Arc<ConnectionInner<M, S>>,
         cx: &mut task::Context<'_>,
     ) -> bool
     where
         H: Fn(Context<N, S>) -> F,
     {
         let mut moved = false;
-        self.begin_handlers(app, link);
+        self.start_handlers(app, inner);
         // One that wakes itself each time is not to keep the others waiting.
         for _ in 0..=2 * self.handlers.len() {
             let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
             moved = true;
-            let Some((call, result)) = done else { continue };
-            let is_open = link.lock().server.is_request_open(call.handle);
+            let Some((active, result)) = done else { continue };
+            let is_open = inner.lock().server.is_request_open(active.handle);
             match result {
                 Ok(_) if !is_open => {}
                 Ok(result) => {
                     match caught(|| {
-                        Outgoing::new(Arc::clone(&call), result, app.state_protector_ref())
+                        PendingResponse::new(Arc::clone(&active), result, app.state_protector_ref())
                     }) {
-                        Ok(outgoing) => self.outbox.push_back(outgoing),
-                        Err(panic) => self.panicked(app, &call, &panic),
+                        Ok(response) => self.responses.push_back(response),
+                        Err(panic) => self.panicked(app, &active, &panic),
                     }
                 }
-                Err(panic) => self.panicked(app, &call, &panic),
+                Err(panic) => self.panicked(app, &active, &panic),
             }
-            self.begin_handlers(app, link);
+            self.start_handlers(app, inner);
         }
         true
     }
@@ -289,7 +296,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     pub(super) fn handle_timeouts<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Arc<Link<M, S>>,
+        inner: &Arc<ConnectionInner<M, S>>,
         cx: &mut task::Context<'_>,
     ) -> bool
     where
@@ -297,15 +304,15 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     {
         let mut moved = false;
         loop {
-            let now = link.now();
-            let event = link.lock().handle_timeout(now);
+            let now = inner.now();
+            let event = inner.lock().handle_timeout(now);
             match event {
                 Ok(Some(event)) => {
                     moved = true;
-                    self.event(&event, app, link, cx);
+                    self.event(&event, app, inner, cx);
                 }
                 Ok(None) | Err(_) => {
-                    self.looked = now;
+                    self.timeouts_checked_at = now;
                     return moved;
                 }
             }
@@ -316,18 +323,18 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
     pub(super) fn send<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
-        link: &Link<M, S>,
+        inner: &ConnectionInner<M, S>,
     ) {
-        let mut state = link.lock();
-        let has_room = state.outlets.unblock();
-        self.send_all(app, &mut state, link.now());
+        let mut state = inner.lock();
+        let has_room = state.outputs.unblock();
+        self.send_all(app, &mut state, inner.now());
         drop(state);
         if has_room {
-            link.wake_waiting();
+            inner.wake_waiting();
         }
         #[cfg(feature = "http")]
-        if !self.still_holds_back(app, link) {
-            link.wake_for_place();
+        if !self.still_holds_back(app, inner) {
+            inner.wake_for_capacity();
         }
     }
 
@@ -338,31 +345,31 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
         now: Instant,
     ) {
         // What has begun is among them somewhere, and the others have no room before it has ended.
-        state.send_asks(now);
-        state.send_news();
+        state.send_input_requests(now);
+        state.send_changes();
         let mut at = 0;
-        while let Some(outgoing) = self.outbox.get_mut(at) {
-            if state.at(outgoing.handle()).1.is_blocked() {
+        while let Some(response) = self.responses.get_mut(at) {
+            if state.at(response.handle()).1.is_blocked() {
                 at += 1;
                 continue;
             }
-            match outgoing.send(app.catalog, state) {
-                Err(error) if error.is_full() => state.at(outgoing.handle()).1.block(),
-                Err(_) => match outgoing.instead() {
-                    Some(instead) => *outgoing = instead,
-                    None => drop(self.outbox.remove(at)),
+            match response.send(app.catalog, state) {
+                Err(error) if error.is_full() => state.at(response.handle()).1.block(),
+                Err(_) => match response.replacement() {
+                    Some(replacement) => *response = replacement,
+                    None => drop(self.responses.remove(at)),
                 },
-                Ok(()) => drop(self.outbox.remove(at)),
+                Ok(()) => drop(self.responses.remove(at)),
             }
         }
         while let Some(listen) = self.listens.last().filter(|_| self.is_closing) {
-            let (server, outlet) = state.at(*listen);
-            if outlet.is_blocked() {
+            let (server, output) = state.at(*listen);
+            if output.is_blocked() {
                 return;
             }
-            match server.end_listen(*listen, &mut outlet.tx) {
+            match server.end_listen(*listen, &mut output.tx) {
                 Ok(true) => {}
-                Err(error) if error.is_full() => return outlet.block(),
+                Err(error) if error.is_full() => return output.block(),
                 Ok(false) | Err(_) => drop(self.listens.pop()),
             }
         }
@@ -370,27 +377,30 @@ impl<F: Future<Output = Result<Reply, Failure>>> Work<F> {
 
     /// Whether all answers that there are have been sent.
     pub(super) fn is_sent(&self) -> bool {
-        self.outbox.is_empty()
+        self.responses.is_empty()
     }
 
     /// Whether there is nothing left to do on a stream that ends only when it has to.
     #[cfg(feature = "http")]
     pub(super) fn is_over(&self, is_endless: bool) -> bool {
         self.is_unresponsive
-            || is_endless && self.is_closing && self.has_no_handlers() && self.outbox.is_empty()
+            || is_endless && self.is_closing && self.has_no_handlers() && self.responses.is_empty()
     }
 
     /// Whether nothing is in flight.
-    pub(super) fn is_idle<const M: usize, const S: usize>(&self, link: &Link<M, S>) -> bool {
-        let state = link.lock();
+    pub(super) fn is_idle<const M: usize, const S: usize>(
+        &self,
+        inner: &ConnectionInner<M, S>,
+    ) -> bool {
+        let state = inner.lock();
         self.has_no_handlers()
             && self.listens.is_empty()
-            && state.asks.is_empty()
-            && !state.has_news()
+            && state.input_requests.is_empty()
+            && !state.has_changes()
     }
 }
 
-impl<F> Work<F> {
+impl<F> Dispatcher<F> {
     /// When what waits is refused.
     pub(super) fn full_until<H, const N: usize, const S: usize>(
         &self,
@@ -408,8 +418,8 @@ impl<F> Work<F> {
             handlers: Tasks::new(),
             admitted: VecDeque::new(),
             full_since: None,
-            looked: Instant::from_millis(0),
-            outbox: VecDeque::new(),
+            timeouts_checked_at: Instant::from_millis(0),
+            responses: VecDeque::new(),
             listens: Vec::new(),
             is_closing: false,
             has_frames: false,
@@ -422,13 +432,17 @@ impl<F> Work<F> {
     pub(super) fn drop_all(&mut self) {
         self.handlers.clear();
         self.admitted.clear();
-        self.outbox.clear();
+        self.responses.clear();
     }
 }
 
 /// For a log.
-fn tell<H, const N: usize, const S: usize>(app: &App<H, N, S>, call: &Call, panic: &Panic) {
-    let request = call.request.as_request();
+fn report_panic<H, const N: usize, const S: usize>(
+    app: &App<H, N, S>,
+    active: &ActiveRequest,
+    panic: &Panic,
+) {
+    let request = active.request.as_request();
     let method = match request.method {
         Method::ToolsList => "tools/list",
         Method::ToolsCall => "tools/call",
@@ -442,7 +456,7 @@ fn tell<H, const N: usize, const S: usize>(app: &App<H, N, S>, call: &Call, pani
         // The rest has no handler.
         _ => "",
     };
-    app.panicked(method, call.name(), panic);
+    app.panicked(method, active.name(), panic);
 }
 
 /// The message that a client gets for a panic. The panic's own text is for the log of the server.

@@ -6,48 +6,48 @@ use std::task::{Wake, Waker};
 
 /// Apart from everything else that is locked: wakers are called in the middle of anything.
 #[derive(Default)]
-pub(super) struct Alarm(Mutex<Rest>);
+pub(super) struct DriverWaker(Mutex<State>);
 
 #[derive(Default)]
-struct Rest {
+struct State {
     /// Of the driver, while it sleeps.
-    sleeper: Option<Waker>,
+    waker: Option<Waker>,
     /// Whether there is something to do that it has not seen.
-    is_touched: bool,
+    is_notified: bool,
 }
 
-impl Alarm {
+impl DriverWaker {
     /// There is something to do.
-    pub(super) fn touch(&self) {
-        let sleeper = {
-            let mut rest = self.lock();
-            rest.is_touched = true;
-            rest.sleeper.take()
+    pub(super) fn notify(&self) {
+        let waker = {
+            let mut state = self.lock();
+            state.is_notified = true;
+            state.waker.take()
         };
-        if let Some(sleeper) = sleeper {
-            sleeper.wake();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
     /// Ends a round of the driver, which is to be woken from now on. `false` when there is
     /// something to do already.
-    pub(super) fn sleep(&self, waker: &Waker) -> bool {
-        let mut rest = self.lock();
-        if std::mem::take(&mut rest.is_touched) {
+    pub(super) fn register(&self, waker: &Waker) -> bool {
+        let mut state = self.lock();
+        if std::mem::take(&mut state.is_notified) {
             return false;
         }
-        if !rest.sleeper.as_ref().is_some_and(|sleeper| sleeper.will_wake(waker)) {
-            rest.sleeper = Some(waker.clone());
+        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(waker)) {
+            state.waker = Some(waker.clone());
         }
         true
     }
 
     /// Begins a round. What is done in it, the driver sees without being woken.
-    pub(super) fn rise(&self) {
-        self.lock().sleeper = None;
+    pub(super) fn begin_round(&self) {
+        self.lock().waker = None;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Rest> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -55,12 +55,12 @@ impl Alarm {
 /// Wakers of futures that wait for the same event. Each future has one place, however often it is
 /// polled, and gives it back when it is dropped: there are never more wakers than futures.
 #[derive(Default)]
-pub(super) struct Wakers {
+pub(super) struct WakerSet {
     by_place: BTreeMap<u64, Waker>,
     places: u64,
 }
 
-impl Wakers {
+impl WakerSet {
     /// Keeps the waker of a future. `place` is the future's own: `None` until it waits for the
     /// first time.
     pub(super) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
@@ -100,12 +100,12 @@ impl Wakers {
     }
 }
 
-impl Wake for Alarm {
+impl Wake for DriverWaker {
     fn wake(self: std::sync::Arc<Self>) {
-        self.touch();
+        self.notify();
     }
 
     fn wake_by_ref(self: &std::sync::Arc<Self>) {
-        self.touch();
+        self.notify();
     }
 }

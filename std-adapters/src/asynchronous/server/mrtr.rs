@@ -22,19 +22,19 @@ pub trait StateProtector: Send + Sync {
 }
 
 /// The rounds of a request that lie before this attempt, and what it leaves to the next.
-pub(super) struct Rounds {
+pub(super) struct MrtrState {
     /// What came back: an object with the members `answers` and `kept`.
     carried: Option<OwnedJson>,
-    next: Mutex<Next>,
+    next: Mutex<NextRound>,
 }
 
 #[derive(Default)]
-struct Next {
+struct NextRound {
     kept: Option<String>,
     missing: Vec<(String, OwnedJson)>,
 }
 
-impl Rounds {
+impl MrtrState {
     /// # Errors
     /// The fault of the request: its state is not ours, or it brings more than [`MAX_INPUT_RESPONSES`]
     /// answers.
@@ -47,7 +47,9 @@ impl Rounds {
         }
         let carried = match request.request_state().map(|state| state.to_string()) {
             None => None,
-            Some(state) => Some(open(request, state, protector).ok_or("requestState is not ours")?),
+            Some(state) => {
+                Some(unprotect(request, state, protector).ok_or("requestState is not ours")?)
+            }
         };
         let carried_answers = carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
         let answers = carried_answers
@@ -61,18 +63,18 @@ impl Rounds {
     }
 
     /// What was request_state in an earlier round.
-    pub(super) fn kept(&self) -> Option<String> {
+    pub(super) fn request_state(&self) -> Option<String> {
         let kept = self.carried.as_ref()?.as_raw().get(KEPT)?.as_string()?;
         Some(kept.to_string())
     }
 
-    pub(super) fn remember(&self, state: String) {
+    pub(super) fn set_request_state(&self, state: String) {
         self.next().kept = Some(state);
     }
 
     /// The answer to a question, in this round or one before. Who remembers something takes no
     /// answer that comes without it.
-    pub(super) fn answer(&self, key: &str, request: &OwnedRequest) -> Option<OwnedJson> {
+    pub(super) fn input_response(&self, key: &str, request: &OwnedRequest) -> Option<OwnedJson> {
         let carried =
             self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS)?.get(key));
         let alone = self.carried.is_none() && self.next().kept.is_some();
@@ -80,20 +82,20 @@ impl Rounds {
         carried.or_else(|| request.input_response(key).filter(|_| !alone)).map(OwnedJson::from)
     }
 
-    pub(super) fn is_missing(&self, key: &str, question: OwnedJson) {
+    pub(super) fn add_missing(&self, key: &str, request: OwnedJson) {
         let missing = &mut self.next().missing;
         if missing.iter().all(|(other, _)| other != key) {
-            missing.push((key.to_owned(), question));
+            missing.push((key.to_owned(), request));
         }
     }
 
     /// What the client is asked, and what it is to carry.
-    pub(super) fn end(
+    pub(super) fn finish(
         &self,
         request: &Request<'_>,
         protector: Option<&dyn StateProtector>,
     ) -> (Vec<(String, OwnedJson)>, Option<String>) {
-        let Next { kept, missing } = std::mem::take(&mut *self.next());
+        let NextRound { kept, missing } = std::mem::take(&mut *self.next());
         let mut answers = Vec::new();
         let mut keys = HashSet::new();
         let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
@@ -127,13 +129,13 @@ impl Rounds {
         (missing, Some(state))
     }
 
-    fn next(&self) -> MutexGuard<'_, Next> {
+    fn next(&self) -> MutexGuard<'_, NextRound> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The state that a client brought back, as it was before it was sealed.
-fn open(
+fn unprotect(
     request: &Request<'_>,
     state: String,
     protector: Option<&dyn StateProtector>,

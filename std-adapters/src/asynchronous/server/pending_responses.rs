@@ -5,43 +5,44 @@ use std::sync::Arc;
 use mcp_sansio::types::{InputRequest, InputRequiredResult, TextResult};
 use mcp_sansio::{Catalog, Method, OwnedJson, OwnedRequest, RequestHandle, RpcError, SendError};
 
-use super::context::{Call, Held};
-use super::link::{Share, State};
-use super::outlet::Outlet;
+use super::context::{ActiveRequest, BodyReservation};
+use super::inner::{ParamsReservation, State};
+use super::mrtr::StateProtector;
+use super::output::OutputBuffer;
 use super::reply::{Failure, Reply, Why};
-use super::rounds::StateProtector;
 
 /// An answer that waits for room. It does not change any more: the call that sends it may have to
 /// be repeated.
-pub(super) enum Outgoing {
-    Reply(Arc<Call>, OwnedJson),
-    Failure(Arc<Call>, Why),
+pub(super) enum PendingResponse {
+    Reply(Arc<ActiveRequest>, OwnedJson),
+    Failure(Arc<ActiveRequest>, Why),
     /// What a modern client is asked, and what it is to carry.
-    Input(Arc<Call>, Vec<(String, OwnedJson)>, Option<String>),
+    Input(Arc<ActiveRequest>, Vec<(String, OwnedJson)>, Option<String>),
     /// A list of the catalog's, or the refusal of a name that is not in it.
-    Listed {
+    FromCatalog {
         request: OwnedRequest,
-        _held: Option<Held>,
-        _share: Share,
+        _held: Option<BodyReservation>,
+        _params: ParamsReservation,
     },
     /// An error, before a handler has seen the request.
     Refused(RequestHandle, RpcError<'static>),
 }
 
-impl Outgoing {
+impl PendingResponse {
     pub(super) fn new(
-        call: Arc<Call>,
+        active: Arc<ActiveRequest>,
         result: Result<Reply, Failure>,
         protector: Option<&dyn StateProtector>,
     ) -> Self {
         match result {
-            Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(call, json),
-            Ok(_) => Self::Refused(call.handle, RpcError::internal("The result is no object")),
+            Ok(Reply(json)) if json.as_raw().is_object() => Self::Reply(active, json),
+            Ok(_) => Self::Refused(active.handle, RpcError::internal("The result is no object")),
             Err(Failure(Why::Asked)) => {
-                let (questions, state) = call.rounds.end(&call.request.as_request(), protector);
-                Self::Input(call, questions, state)
+                let (questions, state) =
+                    active.mrtr.finish(&active.request.as_request(), protector);
+                Self::Input(active, questions, state)
             }
-            Err(Failure(why)) => Self::Failure(call, why),
+            Err(Failure(why)) => Self::Failure(active, why),
         }
     }
 
@@ -51,15 +52,15 @@ impl Outgoing {
         catalog: Option<&Catalog<'static>>,
         state: &mut State<N, S>,
     ) -> Result<(), SendError> {
-        let (server, Outlet { tx, .. }) = state.at(self.handle());
+        let (server, OutputBuffer { tx, .. }) = state.at(self.handle());
         match self {
-            Self::Reply(call, json) => server.respond_raw(call.handle, json.as_raw(), tx),
+            Self::Reply(active, json) => server.respond_raw(active.handle, json.as_raw(), tx),
             Self::Refused(handle, error) => server.respond_error(*handle, error, tx),
-            Self::Listed { request, .. } => match catalog {
+            Self::FromCatalog { request, .. } => match catalog {
                 Some(catalog) => catalog.respond(server, &request.as_request(), tx).map(|_| ()),
                 None => Ok(()),
             },
-            Self::Input(call, questions, carried) => {
+            Self::Input(active, questions, carried) => {
                 let questions: Vec<(&str, InputRequest<'_>)> = questions
                     .iter()
                     .filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?)))
@@ -68,10 +69,10 @@ impl Outgoing {
                 if let Some(carried) = carried {
                     input = input.request_state(carried);
                 }
-                server.input_required(call.handle, &input, tx)
+                server.input_required(active.handle, &input, tx)
             }
-            Self::Failure(call, why) => {
-                let request = call.request.as_request();
+            Self::Failure(active, why) => {
+                let request = active.request.as_request();
                 let (handle, is_tool) = (request.handle, request.method == Method::ToolsCall);
                 match why {
                     Why::Arguments(why) if is_tool => {
@@ -103,14 +104,16 @@ impl Outgoing {
     /// The request that it answers.
     pub(super) fn handle(&self) -> RequestHandle {
         match self {
-            Self::Reply(call, _) | Self::Failure(call, _) | Self::Input(call, ..) => call.handle,
-            Self::Listed { request, .. } => request.as_request().handle,
+            Self::Reply(active, _) | Self::Failure(active, _) | Self::Input(active, ..) => {
+                active.handle
+            }
+            Self::FromCatalog { request, .. } => request.as_request().handle,
             Self::Refused(handle, _) => *handle,
         }
     }
 
     /// What is sent in its place when the core refuses it.
-    pub(super) fn instead(&self) -> Option<Self> {
+    pub(super) fn replacement(&self) -> Option<Self> {
         let is_last = matches!(self, Self::Refused(..));
         (!is_last)
             .then(|| Self::Refused(self.handle(), RpcError::internal("The answer cannot be sent")))

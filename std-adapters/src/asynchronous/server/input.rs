@@ -1,0 +1,213 @@
+//! Questions to a legacy client: requests of ours that a handler waits for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll, Waker};
+
+use mcp_sansio::{Call, Instant, OwnedJson, RequestHandle, SendError};
+
+use super::connection_handle::ConnectionHandle;
+use super::inner::State;
+use super::reply::Failure;
+
+/// All questions of a connection. They are sent by the connection and not by their futures, which
+/// may be dropped in the middle of a frame.
+#[derive(Default)]
+pub(super) struct InputRequests {
+    input_requests: Vec<PendingInput>,
+    made: u64,
+}
+
+struct PendingInput {
+    id: u64,
+    parent: RequestHandle,
+    question: OwnedJson,
+    stage: Stage,
+    /// Nobody waits for the answer any more.
+    is_dropped: bool,
+    waker: Option<Waker>,
+}
+
+enum Stage {
+    Queued,
+    /// A part of it has been written.
+    PartlyWritten,
+    Open(Call),
+    Done(Result<OwnedJson, Failure>),
+}
+
+impl InputRequests {
+    pub(super) fn is_empty(&self) -> bool {
+        self.input_requests.is_empty()
+    }
+
+    /// An answer has come, or none will.
+    pub(super) fn finish(&mut self, call: Call, answer: Result<OwnedJson, Failure>) {
+        let is_same = |pending: &&mut PendingInput| matches!(pending.stage, Stage::Open(open) if open == call);
+        if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
+            pending.end(answer);
+        }
+        self.input_requests
+            .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
+    }
+
+    /// No answer will come to any of them.
+    pub(super) fn close(&mut self) {
+        self.input_requests.iter_mut().for_each(|pending| pending.end(Err(Failure::GONE)));
+    }
+
+    pub(super) fn begin(&mut self, parent: RequestHandle, question: OwnedJson) -> u64 {
+        self.made += 1;
+        let pending = PendingInput {
+            id: self.made,
+            parent,
+            question,
+            stage: Stage::Queued,
+            is_dropped: false,
+            waker: None,
+        };
+        self.input_requests.push(pending);
+        self.made
+    }
+
+    /// The answer, if there is one. `Pending` has the waker called when there is.
+    pub(super) fn poll(
+        &mut self,
+        id: u64,
+        cx: &mut task::Context<'_>,
+    ) -> Poll<Result<OwnedJson, Failure>> {
+        let Some(at) = self.position(id) else { return Poll::Ready(Err(Failure::GONE)) };
+        match self.input_requests.get_mut(at) {
+            Some(PendingInput { stage: Stage::Done(_), .. }) => {
+                match self.input_requests.remove(at).stage {
+                    Stage::Done(answer) => Poll::Ready(answer),
+                    _ => Poll::Ready(Err(Failure::GONE)),
+                }
+            }
+            Some(pending) => {
+                pending.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+            None => Poll::Ready(Err(Failure::GONE)),
+        }
+    }
+
+    fn position(&self, id: u64) -> Option<usize> {
+        self.input_requests.iter().position(|pending| pending.id == id)
+    }
+}
+
+impl PendingInput {
+    fn end(&mut self, answer: Result<OwnedJson, Failure>) {
+        self.stage = Stage::Done(answer);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+impl<const N: usize, const S: usize> State<N, S> {
+    /// Sends what has yet to be sent, as far as there is room: questions, and that nobody waits for
+    /// an answer any more.
+    pub(super) fn send_input_requests(&mut self, now: Instant) {
+        let mut at = 0;
+        let mut input_requests = std::mem::take(&mut self.input_requests.input_requests);
+        while let Some(pending) = input_requests.get_mut(at) {
+            let (server, output) = match pending.stage {
+                Stage::Open(call) => self.at_call(call),
+                _ => self.at(pending.parent),
+            };
+            at += 1;
+            if output.is_blocked() {
+                continue;
+            }
+            let was_mid_frame = output.tx.is_mid_frame();
+            let sent = match pending.stage {
+                // Two of one handler and method could not be told apart in the middle of a frame.
+                Stage::Queued if was_mid_frame => Err(SendError::Full),
+                Stage::Queued | Stage::PartlyWritten => {
+                    let sent = match pending.question.to() {
+                        Ok(question) => {
+                            server.request_input(now, pending.parent, &question, &mut output.tx)
+                        }
+                        Err(_) => Err(SendError::Value),
+                    };
+                    sent.map(|call| pending.stage = Stage::Open(call))
+                }
+                Stage::Open(call) if pending.is_dropped => server
+                    .cancel_call(now, call, &mut output.tx)
+                    .map(|_| pending.end(Err(Failure::GONE))),
+                Stage::Open(_) | Stage::Done(_) => Ok(()),
+            };
+            match sent {
+                Err(error) if error.is_full() => {
+                    if matches!(pending.stage, Stage::Queued)
+                        && !was_mid_frame
+                        && output.tx.is_mid_frame()
+                    {
+                        pending.stage = Stage::PartlyWritten;
+                    }
+                    output.block();
+                }
+                Err(error) => pending.end(Err(Failure::invalid_input_response(format!(
+                    "The client cannot be asked now: {error}"
+                )))),
+                // Sent meanwhile, but nobody waits: once more, to take it back.
+                Ok(()) if pending.is_dropped && matches!(pending.stage, Stage::Open(_)) => at -= 1,
+                Ok(()) => {}
+            }
+        }
+        input_requests
+            .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
+        self.input_requests.input_requests = input_requests;
+    }
+
+    /// Nobody waits for the answer any more.
+    pub(super) fn drop_input_request(&mut self, id: u64) {
+        let Some(at) = self.input_requests.position(id) else { return };
+        let Some(pending) = self.input_requests.input_requests.get_mut(at) else { return };
+        match pending.stage {
+            // The server takes back by itself what belongs to a request that has ended.
+            Stage::Open(call) if !self.server.is_call_open(call) => {
+                drop(self.input_requests.input_requests.remove(at))
+            }
+            Stage::Queued | Stage::Done(_) => drop(self.input_requests.input_requests.remove(at)),
+            Stage::PartlyWritten | Stage::Open(_) => {
+                pending.is_dropped = true;
+                self.notify_driver();
+            }
+        }
+    }
+}
+
+/// Waits for the answer to a question. Dropped, it takes the question back.
+pub(super) struct InputResponseFuture {
+    connection: Arc<dyn ConnectionHandle>,
+    id: u64,
+}
+
+impl InputResponseFuture {
+    pub(super) fn new(
+        connection: Arc<dyn ConnectionHandle>,
+        parent: RequestHandle,
+        question: OwnedJson,
+    ) -> Self {
+        let id = connection.begin_input_request(parent, question);
+        Self { connection, id }
+    }
+}
+
+impl Future for InputResponseFuture {
+    type Output = Result<OwnedJson, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        self.connection.poll_input_response(self.id, cx)
+    }
+}
+
+impl Drop for InputResponseFuture {
+    fn drop(&mut self) {
+        self.connection.drop_input_request(self.id);
+    }
+}
