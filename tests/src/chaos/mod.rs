@@ -1,32 +1,13 @@
-//! Bytes that mean a conversation: whatever they say, the server must survive it and keep its
-//! promises.
+//! Random scripts against a server, a client, and both together.
 //!
-//! One function for the seeded test (`tests/tests/scripted/chaos.rs`) and for the fuzzer (`tests/fuzz`).
+//! The seeded test (`tests/tests/scripted/chaos.rs`) and the fuzzer (`tests/fuzz`) call the same
+//! functions.
 
-mod application;
-mod corpus;
-mod ledger;
-pub(crate) mod script;
-mod world;
+mod client;
+mod pair;
+mod script;
+mod server;
 
-/// Plays `data` as a script of what a client sends, how it arrives, what the application does and
-/// how slowly the output drains.
-///
-/// # Panics
-/// When a promise is broken:
-/// - a call that fails writes nothing and changes nothing; one that succeeds writes one whole line,
-///   or none; `Full` means that something is pending;
-/// - each line is a JSON-RPC message, and no line is cut or mixed with another;
-/// - each request is answered once, in its own words for the id, unless it was cancelled; nothing
-///   else is answered;
-/// - what is repeated comes to an end; when everything has been answered, nothing is in flight.
-pub fn server_survives(data: &[u8]) {
-    let mut script = script::Script::new(data);
-    let mut rx = world::rx(&mut script);
-    let mut world = world::World::new(script);
-    world.open(&mut rx);
-    while !world.script.is_over() {
-        world.step(&mut rx);
-    }
-    world.end(&mut rx);
-}
+pub use client::client_survives;
+pub use pair::pair_survives;
+pub use server::server_survives;

@@ -4,8 +4,7 @@
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use mcp_sansio_tests::chaos::server_survives;
-use mcp_sansio_tests::pair::{client_survives, pair_survives};
+use mcp_sansio_tests::chaos::{client_survives, pair_survives, server_survives};
 
 #[test]
 fn the_server_survives() {

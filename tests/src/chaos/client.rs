@@ -8,8 +8,8 @@ use mcp_sansio::{
     Outcome, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
-use super::Line;
 use crate::chaos::script::Script;
+use crate::pair::Line;
 
 /// Reads `data` as a client in one of several states would: before it is open, in the middle of its
 /// opening, and in either era with requests, subscriptions and questions in flight. The first bytes

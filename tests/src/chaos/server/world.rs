@@ -9,10 +9,10 @@ use mcp_sansio::{
     ServerConfig, ServerEvent, ServerFeatures as Can, Tx, TxBuffer, Violation,
 };
 
+use super::super::script::Script;
 use super::application::{Application, Job};
 use super::corpus;
 use super::ledger::{Heard, Ledger};
-use super::script::Script;
 
 pub(super) type Machine = Server<'static, 4, 3>;
 

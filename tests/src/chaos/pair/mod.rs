@@ -20,7 +20,7 @@ use crate::chaos::script::Script;
 /// # Panics
 /// When a promise is broken:
 /// - each request of either side ends once: with an event, with an answer, or by being given up;
-/// - what is written is what an [`Audit`](super::Audit) accepts;
+/// - what is written is what an [`Audit`](crate::pair::Audit) accepts;
 /// - a call that fails writes nothing and changes nothing; nobody writes into the frame of another,
 ///   and what has begun is finished;
 /// - progress grows, and comes before the end; changes come between a subscription's

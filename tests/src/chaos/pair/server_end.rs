@@ -12,13 +12,13 @@ use mcp_sansio::{
     Tx,
 };
 
-use super::super::line::Line;
 use super::attempt::{attempt, is_open};
 use super::corpus::{ROOMS, SERVERS, rx};
 use super::server_books::Books;
 use super::show;
 use crate::chaos::script::Script;
 use crate::delivery::respond;
+use crate::pair::Line;
 
 pub(super) type Machine = Server<'static, 3, 3>;
 

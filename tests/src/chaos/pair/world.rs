@@ -1,10 +1,10 @@
 //! Two ends, the line, the clock.
 
-use super::super::{Audit, Speaker};
 use super::client_end::{self, ClientEnd};
 use super::server_end::{self, ServerEnd};
 use super::show;
 use crate::chaos::script::Script;
+use crate::pair::{Audit, Speaker};
 
 pub(super) struct World<'d> {
     script: Script<'d>,

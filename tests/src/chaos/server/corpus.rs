@@ -1,6 +1,6 @@
 //! What clients say, of all revisions, and what becomes of it on a bad line.
 
-use super::script::Script;
+use super::super::script::Script;
 
 /// A line or several, mutated or not, its end included (mostly). `asked` are the ids of the
 /// server's own requests.

@@ -8,13 +8,13 @@ use mcp_sansio::{
     Progress, RawJson, RequestHandle, Revision, RpcError, RxBuffer, SendError, Tx,
 };
 
-use super::super::line::Line;
 use super::attempt::{attempt, is_open};
 use super::client_books::{Again, Books, How};
 use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
 use super::show;
 use crate::chaos::script::Script;
 use crate::delivery::respond;
+use crate::pair::Line;
 
 pub(super) type Machine = Client<'static, 3>;
 

@@ -2,7 +2,7 @@
 
 use mcp_sansio::{SendError, Tx};
 
-use super::super::line::Line;
+use crate::pair::Line;
 
 /// Makes the call. `state` is what must not change when it fails; `intrudes` when a frame of
 /// somebody else is open.
