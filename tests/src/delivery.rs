@@ -1,30 +1,14 @@
 //! Tells whether a response was sent: the calls that write one return `Ok(())` for a request that
 //! is over, too.
 
-use mcp_sansio::{Client, Delivery, RequestHandle, SendError, Server, Tx};
+use mcp_sansio::{Delivery, RequestHandle, SendError, Tx};
 
-/// A machine that responds to requests.
-pub trait Responder {
-    /// Whether the request waits for a response.
-    fn is_request_open(&self, request: RequestHandle) -> bool;
-}
-
-impl<const N: usize, const S: usize> Responder for Server<'_, N, S> {
-    fn is_request_open(&self, request: RequestHandle) -> bool {
-        self.is_request_open(request)
-    }
-}
-
-impl<const N: usize> Responder for Client<'_, N> {
-    fn is_request_open(&self, request: RequestHandle) -> bool {
-        self.is_request_open(request)
-    }
-}
+use crate::endpoint::Endpoint;
 
 /// Calls `respond` and returns [`Delivery::Sent`] for a request that was open before, else
 /// [`Delivery::Gone`]. Asserts that the response closes the request, and that nothing is written
 /// for a request that is gone.
-pub fn respond<M: Responder>(
+pub fn respond<M: Endpoint>(
     machine: &mut M,
     request: RequestHandle,
     tx: &mut Tx<'_>,

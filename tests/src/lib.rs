@@ -4,5 +4,6 @@ pub mod chaos;
 pub mod codec;
 pub mod cost;
 pub mod delivery;
+pub mod endpoint;
 pub mod pair;
 pub mod transcript;

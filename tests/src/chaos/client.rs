@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    Outcome, RawJson, RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Outcome, RawJson,
+    RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use crate::chaos::script::Script;
-use crate::pair::Line;
+use crate::pair::{Application, End, Line};
 
 /// Reads `data` as a client in one of several states would: before it is open, in the middle of its
 /// opening, and in either era with requests, subscriptions and questions in flight. The first bytes
@@ -26,217 +26,181 @@ pub fn client_survives(data: &[u8]) {
     let room = *script.pick(&[4096, 4096, 200, 64, 16, 3]);
     let size = *script.pick(&[4096, 4096, 1000, 300, 64, 8]);
     let chunk = *script.pick(&[usize::MAX, 100, 7, 1]);
-    let mut noise = Noise {
-        client: Client::with_table_sizes(&CONFIGS[state % 4]),
-        line: Line::new(room),
-        waiting: 0,
-        asked: Vec::new(),
-    };
-    let mut rx = RxBuffer::new(vec![0; size]);
-    noise.bring_into(state);
+    let mut end =
+        ClientEnd::new(Client::with_table_sizes(&CONFIGS[state % 4]), room, App::default());
+    end.bring_into(state);
+    end.rx = RxBuffer::new(vec![0; size]);
     let mut now = 2;
     while !script.is_over() {
-        // A line that means something, or whatever comes.
-        let bytes = match script.below(4) {
-            0 => script.take(40).to_vec(),
-            n => {
-                let line = *script.pick(&LINES);
-                let id = *script.pick(&[
-                    "1",
-                    "2",
-                    "3",
-                    "4",
-                    "5",
-                    "6",
-                    "\"1\"",
-                    "1.0",
-                    "null",
-                    "4294967295",
-                    "\"x\"",
-                ]);
-                let mut line = line.replace('#', id).into_bytes();
-                if n == 1 {
-                    let at = (script.below(256) * 7) % line.len();
-                    line[at] = script.byte();
-                }
-                line.push(b'\n');
-                line
-            }
-        };
+        let bytes = input(&mut script);
         for chunk in bytes.chunks(chunk) {
-            noise.hear(&mut rx, chunk, now);
+            end.hear(chunk, now);
         }
         match script.below(12) {
             0 => now += 300,
             1 => now += 100_000,
-            2 => noise.answer(),
+            2 => end.respond(),
             _ => {}
         }
-        noise.timeouts(now);
+        end.handle_timeouts(Instant::from_millis(now));
+        end.check_output();
     }
-    noise.end();
+    end.finish();
 }
 
-struct Noise {
-    client: Client<'static, 4>,
-    line: Line,
-    /// Requests that have not ended.
-    waiting: usize,
-    asked: Vec<RequestHandle>,
+/// A message, perhaps with a wrong byte, or random bytes.
+fn input(script: &mut Script<'_>) -> Vec<u8> {
+    const IDS: [&str; 11] =
+        ["1", "2", "3", "4", "5", "6", "\"1\"", "1.0", "null", "4294967295", "\"x\""];
+    let kind = script.below(4);
+    if kind == 0 {
+        return script.take(40).to_vec();
+    }
+    let line = *script.pick(&LINES);
+    let id = *script.pick(&IDS);
+    let mut line = line.replace('#', id).into_bytes();
+    if kind == 1 {
+        let at = (script.below(256) * 7) % line.len();
+        line[at] = script.byte();
+    }
+    line.push(b'\n');
+    line
 }
 
-impl Noise {
-    /// 0 to 3: as soon as it begins; 4 to 7: open, and busy.
+type ClientEnd = End<Client<'static, 4>, App>;
+
+#[derive(Default)]
+struct App {
+    /// Number of calls that have not ended.
+    calls: usize,
+    /// Requests of the server that have no response.
+    requests: Vec<RequestHandle>,
+}
+
+impl ClientEnd {
+    /// Brings the client into a state: 0 to 3 is connecting; 4 to 7 is connected, with calls open.
     fn bring_into(&mut self, state: usize) {
         let at = Instant::from_millis(1);
         if state % 4 == 1 {
-            self.client.set_era(Some(Era::Modern));
+            self.machine.set_era(Some(Era::Modern));
         }
-        let Self { client, line, .. } = self;
+        let Self { machine: client, line, .. } = self;
         line.send(|tx| client.connect(at, tx)).expect("a beginning");
         if state < 4 {
             return;
         }
         let revision = if state % 4 == 3 { "2025-03-26" } else { "2025-11-25" };
-        let mut rx = RxBuffer::new(vec![0; 4096]);
         if state == 4 {
-            self.hear(&mut rx, &[DISCOVERED.as_bytes(), b"\n"].concat(), 1);
+            self.hear(format!("{DISCOVERED}\n").as_bytes(), 1);
         } else if state > 5 {
-            self.hear(
-                &mut rx,
-                &[INITIALIZED.replace("REVISION", revision).as_bytes(), b"\n"].concat(),
-                1,
-            );
+            self.hear(format!("{INITIALIZED}\n").replace("REVISION", revision).as_bytes(), 1);
         }
-        assert!(self.client.is_open());
+        let Self { machine: client, line, app, .. } = self;
+        assert!(client.is_open());
         let options = CallOptions::new().progress();
-        let Self { client, line, .. } = self;
-        line.send(|tx| {
-            client.request(at, "tools/call", &RawJson::from_static(r#"{"name":"t"}"#), options, tx)
-        })
-        .expect("room");
-        line.send(|tx| {
-            client.request(
-                at,
-                "resources/read",
-                &RawJson::from_static(r#"{"uri":"m://1"}"#),
-                options,
-                tx,
-            )
-        })
-        .expect("room");
-        self.waiting = 2;
-        let listens = line.send(|tx| {
-            client.listen(at, &SubscriptionFilter::new().tools_list_changed(true), options, tx)
-        });
-        self.waiting += usize::from(listens.is_ok());
+        for (method, params) in [
+            ("tools/call", RawJson::from_static(r#"{"name":"t"}"#)),
+            ("resources/read", RawJson::from_static(r#"{"uri":"m://1"}"#)),
+        ] {
+            line.send(|tx| client.request(at, method, &params, options, tx)).expect("room");
+        }
+        let filter = SubscriptionFilter::new().tools_list_changed(true);
+        let listens = line.send(|tx| client.listen(at, &filter, options, tx));
+        app.calls = 2 + usize::from(listens.is_ok());
     }
 
-    fn hear(&mut self, rx: &mut RxBuffer<Vec<u8>>, mut bytes: &[u8], now: u64) {
+    fn hear(&mut self, mut bytes: &[u8], now: u64) {
         while !bytes.is_empty() {
-            let spare = rx.spare();
+            let spare = self.rx.spare();
             let n = spare.len().min(bytes.len());
             assert!(n > 0, "no room, though no frame waits");
             spare[..n].copy_from_slice(&bytes[..n]);
-            rx.commit(n);
+            self.rx.commit(n);
             bytes = &bytes[n..];
-            while let Some(frame) = rx.next_frame() {
-                self.take(frame, now);
-            }
+            self.receive(Instant::from_millis(now));
         }
     }
 
-    fn take(&mut self, frame: Frame<'_>, now: u64) {
-        let mut messages = Messages::new(frame);
-        for _ in 0..10_000 {
-            let Self { client, line, .. } = self;
-            let event = line
-                .send(|tx| client.next_event(Instant::from_millis(now), &mut messages, tx))
-                .expect("only Full");
-            let Some(event) = event else { return };
-            self.event(&event);
-        }
-        panic!("a frame without end");
-    }
-
-    fn timeouts(&mut self, now: u64) {
-        for _ in 0..100 {
-            let Self { client, line, .. } = self;
-            let event = line
-                .send(|tx| client.handle_timeout(Instant::from_millis(now), tx))
-                .expect("only Full");
-            let Some(event) = event else { return self.read() };
-            self.event(&event);
-        }
-        panic!("time does not end");
-    }
-
-    fn event(&mut self, event: &ClientEvent<'_>) {
-        match event {
-            ClientEvent::CallFinished { call, outcome } => {
-                assert!(!self.client.is_call_open(*call));
-                self.waiting = self.waiting.checked_sub(1).expect("it ends twice");
-                if let Outcome::InputRequired(input) = outcome {
-                    _ = (input.requests().iter().count(), input.state(), input.round());
-                }
-            }
-            ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
-                assert!(self.client.is_call_open(*call))
-            }
-            ClientEvent::Request(request) => {
-                assert!(self.client.is_request_open(request.handle));
-                _ = request.question();
-                self.asked.push(request.handle);
-            }
-            ClientEvent::RequestCancelled { request, .. }
-            | ClientEvent::RequestTimedOut { request } => {
-                assert!(!self.client.is_request_open(*request));
-                self.asked.retain(|asked| asked != request);
-            }
-            ClientEvent::Connected(opened) => _ = (opened.server_info(), opened.instructions()),
-            other => _ = format!("{other:?}"),
-        }
-        assert_eq!(self.client.open_requests(), self.asked.len());
-        assert!(self.client.open_calls() <= self.waiting + 1);
-    }
-
-    /// The application answers what it was asked.
-    fn answer(&mut self) {
-        let Some(request) = self.asked.pop() else { return };
-        let Self { client, line, .. } = self;
+    /// Responds to a request of the server.
+    fn respond(&mut self) {
+        let Some(request) = self.app.requests.pop() else { return };
+        let Self { machine: client, line, .. } = self;
         _ = line
             .send(|tx| client.respond(request, &TextResult::new("an \"answer\""), tx))
             .expect("an object");
     }
 
-    /// Reads what was said.
-    fn read(&mut self) {
+    /// Checks the lines that were sent.
+    fn check_output(&mut self) {
         self.line.drain(usize::MAX);
-        let modern = self.client.revision() == Some(Revision::LATEST);
+        let modern = self.machine.revision() == Some(Revision::LATEST);
         for line in std::mem::take(&mut self.line.said) {
             let message: serde_json::Value = serde_json::from_slice(&line)
                 .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
             assert!(message.is_object() && message["jsonrpc"] == "2.0", "{message}");
             assert!(
                 !modern || message.get("method").is_some(),
-                "an answer to a modern server: {message}"
+                "a response to a modern server: {message}"
             );
         }
     }
 
-    fn end(mut self) {
-        self.read();
+    fn finish(mut self) {
+        self.check_output();
         assert!(self.line.is_whole() && self.line.tx.is_idle());
-        while let Some(event) = self.client.close() {
+        while let Some(event) = self.machine.close() {
             assert!(
                 matches!(event, ClientEvent::CallFinished { outcome: Outcome::Closed, .. }),
                 "{event:?}"
             );
-            self.waiting = self.waiting.checked_sub(1).expect("it ends twice");
+            self.app.end_call();
         }
-        let in_flight =
-            (self.client.open_calls(), self.client.open_requests(), self.client.poll_timeout());
-        assert_eq!((self.waiting, in_flight), (0, (0, 0, None)));
+        let client = &self.machine;
+        let open = (client.open_calls(), client.open_requests(), client.poll_timeout());
+        assert_eq!((self.app.calls, open), (0, (0, 0, None)));
+    }
+}
+
+impl Application<Client<'static, 4>> for App {
+    fn event(
+        &mut self,
+        client: &mut Client<'static, 4>,
+        _: &mut Line,
+        _: Instant,
+        event: &ClientEvent<'_>,
+    ) {
+        match event {
+            ClientEvent::CallFinished { call, outcome } => {
+                assert!(!client.is_call_open(*call));
+                self.end_call();
+                if let Outcome::InputRequired(input) = outcome {
+                    _ = (input.requests().iter().count(), input.state(), input.round());
+                }
+            }
+            ClientEvent::Progress { call, .. } | ClientEvent::Listening { call, .. } => {
+                assert!(client.is_call_open(*call))
+            }
+            ClientEvent::Request(request) => {
+                assert!(client.is_request_open(request.handle));
+                _ = request.question();
+                self.requests.push(request.handle);
+            }
+            ClientEvent::RequestCancelled { request, .. }
+            | ClientEvent::RequestTimedOut { request } => {
+                assert!(!client.is_request_open(*request));
+                self.requests.retain(|open| open != request);
+            }
+            ClientEvent::Connected(opened) => _ = (opened.server_info(), opened.instructions()),
+            other => _ = format!("{other:?}"),
+        }
+        assert_eq!(client.open_requests(), self.requests.len());
+        assert!(client.open_calls() <= self.calls + 1);
+    }
+}
+
+impl App {
+    fn end_call(&mut self) {
+        self.calls = self.calls.checked_sub(1).expect("a call ends twice");
     }
 }
 

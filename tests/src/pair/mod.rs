@@ -1,14 +1,16 @@
 //! Our client and our server in one process, on one virtual clock, without a socket.
 
 mod audit;
-mod client_side;
+mod client;
+mod end;
 mod line;
 pub mod script;
-mod server_side;
+mod server;
 mod stage;
 
 pub use audit::{Audit, Speaker};
-pub use client_side::ClientSide;
+pub use client::{ClientApp, ClientEnd};
+pub use end::{Application, End};
 pub use line::Line;
-pub use server_side::ServerSide;
+pub use server::{ServerApp, ServerEnd};
 pub use stage::{CLIENT, SERVER, Stage};

@@ -7,14 +7,14 @@ use mcp_sansio::{ClientConfig, ClientFeatures, Instant, ServerConfig, ServerFeat
 use serde_json::Value;
 
 use super::line::{Line, rx};
-use super::{Audit, ClientSide, ServerSide, Speaker};
+use super::{Audit, ClientEnd, ServerEnd, Speaker};
 
 /// A client and a server, both ends of the line, a clock, and a reader in between.
 pub struct Stage<'c> {
     /// The client's end.
-    pub client: ClientSide<'c>,
+    pub client: ClientEnd<'c>,
     /// The server's end.
-    pub server: ServerSide<'c>,
+    pub server: ServerEnd<'c>,
     /// Milliseconds.
     pub now: u64,
     /// The size of the output buffers.
@@ -54,8 +54,8 @@ impl<'c> Stage<'c> {
         chunk: usize,
     ) -> Self {
         Self {
-            client: ClientSide::new(client, room),
-            server: ServerSide::new(server, room),
+            client: ClientEnd::with_config(client, room),
+            server: ServerEnd::with_config(server, room),
             now: 1,
             room,
             chunk,
@@ -73,7 +73,7 @@ impl<'c> Stage<'c> {
     /// The client begins; the rest follows.
     pub fn open(&mut self) {
         let now = self.instant();
-        self.client.line.send(|tx| self.client.client.connect(now, tx)).expect("a beginning");
+        self.client.line.send(|tx| self.client.machine.connect(now, tx)).expect("a beginning");
         self.run();
     }
 
@@ -81,16 +81,16 @@ impl<'c> Stage<'c> {
     pub fn run(&mut self) {
         loop {
             let now = self.instant();
-            self.client.timeouts(now);
+            self.client.handle_timeouts(now);
             self.client.line.drain(usize::MAX);
             self.listen(Speaker::Client);
             let up = self.client.line.deliver(self.chunk, &mut self.server.rx);
-            self.server.take_frames(now);
-            self.server.timeouts(now);
+            self.server.receive(now);
+            self.server.handle_timeouts(now);
             self.server.line.drain(usize::MAX);
             self.listen(Speaker::Server);
             let down = self.server.line.deliver(self.chunk, &mut self.client.rx);
-            self.client.take_frames(now);
+            self.client.receive(now);
             self.listen(Speaker::Client);
             if up == 0 && down == 0 && !self.client.line.is_busy() && !self.server.line.is_busy() {
                 return;
@@ -100,7 +100,7 @@ impl<'c> Stage<'c> {
 
     /// What is due at the client happens; what it says is read, and goes nowhere.
     pub fn client_alone(&mut self) {
-        self.client.timeouts(self.instant());
+        self.client.handle_timeouts(self.instant());
         self.client.line.drain(usize::MAX);
         self.listen(Speaker::Client);
     }
@@ -108,7 +108,7 @@ impl<'c> Stage<'c> {
     /// The connection is lost, with what was on its way; there is a new one.
     pub fn reconnect(&mut self) {
         self.client.close();
-        self.server.server.close();
+        self.server.machine.close();
         let room = self.room;
         (self.client.line, self.server.line) = (Line::new(room), Line::new(room));
         (self.client.rx, self.server.rx) = (rx(), rx());
@@ -156,8 +156,8 @@ impl<'c> Stage<'c> {
     pub fn is_over(&self) {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         assert!(!self.client.line.is_busy() && !self.server.line.is_busy());
-        let client = (self.client.client.open_calls(), self.client.client.open_requests());
-        let server = (self.server.server.open_requests(), self.server.server.open_calls());
+        let client = (self.client.machine.open_calls(), self.client.machine.open_requests());
+        let server = (self.server.machine.open_requests(), self.server.machine.open_calls());
         assert_eq!((client, server), ((0, 0), (0, 0)));
         let apps = (
             self.client.app.waiting.len(),
@@ -169,7 +169,7 @@ impl<'c> Stage<'c> {
             ((0, 0, 0), 0, 0)
         );
         assert_eq!(
-            (self.client.client.poll_timeout(), self.server.server.poll_timeout()),
+            (self.client.machine.poll_timeout(), self.server.machine.poll_timeout()),
             (None, None)
         );
     }

@@ -130,17 +130,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 })
             }
             "progress" => {
-                let (done, rest) = split(rest);
-                let mut progress = Progress::of(amount(done)?);
-                let mut message = rest;
-                if let Some(rest) = rest.strip_prefix("of ") {
-                    let (total, after) = split(rest);
-                    progress = progress.total(amount(total)?);
-                    message = after;
-                }
-                if !message.is_empty() {
-                    progress = progress.message(message);
-                }
+                let progress = progress(rest)?;
                 let now = self.bench.now;
                 self.bench.wire.send(|tx| server.progress(now, request, &progress, tx))
             }
@@ -254,11 +244,27 @@ pub(super) fn outcome<T: std::fmt::Debug>(result: Result<T, SendError>) -> Strin
     }
 }
 
-pub(super) fn amount(text: &str) -> Result<Amount, String> {
+fn amount(text: &str) -> Result<Amount, String> {
     if let Ok(whole) = text.parse::<u64>() {
         return Ok(whole.into());
     }
     text.parse::<f64>().map(Into::into).map_err(|_| format!("{text} is no number"))
+}
+
+/// `3`, `3 of 10`, `3 of 10 MESSAGE`
+pub(super) fn progress(text: &str) -> Result<Progress<'_>, String> {
+    let (done, rest) = split(text);
+    let mut progress = Progress::of(amount(done)?);
+    let mut message = rest;
+    if let Some(rest) = rest.strip_prefix("of ") {
+        let (total, after) = split(rest);
+        progress = progress.total(amount(total)?);
+        message = after;
+    }
+    if !message.is_empty() {
+        progress = progress.message(message);
+    }
+    Ok(progress)
 }
 
 pub(super) fn error(text: &str) -> Result<RpcError<'_>, String> {

@@ -1,11 +1,12 @@
 //! What a server and a client have in common when a transcript is played.
 
-use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer, SendError};
+use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer};
 use serde_json::Value;
 
 use super::claims::Claims;
 use super::parse::{Kind, Transcript};
 use super::wire::{PATIENCE, Way, Wire};
+use crate::endpoint::Endpoint;
 
 /// What the machine is tied to: buffers, a clock, and a record of what came out.
 pub(super) struct Bench {
@@ -31,21 +32,23 @@ impl Bench {
 }
 
 /// A state machine and its application, on a bench.
-pub(super) trait Machine {
-    fn bench(&mut self) -> &mut Bench;
+pub(super) trait Play {
+    type Machine: Endpoint;
+    fn parts(&mut self) -> (&mut Self::Machine, &mut Bench);
     /// What precedes the transcript.
     fn begin(&mut self) -> Result<(), String>;
-    /// Takes one event from a frame and notes it down; `false` when there is none left.
-    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError>;
-    fn due(&self) -> Option<Instant>;
-    /// Does one thing that is due and notes it down; `false` when there is none left.
-    fn time_out(&mut self) -> Result<bool, SendError>;
+    /// Handles an event: usually notes it down, to be claimed.
+    fn happened(&mut self, event: &<Self::Machine as Endpoint>::Event<'_>);
     /// What the application does; returns the outcome.
     fn act(&mut self, text: &str) -> Result<String, String>;
     /// A line is about to arrive.
     fn arrives(&mut self, message: &Value);
     /// For which revision something was written.
     fn revision_of(&self, message: &Value) -> Revision;
+
+    fn bench(&mut self) -> &mut Bench {
+        self.parts().1
+    }
 
     /// Plays it; returns what was sent.
     fn run(&mut self, transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
@@ -136,9 +139,11 @@ pub(super) trait Machine {
     /// Where to go on, if the frame is to be given back because the output is full.
     fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
         for _ in 0..PATIENCE {
-            match self.next(&mut messages) {
-                Ok(true) => {}
-                Ok(false) => return None,
+            let (machine, bench) = self.parts();
+            let event = machine.next_event(bench.now, &mut messages, bench.wire.tx());
+            match event.map(|event| event.map(|event| self.happened(&event))) {
+                Ok(Some(())) => {}
+                Ok(None) => return None,
                 Err(error) if error.is_full() && unread => return Some(messages.position()),
                 Err(error) if error.is_full() => self.bench().wire.drain(),
                 Err(error) => panic!("next_event: {error}"),
@@ -152,15 +157,20 @@ pub(super) trait Machine {
             return Err("the clock goes backwards".into());
         }
         self.bench().now = now;
-        let due = self.due();
-        while self.time_out().map_err(|error| error.to_string())? {}
+        let due = self.parts().0.poll_timeout();
+        loop {
+            let (machine, bench) = self.parts();
+            let event = bench.wire.send(|tx| machine.handle_timeout(now, tx));
+            let Some(event) = event.map_err(|error| error.to_string())? else { break };
+            self.happened(&event);
+        }
         self.collect()?;
         let claims = &self.bench().claims;
         let idle = claims.lines.is_empty() && claims.events.is_empty();
         if !idle && due.is_none_or(|due| due > now) {
             return Err(format!("poll_timeout said {due:?}"));
         }
-        match self.due() {
+        match self.parts().0.poll_timeout() {
             Some(due) if due <= now => {
                 Err(format!("poll_timeout says {due:?} when all was handled"))
             }
@@ -180,4 +190,11 @@ pub(super) trait Machine {
         }
         Ok(())
     }
+}
+
+/// Returns the `nth` of a list by its name in transcripts, counted from 1: `#3` or `?3`.
+pub(super) fn named<T: Copy>(list: &[T], name: &str) -> Result<T, String> {
+    let number: Option<usize> = name.get(1..).and_then(|digits| digits.parse().ok());
+    let found = number.and_then(|number| list.get(number.checked_sub(1)?));
+    found.copied().ok_or_else(|| format!("there was no {name}"))
 }

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{
-    Call, Instant, Messages, RequestHandle, Revision, SendError, Server, ServerEvent, Target,
-};
+use mcp_sansio::{Call, RequestHandle, Revision, Server, ServerEvent, Target};
 use serde_json::Value;
 
 use super::claims::Claims;
-use super::machine::{Bench, Machine};
+use super::machine::{Bench, Play, named};
 use super::parse::Transcript;
 use super::setup::Setup;
 use super::wire::Way;
@@ -43,9 +41,22 @@ pub(super) struct Player<'c, const N: usize, const S: usize> {
     modern: BTreeMap<String, bool>,
 }
 
-impl<const N: usize, const S: usize> Machine for Player<'_, N, S> {
-    fn bench(&mut self) -> &mut Bench {
-        &mut self.bench
+impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
+    type Machine = Server<'c, N, S>;
+
+    fn parts(&mut self) -> (&mut Self::Machine, &mut Bench) {
+        (&mut self.server, &mut self.bench)
+    }
+
+    fn happened(&mut self, event: &ServerEvent<'_>) {
+        if let (ServerEvent::Request(request), Some(catalog)) = (event, self.setup.catalog) {
+            let target = self.bench.wire.send(|tx| catalog.respond(&mut self.server, request, tx));
+            if matches!(target.expect("the catalog responds"), Target::Responded) {
+                return;
+            }
+        }
+        let event = self.describe(event);
+        self.bench.claims.events.push_back(event);
     }
 
     /// `config: session`
@@ -66,23 +77,6 @@ impl<const N: usize, const S: usize> Machine for Player<'_, N, S> {
         }
         self.bench.claims = Claims::default();
         Ok(())
-    }
-
-    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError> {
-        let event = self.server.next_event(self.bench.now, messages, self.bench.wire.tx())?;
-        event.iter().for_each(|event| self.happened(event));
-        Ok(event.is_some())
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.server.poll_timeout()
-    }
-
-    fn time_out(&mut self) -> Result<bool, SendError> {
-        let now = self.bench.now;
-        let event = self.bench.wire.send(|tx| self.server.handle_timeout(now, tx))?;
-        event.iter().for_each(|event| self.happened(event));
-        Ok(event.is_some())
     }
 
     fn act(&mut self, text: &str) -> Result<String, String> {
@@ -161,28 +155,13 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
         player.run(transcript)
     }
 
-    fn happened(&mut self, event: &ServerEvent<'_>) {
-        if let (ServerEvent::Request(request), Some(catalog)) = (event, self.setup.catalog) {
-            let target = self.bench.wire.send(|tx| catalog.respond(&mut self.server, request, tx));
-            if matches!(target.expect("the catalog responds"), Target::Responded) {
-                return;
-            }
-        }
-        let event = self.describe(event);
-        self.bench.claims.events.push_back(event);
-    }
-
     /// `#3`
     pub(super) fn request(&self, name: &str) -> Result<(RequestHandle, Revision), String> {
-        let number: Option<usize> = name.strip_prefix('#').and_then(|digits| digits.parse().ok());
-        let request = number.and_then(|number| self.requests.get(number.checked_sub(1)?));
-        request.copied().ok_or_else(|| format!("there was no request {name}"))
+        named(&self.requests, name)
     }
 
     /// `?3`
     pub(super) fn call(&self, name: &str) -> Result<Call, String> {
-        let number: Option<usize> = name.strip_prefix('?').and_then(|digits| digits.parse().ok());
-        let call = number.and_then(|number| self.calls.get(number.checked_sub(1)?));
-        call.copied().ok_or_else(|| format!("there was no call {name}"))
+        named(&self.calls, name)
     }
 }

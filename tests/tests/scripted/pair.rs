@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, Server, ServerConfig};
-use mcp_sansio_tests::pair::{CLIENT, SERVER, ServerSide, Stage, script};
+use mcp_sansio_tests::pair::{CLIENT, End, SERVER, Stage, script};
 
 /// What becomes of it when a client that speaks the column's revisions meets a server that speaks
 /// the row's. A to E are the revisions, oldest first.
@@ -51,8 +51,8 @@ fn every_set_of_revisions_meets_every_other_as_the_table_says() {
             "what a client of {ours} says of a server of {theirs}"
         );
         let opened = expected.split_once(' ').map(|(_, letter)| revision(letter));
-        assert_eq!(stage.client.client.revision(), opened);
-        assert_eq!(stage.client.client.era(), opened.map(Revision::era));
+        assert_eq!(stage.client.machine.revision(), opened);
+        assert_eq!(stage.client.machine.era(), opened.map(Revision::era));
         stage.is_over();
         cells += 1;
     }
@@ -69,7 +69,7 @@ fn what_was_found_out_is_remembered_for_the_next_connection() {
         stage.open();
         stage.reconnect();
         stage.open();
-        assert_eq!(stage.client.client.revision(), Some(revision(letter)), "{theirs} {ours}");
+        assert_eq!(stage.client.machine.revision(), Some(revision(letter)), "{theirs} {ours}");
         let probed = stage.frames.iter().any(|frame| frame.contains("discover"));
         assert!(!probed, "{theirs} {ours}: {:?}", stage.frames);
         script::steps().next().expect("a first step").play(&mut stage, revision(letter), 64);
@@ -83,16 +83,16 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     let mut stage = Stage::new(&legacy, &CLIENT, 64, 7);
     stage.open();
     stage.reconnect();
-    stage.server.server = Server::with_table_sizes(&modern);
+    stage.server.machine = Server::with_table_sizes(&modern);
     stage.open();
     assert_eq!(
         stage.frames,
         ["> initialize 2025-11-25", "< error -32602", "> server/discover", "< result"]
     );
-    assert_eq!(stage.client.client.era(), Some(Era::Modern));
+    assert_eq!(stage.client.machine.era(), Some(Era::Modern));
     stage.reconnect();
     // The other way round only the application can tell: it is not asked, and every request fails.
-    stage.server.server = Server::with_table_sizes(&legacy);
+    stage.server.machine = Server::with_table_sizes(&legacy);
     stage.open();
     let now = stage.instant();
     stage
@@ -102,7 +102,7 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     stage.run();
     assert_eq!(stage.frames, ["> tools/list", "< error -32022"]);
     stage.reconnect();
-    stage.client.client.set_era(None);
+    stage.client.machine.set_era(None);
     stage.open();
     let frames = [
         "> server/discover",
@@ -119,7 +119,7 @@ fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers
 {
     let mut stage = Stage::new(&SERVER, &CLIENT, 64, 7);
     let now = stage.instant();
-    stage.client.line.send(|tx| stage.client.client.connect(now, tx)).expect("a beginning");
+    stage.client.line.send(|tx| stage.client.machine.connect(now, tx)).expect("a beginning");
     for (seconds, frames, log) in [
         (9, &["> server/discover"][..], &[][..]),
         (2, &["> server/discover", "> initialize 2025-11-25"], &[]),
@@ -130,7 +130,7 @@ fn a_server_that_answers_no_probe_is_taken_for_a_legacy_one_and_one_that_answers
         assert_eq!(stage.frames, frames);
         assert_eq!(stage.client.app.log, log as &[&str]);
     }
-    assert_eq!(stage.client.client.open_calls(), 0);
+    assert_eq!(stage.client.machine.open_calls(), 0);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_question_that_the_application_leaves_unanswered_expires() {
     stage.open();
     stage.client.app.deaf = true;
     let now = stage.instant();
-    let ServerSide { server, line, app, .. } = &mut stage.server;
+    let End { machine: server, line, app, .. } = &mut stage.server;
     app.ask(server, line, now, "roots", None).expect("declared");
     stage.run();
     stage.wait(Duration::from_secs(2));
@@ -226,7 +226,7 @@ fn plays(theirs: Revisions, ours: Revisions, revision: Revision, room: usize, ch
     let client: ClientConfig = CLIENT.revisions(ours);
     let mut stage = Stage::new(&server, &client, room, chunk);
     stage.open();
-    assert_eq!(stage.client.client.revision(), Some(revision));
+    assert_eq!(stage.client.machine.revision(), Some(revision));
     for step in script::steps() {
         step.play(&mut stage, revision, room);
     }

@@ -3,12 +3,12 @@
 //! One function for the seeded test (`tests/tests/scripted/chaos.rs`) and whoever wants to replay one of its
 //! scripts.
 
-mod attempt;
-mod client_books;
-mod client_end;
+mod client;
+mod client_app;
 mod corpus;
-mod server_books;
-mod server_end;
+mod end;
+mod server;
+mod server_app;
 mod world;
 
 use crate::chaos::script::Script;

@@ -1,24 +1,26 @@
 //! Two ends, the line, the clock.
 
-use super::client_end::{self, ClientEnd};
-use super::server_end::{self, ServerEnd};
+use super::client::Act;
+use super::client_app::ClientApp;
+use super::end::{End, Op, Role};
+use super::server_app::ServerApp;
 use super::show;
 use crate::chaos::script::Script;
-use crate::pair::{Audit, Speaker};
+use crate::pair::Audit;
 
 pub(super) struct World<'d> {
     script: Script<'d>,
-    client: ClientEnd,
-    server: ServerEnd,
+    client: End<ClientApp>,
+    server: End<ServerApp>,
     audit: Audit,
     now: u64,
 }
 
 impl<'d> World<'d> {
     pub(super) fn new(mut script: Script<'d>) -> Self {
-        let (client, server) = (ClientEnd::new(&mut script), ServerEnd::new(&mut script));
+        let (client, server) = (End::new(&mut script), End::new(&mut script));
         let mut world = Self { script, client, server, audit: Audit::default(), now: 1000 };
-        world.client.run(&client_end::Op::Open, world.now);
+        world.client.run(&Op::Act(Act::Open), world.now);
         world
     }
 
@@ -45,7 +47,7 @@ impl<'d> World<'d> {
             17 => self.wait(&[300, 700, 1000, 3000, 100_000]),
             18 if self.script.once_in(16) => self.wait(&[u64::MAX / 2, 1 << 40]),
             18 if self.script.once_in(4) => self.now = now.saturating_sub(500),
-            19 if self.client.books.failed || self.script.once_in(24) => self.reconnect(),
+            19 if self.client.app.failed || self.script.once_in(24) => self.reconnect(),
             _ => {
                 self.client_acts();
                 self.server_acts();
@@ -55,73 +57,33 @@ impl<'d> World<'d> {
     }
 
     fn client_acts(&mut self) {
-        if self.client.begun.is_none() {
-            self.client.act(&mut self.script, self.now);
-        } else if self.script.once_in(3) {
-            self.client.intrude(&mut self.script, self.now);
-        } else {
-            self.drain_client();
-            self.client.go_on(self.now);
-        }
+        self.client.act(&mut self.script, &mut self.audit, self.now);
     }
 
     fn server_acts(&mut self) {
-        if self.server.begun.is_none() {
-            self.server.act(&mut self.script, self.now);
-        } else if self.script.once_in(3) {
-            self.server.intrude(&mut self.script, self.now);
-        } else {
-            self.drain_server();
-            self.server.go_on(self.now);
-        }
-    }
-
-    fn drain_client(&mut self) {
-        self.client.line.drain(*self.script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]));
-        self.listen();
-    }
-
-    fn drain_server(&mut self) {
-        self.server.line.drain(*self.script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]));
-        self.listen();
+        self.server.act(&mut self.script, &mut self.audit, self.now);
     }
 
     /// From the client to the server.
     fn up(&mut self) {
-        self.drain_client();
-        self.client.go_on(self.now);
-        self.drain_client();
-        if self.server.begun.is_none() {
-            let chunk = *self.script.pick(&[usize::MAX, usize::MAX, 300, 40, 7, 1]);
-            self.client.line.deliver(chunk, &mut self.server.rx);
-            self.server.run(&server_end::Op::NextEvent, self.now);
-        } else {
-            self.server_acts();
-        }
+        let Self { script, client, server, audit, now } = self;
+        transfer(client, server, script, audit, *now);
     }
 
     /// From the server to the client.
     fn down(&mut self) {
-        self.drain_server();
-        self.server.go_on(self.now);
-        self.drain_server();
-        if self.client.begun.is_none() {
-            let chunk = *self.script.pick(&[usize::MAX, usize::MAX, 300, 40, 7, 1]);
-            self.server.line.deliver(chunk, &mut self.client.rx);
-            self.client.run(&client_end::Op::NextEvent, self.now);
-        } else {
-            self.client_acts();
-        }
+        let Self { script, client, server, audit, now } = self;
+        transfer(server, client, script, audit, *now);
     }
 
     fn wait(&mut self, times: &[u64]) {
         self.now = self.now.saturating_add(*self.script.pick(times));
         show(format_args!("   {}", self.now));
         if self.client.begun.is_none() {
-            self.client.run(&client_end::Op::Timeout, self.now);
+            self.client.run(&Op::Timeout, self.now);
         }
         if self.server.begun.is_none() {
-            self.server.run(&server_end::Op::Timeout, self.now);
+            self.server.run(&Op::Timeout, self.now);
         }
     }
 
@@ -131,55 +93,34 @@ impl<'d> World<'d> {
         self.client.close(&mut self.script);
         self.server.close(&mut self.script);
         self.audit.reconnect();
-        self.client.run(&client_end::Op::Open, self.now);
+        self.client.run(&Op::Act(Act::Open), self.now);
     }
 
-    /// Reads what was said.
     fn listen(&mut self) {
-        for text in std::mem::take(&mut self.client.line.said) {
-            show(format_args!("> {}", String::from_utf8_lossy(&text)));
-            self.audit.line(Speaker::Client, &text);
-        }
-        for text in std::mem::take(&mut self.server.line.said) {
-            show(format_args!("< {}", String::from_utf8_lossy(&text)));
-            self.audit.line(Speaker::Server, &text);
-        }
+        self.client.listen(&mut self.audit);
+        self.server.listen(&mut self.audit);
     }
 
-    /// Everything is answered or given up, and must be gone.
+    /// Everything is responded to or given up, after which nothing may be left.
     pub(super) fn end(mut self) -> u64 {
         show(format_args!("   the end"));
         for _ in 0..20_000 {
-            if self.client.books.failed {
+            if self.client.app.failed {
                 self.client.close(&mut self.script);
                 self.server.close(&mut self.script);
                 return self.over();
             }
-            self.client.go_on(self.now);
-            self.client.line.drain(usize::MAX);
-            self.listen();
-            self.server.go_on(self.now);
-            self.server.line.drain(usize::MAX);
-            self.listen();
-            let mut left = false;
-            if self.server.begun.is_none() {
-                left |= self.client.line.deliver(usize::MAX, &mut self.server.rx) > 0;
-                self.server.run(&server_end::Op::NextEvent, self.now);
-                left |= self.server.begun.is_some() || self.server.finish(self.now);
-            }
-            self.server.line.drain(usize::MAX);
-            self.listen();
-            if self.client.begun.is_none() {
-                left |= self.server.line.deliver(usize::MAX, &mut self.client.rx) > 0;
-                self.client.run(&client_end::Op::NextEvent, self.now);
-                left |= self.client.begun.is_some() || self.client.finish(self.now);
-            }
-            left |= [&self.client.line, &self.server.line].into_iter().any(|line| line.is_busy());
-            if !left
-                && self.client.begun.is_none()
-                && self.server.begun.is_none()
-                && self.rest_is_read()
-            {
+            let Self { client, server, audit, now, .. } = &mut self;
+            client.go_on(*now);
+            client.drain(usize::MAX, audit);
+            server.go_on(*now);
+            server.drain(usize::MAX, audit);
+            let mut left = finish(client, server, *now);
+            server.drain(usize::MAX, audit);
+            left |= finish(server, client, *now);
+            left |= client.line.is_busy() || server.line.is_busy();
+            left |= client.begun.is_some() || server.begun.is_some();
+            if !left && self.rest_is_read() {
                 return self.over();
             }
         }
@@ -199,11 +140,39 @@ impl<'d> World<'d> {
 
     fn over(&self) -> u64 {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
-        assert_eq!(
-            (self.client.client.open_requests(), self.server.server.open_requests()),
-            (0, 0)
-        );
-        assert_eq!((self.client.client.open_calls(), self.server.server.open_calls()), (0, 0));
+        let (client, server) = (&self.client.machine, &self.server.machine);
+        assert_eq!((client.open_requests(), server.open_requests()), (0, 0));
+        assert_eq!((client.open_calls(), server.open_calls()), (0, 0));
         self.client.events + self.server.events + self.audit.lines
     }
+}
+
+/// Some bytes leave one end and arrive at the other, which handles what is complete.
+fn transfer<A: Role, B: Role>(
+    from: &mut End<A>,
+    to: &mut End<B>,
+    script: &mut Script<'_>,
+    audit: &mut Audit,
+    now: u64,
+) {
+    from.drain_some(script, audit);
+    from.go_on(now);
+    from.drain_some(script, audit);
+    if to.begun.is_none() {
+        let chunk = *script.pick(&[usize::MAX, usize::MAX, 300, 40, 7, 1]);
+        from.line.deliver(chunk, &mut to.rx);
+        to.run(&Op::NextEvent, now);
+    } else {
+        to.act(script, audit, now);
+    }
+}
+
+/// All bytes arrive at `to`, which finishes one thing. `false` when there was nothing left to do.
+fn finish<A: Role, B: Role>(from: &mut End<A>, to: &mut End<B>, now: u64) -> bool {
+    if to.begun.is_some() {
+        return false;
+    }
+    let arrived = from.line.deliver(usize::MAX, &mut to.rx) > 0;
+    to.run(&Op::NextEvent, now);
+    arrived | (to.begun.is_some() || to.finish(now))
 }

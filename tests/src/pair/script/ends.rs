@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::delivery::respond;
 use mcp_sansio::{CallOptions, Delivery, Progress, RawJson, SendError};
 
-use super::super::ServerSide;
+use super::super::End;
 use super::{LEGACY, Step, ask, secs, tool};
 
 pub(super) const STEPS: &[Step] = &[
@@ -20,12 +20,14 @@ pub(super) const STEPS: &[Step] = &[
             // Meanwhile: what is late is ignored.
             let now = stage.instant();
             let progress = Progress::of(1);
-            let told =
-                stage.server.line.send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+            let told = stage
+                .server
+                .line
+                .send(|tx| stage.server.machine.progress(now, slow, &progress, tx));
             assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)));
             stage.run();
             let late = stage.server.line.send(|tx| {
-                respond(&mut stage.server.server, slow, tx, |server, tx| {
+                respond(&mut stage.server.machine, slow, tx, |server, tx| {
                     server.respond_raw(slow, RawJson::EMPTY, tx)
                 })
             });
@@ -35,7 +37,7 @@ pub(super) const STEPS: &[Step] = &[
             // The answer is on its way when the cancellation leaves.
             let slow = stage.server.app.slow.remove(0);
             let answered = stage.server.line.send(|tx| {
-                respond(&mut stage.server.server, slow, tx, |server, tx| {
+                respond(&mut stage.server.machine, slow, tx, |server, tx| {
                     server.respond_raw(slow, RawJson::EMPTY, tx)
                 })
             });
@@ -53,18 +55,18 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             stage.client.app.deaf = true;
             let now = stage.instant();
-            let ServerSide { server, line, app, .. } = &mut stage.server;
+            let End { machine: server, line, app, .. } = &mut stage.server;
             app.ask(server, line, now, "roots", None).expect("declared");
             stage.run();
             let (call, _) = stage.server.app.asked.remove(0);
             assert_eq!(
-                stage.server.line.send(|tx| stage.server.server.cancel_call(now, call, tx)),
+                stage.server.line.send(|tx| stage.server.machine.cancel_call(now, call, tx)),
                 Ok(true)
             );
             let late = stage.client.app.asked[0];
             stage.run();
             let late = stage.client.line.send(|tx| {
-                respond(&mut stage.client.client, late, tx, |client, tx| {
+                respond(&mut stage.client.machine, late, tx, |client, tx| {
                     client.respond_raw(late, RawJson::EMPTY, tx)
                 })
             });
@@ -101,7 +103,7 @@ pub(super) const STEPS: &[Step] = &[
                 _ = stage
                     .server
                     .line
-                    .send(|tx| stage.server.server.progress(now, slow, &progress, tx));
+                    .send(|tx| stage.server.machine.progress(now, slow, &progress, tx));
                 stage.run();
             }
             // Progress prolongs it up to its limit; a small buffer carries none.
@@ -121,7 +123,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             stage.client.app.deaf = true;
             let now = stage.instant();
-            let ServerSide { server, line, app, .. } = &mut stage.server;
+            let End { machine: server, line, app, .. } = &mut stage.server;
             app.ask(server, line, now, "sampling", None).expect("declared");
             stage.wait(secs(59));
             assert_eq!(stage.server.app.asked.len(), 1);

@@ -101,7 +101,7 @@ pub(super) const STEPS: &[Step] = &[
             // The last first.
             while let Some(slow) = stage.server.app.slow.pop() {
                 let answered = stage.server.line.send(|tx| {
-                    respond(&mut stage.server.server, slow, tx, |server, tx| {
+                    respond(&mut stage.server.machine, slow, tx, |server, tx| {
                         server.respond_raw(slow, RawJson::EMPTY, tx)
                     })
                 });

@@ -7,7 +7,7 @@ use mcp_sansio::{
     SendError,
 };
 
-use super::super::ServerSide;
+use super::super::End;
 use super::{LEGACY, MODERN, Step, ask, secs, tool};
 
 pub(super) const STEPS: &[Step] = &[
@@ -20,7 +20,8 @@ pub(super) const STEPS: &[Step] = &[
             tool(stage, "chatter", "chatter", CallOptions::new());
             stage.run();
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
-            let told = stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx));
+            let told =
+                stage.server.line.send(|tx| stage.server.machine.log_unrelated(&message, tx));
             assert!(matches!(told, Ok(Delivery::Sent) | Err(SendError::TooLarge)), "{told:?}");
         },
         expect: r#"
@@ -40,7 +41,7 @@ pub(super) const STEPS: &[Step] = &[
             tool(stage, "silent", "chatter", CallOptions::new());
             let message = LogMessage::new(LoggingLevel::Alert, "by the way");
             assert_eq!(
-                stage.server.line.send(|tx| stage.server.server.log_unrelated(&message, tx)),
+                stage.server.line.send(|tx| stage.server.machine.log_unrelated(&message, tx)),
                 Ok(Delivery::NotRequested)
             );
             let now = stage.instant();
@@ -122,7 +123,7 @@ pub(super) const STEPS: &[Step] = &[
             while stage
                 .server
                 .line
-                .send(|tx| stage.server.server.end_listen(listen, tx))
+                .send(|tx| stage.server.machine.end_listen(listen, tx))
                 .expect("room")
             {}
             stage.run();
@@ -250,7 +251,7 @@ pub(super) const STEPS: &[Step] = &[
             let call = stage
                 .server
                 .line
-                .send(|tx| stage.server.server.request(now, &request, tx))
+                .send(|tx| stage.server.machine.request(now, &request, tx))
                 .expect("declared");
             stage.server.app.asked.push((call, None));
             stage.run();
@@ -260,10 +261,10 @@ pub(super) const STEPS: &[Step] = &[
                 _ = stage
                     .client
                     .line
-                    .send(|tx| stage.client.client.progress(now, asked, &progress, tx));
+                    .send(|tx| stage.client.machine.progress(now, asked, &progress, tx));
             }
             let answered = stage.client.line.send(|tx| {
-                respond(&mut stage.client.client, asked, tx, |client, tx| {
+                respond(&mut stage.client.machine, asked, tx, |client, tx| {
                     client.respond_raw(asked, RawJson::EMPTY, tx)
                 })
             });
@@ -283,7 +284,7 @@ pub(super) const STEPS: &[Step] = &[
         play: |stage| {
             ask(stage, "ping", "ping", "{}");
             let now = stage.instant();
-            let ServerSide { server, line, app, .. } = &mut stage.server;
+            let End { machine: server, line, app, .. } = &mut stage.server;
             app.ask(server, line, now, "ping", None).expect("it may ping");
         },
         expect: "
@@ -298,10 +299,10 @@ pub(super) const STEPS: &[Step] = &[
             let refused = stage.client.request(now, "", "ping", "{}", CallOptions::new());
             assert_eq!(refused, Err(SendError::NotAllowed));
             assert_eq!(
-                stage.client.line.send(|tx| stage.client.client.roots_changed(tx)),
+                stage.client.line.send(|tx| stage.client.machine.roots_changed(tx)),
                 Err(SendError::NotAllowed)
             );
-            let ServerSide { server, line, app, .. } = &mut stage.server;
+            let End { machine: server, line, app, .. } = &mut stage.server;
             for what in ["ping", "roots", "sampling", "elicitation"] {
                 assert_eq!(app.ask(server, line, now, what, None), Err(SendError::NotAllowed));
             }
@@ -312,16 +313,16 @@ pub(super) const STEPS: &[Step] = &[
         name: "notifications of both sides",
         era: LEGACY,
         play: |stage| {
-            stage.client.line.send(|tx| stage.client.client.roots_changed(tx)).expect("declared");
+            stage.client.line.send(|tx| stage.client.machine.roots_changed(tx)).expect("declared");
             stage
                 .client
                 .line
-                .send(|tx| stage.client.client.notify("notifications/own", &RawJson::EMPTY, tx))
+                .send(|tx| stage.client.machine.notify("notifications/own", &RawJson::EMPTY, tx))
                 .expect("open");
             stage
                 .server
                 .line
-                .send(|tx| stage.server.server.notify("notifications/own", &RawJson::EMPTY, tx))
+                .send(|tx| stage.server.machine.notify("notifications/own", &RawJson::EMPTY, tx))
                 .expect("ready");
         },
         expect: r#"

@@ -23,9 +23,10 @@
 //! The outcome is what the call returned; it need not be said when it is `Sent`, `Ok` or `true`.
 
 use mcp_sansio::types::Text;
-use mcp_sansio::{CallOptions, Era, Inputs, Progress, RawJson};
+use mcp_sansio::{CallOptions, Era, Inputs, RawJson};
 
-use super::super::actions::{amount, error, outcome, split};
+use super::super::actions::{error, outcome, progress, split};
+use super::super::machine::Play as _;
 use super::super::setup::{code, json, level, millis};
 use super::play::{Asked, Player};
 use crate::delivery::respond;
@@ -151,17 +152,7 @@ impl<const N: usize> Player<'_, N> {
                 })
             }
             "progress" => {
-                let (done, rest) = split(rest);
-                let mut progress = Progress::of(amount(done)?);
-                let mut message = rest;
-                if let Some(rest) = rest.strip_prefix("of ") {
-                    let (total, after) = split(rest);
-                    progress = progress.total(amount(total)?);
-                    message = after;
-                }
-                if !message.is_empty() {
-                    progress = progress.message(message);
-                }
+                let progress = progress(rest)?;
                 wire.send(|tx| client.progress(now, request, &progress, tx))
             }
             "open" => return Ok(client.is_request_open(request).to_string()),

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use mcp_sansio::{
-    Call, Client, ClientEvent, Era, Instant, Messages, RequestHandle, Revision, SendError,
-};
+use mcp_sansio::{Call, Client, ClientEvent, Era, RequestHandle, Revision};
 use serde_json::Value;
 
 use super::super::claims::Claims;
-use super::super::machine::{Bench, Machine};
+use super::super::machine::{Bench, Play, named};
 use super::super::parse::Transcript;
 use super::super::wire::Way;
 use super::setup::Setup;
@@ -48,9 +46,16 @@ pub(super) struct Asked {
     pub(super) state: Option<String>,
 }
 
-impl<const N: usize> Machine for Player<'_, N> {
-    fn bench(&mut self) -> &mut Bench {
-        &mut self.bench
+impl<'c, const N: usize> Play for Player<'c, N> {
+    type Machine = Client<'c, N>;
+
+    fn parts(&mut self) -> (&mut Self::Machine, &mut Bench) {
+        (&mut self.client, &mut self.bench)
+    }
+
+    fn happened(&mut self, event: &ClientEvent<'_>) {
+        let event = self.describe(event);
+        self.bench.claims.events.push_back(event);
     }
 
     /// `config: session`
@@ -77,23 +82,6 @@ impl<const N: usize> Machine for Player<'_, N> {
         }
         self.bench.claims = Claims::default();
         Ok(())
-    }
-
-    fn next(&mut self, messages: &mut Messages<'_>) -> Result<bool, SendError> {
-        let event = self.client.next_event(self.bench.now, messages, self.bench.wire.tx())?;
-        event.iter().for_each(|event| self.happened(event));
-        Ok(event.is_some())
-    }
-
-    fn due(&self) -> Option<Instant> {
-        self.client.poll_timeout()
-    }
-
-    fn time_out(&mut self) -> Result<bool, SendError> {
-        let now = self.bench.now;
-        let event = self.bench.wire.send(|tx| self.client.handle_timeout(now, tx))?;
-        event.iter().for_each(|event| self.happened(event));
-        Ok(event.is_some())
     }
 
     fn act(&mut self, text: &str) -> Result<String, String> {
@@ -132,22 +120,13 @@ impl<const N: usize> Player<'_, N> {
         player.run(transcript)
     }
 
-    pub(super) fn happened(&mut self, event: &ClientEvent<'_>) {
-        let event = self.describe(event);
-        self.bench.claims.events.push_back(event);
-    }
-
     /// `#3`
     pub(super) fn request(&self, name: &str) -> Result<RequestHandle, String> {
-        let number: Option<usize> = name.strip_prefix('#').and_then(|digits| digits.parse().ok());
-        let request = number.and_then(|number| self.requests.get(number.checked_sub(1)?));
-        request.copied().ok_or_else(|| format!("there was no request {name}"))
+        named(&self.requests, name)
     }
 
     /// `?3`
     pub(super) fn call(&self, name: &str) -> Result<Call, String> {
-        let number: Option<usize> = name.strip_prefix('?').and_then(|digits| digits.parse().ok());
-        let call = number.and_then(|number| self.calls.get(number.checked_sub(1)?));
-        call.copied().ok_or_else(|| format!("there was no call {name}"))
+        named(&self.calls, name)
     }
 }

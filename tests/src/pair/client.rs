@@ -7,30 +7,20 @@ use mcp_sansio::types::{
 };
 use mcp_sansio::{
     Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, InputRequired,
-    Inputs, Instant, Messages, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, RxBuffer,
-    SendError,
+    Inputs, Instant, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, SendError,
 };
 use serde_json::Value;
 
-use super::line::{Line, rx};
+use super::{Application, End, Line};
 
 type Machine<'c> = Client<'c, 4>;
 
-/// A client, its application, and what the application has seen.
-pub struct ClientSide<'c> {
-    /// The machine.
-    pub client: Machine<'c>,
-    /// What it says.
-    pub line: Line,
-    /// What it reads.
-    pub rx: RxBuffer<Vec<u8>>,
-    /// What its application does and has seen.
-    pub app: Application,
-}
+/// A client and its application.
+pub type ClientEnd<'c> = End<Machine<'c>, ClientApp>;
 
 /// The application.
 #[derive(Default)]
-pub struct Application {
+pub struct ClientApp {
     /// What happened, in its words.
     pub log: Vec<String>,
     /// Requests that wait for their answers.
@@ -52,16 +42,11 @@ pub struct Waiting {
     options: CallOptions,
 }
 
-impl<'c> ClientSide<'c> {
-    /// With an output buffer of `room` bytes.
+impl<'c> ClientEnd<'c> {
+    /// A client with an output buffer of `room` bytes.
     #[must_use]
-    pub fn new(config: &'c ClientConfig<'c>, room: usize) -> Self {
-        Self {
-            client: Machine::with_table_sizes(config),
-            line: Line::new(room),
-            rx: rx(),
-            app: Application::default(),
-        }
+    pub fn with_config(config: &'c ClientConfig<'c>, room: usize) -> Self {
+        Self::new(Machine::with_table_sizes(config), room, ClientApp::default())
     }
 
     /// Asks the server.
@@ -77,8 +62,9 @@ impl<'c> ClientSide<'c> {
         options: CallOptions,
     ) -> Result<Call, SendError> {
         let params = OwnedJson::from(RawJson::parse(params).expect("JSON"));
-        let call =
-            self.line.send(|tx| self.client.request(now, method, &params.as_raw(), options, tx))?;
+        let call = self
+            .line
+            .send(|tx| self.machine.request(now, method, &params.as_raw(), options, tx))?;
         self.app.waiting.push(Waiting {
             label: label.into(),
             call,
@@ -100,7 +86,7 @@ impl<'c> ClientSide<'c> {
         filter: &SubscriptionFilter<'_>,
     ) -> Result<Call, SendError> {
         let options = CallOptions::new();
-        let call = self.line.send(|tx| self.client.listen(now, filter, options, tx))?;
+        let call = self.line.send(|tx| self.machine.listen(now, filter, options, tx))?;
         let params = OwnedJson::from(RawJson::EMPTY);
         self.app.waiting.push(Waiting {
             label: label.into(),
@@ -121,51 +107,21 @@ impl<'c> ClientSide<'c> {
             .position(|waiting| waiting.label == label)
             .expect("nothing of that name");
         let Waiting { call, .. } = self.app.waiting.remove(at);
-        self.line.send(|tx| self.client.cancel(call, reason, tx)).expect("only Full")
-    }
-
-    /// Takes what has arrived.
-    pub fn take_frames(&mut self, now: Instant) {
-        let Self { client, line, rx, app } = self;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
-            while let Some(event) =
-                line.send(|tx| client.next_event(now, &mut messages, tx)).expect("only Full")
-            {
-                app.event(client, line, now, &event);
-            }
-        }
-    }
-
-    /// Does what is due.
-    pub fn timeouts(&mut self, now: Instant) {
-        let Self { client, line, app, .. } = self;
-        while let Some(event) = line.send(|tx| client.handle_timeout(now, tx)).expect("only Full") {
-            app.event(client, line, now, &event);
-        }
+        self.line.send(|tx| self.machine.cancel(call, reason, tx)).expect("only Full")
     }
 
     /// The connection is lost.
     pub fn close(&mut self) {
-        while let Some(event) = self.client.close() {
-            self.app.event(&mut self.client, &mut self.line, Instant::from_millis(0), &event);
+        while let Some(event) = self.machine.close() {
+            self.app.event(&mut self.machine, &mut self.line, Instant::from_millis(0), &event);
         }
     }
 }
 
-impl Application {
-    fn label(&self, call: Call) -> &str {
-        &self
-            .waiting
-            .iter()
-            .find(|waiting| waiting.call == call)
-            .expect("about a request that has ended")
-            .label
-    }
-
+impl<'c> Application<Machine<'c>> for ClientApp {
     fn event(
         &mut self,
-        client: &mut Machine<'_>,
+        client: &mut Machine<'c>,
         line: &mut Line,
         now: Instant,
         event: &ClientEvent<'_>,
@@ -261,6 +217,17 @@ impl Application {
             other => format!("{other:?}"),
         };
         self.log.push(words);
+    }
+}
+
+impl ClientApp {
+    fn label(&self, call: Call) -> &str {
+        &self
+            .waiting
+            .iter()
+            .find(|waiting| waiting.call == call)
+            .expect("about a request that has ended")
+            .label
     }
 
     /// The same again, with answers.

@@ -8,13 +8,13 @@ use mcp_sansio::{
     Violation,
 };
 
-use super::client_end::Machine;
+use super::client::Machine;
 use super::corpus::REQUESTS;
 use super::show;
 
 /// What the application knows of.
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct ClientApp {
     pub(super) calls: Vec<Waiting>,
     pub(super) asked: Vec<RequestHandle>,
     pub(super) again: Vec<Again>,
@@ -51,8 +51,8 @@ pub(super) struct Again {
     pub(super) answers: bool,
 }
 
-impl Books {
-    pub(super) fn event(
+impl ClientApp {
+    pub(super) fn check_event(
         &mut self,
         client: &Machine,
         event: &ClientEvent<'_>,

@@ -1,21 +1,25 @@
 //! What the server's application knows of, and what an event changes.
 
-use mcp_sansio::{Call, RequestHandle, ServerEvent, Violation};
+use mcp_sansio::{Call, Change, RequestHandle, ServerEvent, Violation};
 
-use super::server_end::Machine;
+use super::server::Machine;
 use super::show;
 
 /// What the application knows of.
 #[derive(Default)]
-pub(super) struct Books {
+pub(super) struct ServerApp {
     pub(super) jobs: Vec<RequestHandle>,
     pub(super) listens: Vec<RequestHandle>,
     pub(super) calls: Vec<Call>,
     pub(super) gone: Vec<RequestHandle>,
+    /// Changes that not every subscriber has been told of.
+    pub(super) changes: Vec<Change<'static>>,
+    /// Number of progress tokens used.
+    pub(super) tokens: usize,
 }
 
-impl Books {
-    pub(super) fn event(&mut self, server: &Machine, event: &ServerEvent<'_>, roomy: bool) {
+impl ServerApp {
+    pub(super) fn check_event(&mut self, server: &Machine, event: &ServerEvent<'_>, roomy: bool) {
         show(format_args!("   server saw {event:?}"));
         match event {
             ServerEvent::Request(request) => {

@@ -9,29 +9,20 @@ use mcp_sansio::types::{
     Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, Change, ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request,
-    RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    Call, Change, ClientRequest, Instant, LogMessage, Method, Progress, RawJson, Request,
+    RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
 };
 
-use super::line::{Line, rx};
+use super::{Application, End, Line};
 
 type Machine<'c> = Server<'c, 4, 4>;
 
-/// A server, its application, and what the application has seen.
-pub struct ServerSide<'c> {
-    /// The machine.
-    pub server: Machine<'c>,
-    /// What it says.
-    pub line: Line,
-    /// What it reads.
-    pub rx: RxBuffer<Vec<u8>>,
-    /// What its application does and has seen.
-    pub app: Application,
-}
+/// A server and its application.
+pub type ServerEnd<'c> = End<Machine<'c>, ServerApp>;
 
 /// The application.
 #[derive(Default)]
-pub struct Application {
+pub struct ServerApp {
     /// What happened, in its words.
     pub log: Vec<String>,
     /// Requests that are not answered yet, latest last.
@@ -42,49 +33,23 @@ pub struct Application {
     pub asked: Vec<(Call, Option<RequestHandle>)>,
 }
 
-impl<'c> ServerSide<'c> {
-    /// With an output buffer of `room` bytes.
+impl<'c> ServerEnd<'c> {
+    /// A server with an output buffer of `room` bytes.
     #[must_use]
-    pub fn new(config: &'c ServerConfig<'c>, room: usize) -> Self {
-        Self {
-            server: Machine::with_table_sizes(config),
-            line: Line::new(room),
-            rx: rx(),
-            app: Application::default(),
-        }
-    }
-
-    /// Takes what has arrived.
-    pub fn take_frames(&mut self, now: Instant) {
-        let Self { server, line, rx, app } = self;
-        while let Some(frame) = rx.next_frame() {
-            let mut messages = Messages::new(frame);
-            while let Some(event) =
-                line.send(|tx| server.next_event(now, &mut messages, tx)).expect("only Full")
-            {
-                app.event(server, line, now, &event);
-            }
-        }
-    }
-
-    /// Does what is due.
-    pub fn timeouts(&mut self, now: Instant) {
-        let Self { server, line, app, .. } = self;
-        while let Some(event) = line.send(|tx| server.handle_timeout(now, tx)).expect("only Full") {
-            app.event(server, line, now, &event);
-        }
+    pub fn with_config(config: &'c ServerConfig<'c>, room: usize) -> Self {
+        Self::new(Machine::with_table_sizes(config), room, ServerApp::default())
     }
 
     /// Tells of a change whoever wants to know.
     pub fn publish(&mut self, mut change: Change<'_>) {
-        while self.line.send(|tx| self.server.publish(&mut change, tx)).expect("only Full") {}
+        while self.line.send(|tx| self.machine.publish(&mut change, tx)).expect("only Full") {}
     }
 }
 
-impl Application {
+impl<'c> Application<Machine<'c>> for ServerApp {
     fn event(
         &mut self,
-        server: &mut Machine<'_>,
+        server: &mut Machine<'c>,
         line: &mut Line,
         now: Instant,
         event: &ServerEvent<'_>,
@@ -141,7 +106,9 @@ impl Application {
         };
         self.log.push(words);
     }
+}
 
+impl ServerApp {
     fn request(
         &mut self,
         server: &mut Machine<'_>,

@@ -1,0 +1,266 @@
+//! What an application of a client does, at any time.
+
+use std::mem::discriminant;
+
+use mcp_sansio::types::{SubscriptionFilter, Text};
+use mcp_sansio::{
+    Call, Client, ClientEvent, Delivery, Era, Inputs, Instant, Outcome, Progress, RawJson,
+    RequestHandle, RpcError, SendError,
+};
+
+use super::client_app::{Again, ClientApp, How};
+use super::corpus::{ANSWERS, CLIENTS, REQUESTS, ROOMS, ROOTS, SAMPLED, rx};
+use super::end::{End, Op, Role};
+use crate::chaos::script::Script;
+use crate::pair::{Line, Speaker};
+
+pub(super) type Machine = Client<'static, 3>;
+
+/// A call that can be repeated as it was.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Open,
+    Request { kind: usize, options: usize },
+    Retry(Again),
+    Listen { kind: usize, options: usize },
+    Cancel { call: Call, reason: bool },
+    Respond { request: RequestHandle, kind: usize },
+    Progress { request: RequestHandle, done: usize },
+    Notify { kind: usize },
+}
+
+impl Role for ClientApp {
+    type Machine = Machine;
+    type Act = Act;
+    const SPEAKER: Speaker = Speaker::Client;
+
+    fn machine(script: &mut Script<'_>) -> Machine {
+        Machine::with_table_sizes(script.pick(&CLIENTS))
+    }
+
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn choose(&mut self, machine: &Machine, script: &mut Script<'_>) -> Option<Act> {
+        if let Some(again) = self.again.first().filter(|_| script.once_in(2)) {
+            return Some(Act::Retry(again.clone()));
+        }
+        Some(match script.below(12) {
+            0..4 => Act::Request { kind: script.below(REQUESTS.len()), options: script.below(8) },
+            4 | 5 => Act::Listen { kind: script.below(3), options: script.below(8) },
+            6 | 7 => {
+                let calls = self.calls.len();
+                let call = if calls == 0 {
+                    *self.gone.last()?
+                } else {
+                    self.calls[script.below(calls)].call
+                };
+                Act::Cancel { call, reason: script.once_in(2) }
+            }
+            8 | 9 => Act::Respond { request: self.question(script)?, kind: script.below(4) },
+            10 => Act::Progress { request: self.question(script)?, done: script.below(6) },
+            _ if self.failed => return None,
+            _ if !machine.is_open() => Act::Open,
+            _ => Act::Notify { kind: script.below(3) },
+        })
+    }
+
+    fn perform(end: &mut End<Self>, act: &Act, now: u64) -> Result<(), SendError> {
+        let at = Instant::from_millis(now);
+        match act {
+            Act::Open => {
+                let opened = end.attempt(|client, tx| client.connect(at, tx));
+                assert!(
+                    !matches!(opened, Err(SendError::TooMany | SendError::Value)),
+                    "{opened:?}"
+                );
+                opened?;
+            }
+            Act::Request { kind, options } => {
+                let (method, params) = REQUESTS[*kind];
+                let how = How::of(*options, end.machine.config());
+                let call =
+                    end.attempt(|client, tx| client.request(at, method, &params, how.options, tx))?;
+                end.app.calls.push(how.waiting(call, Some(*kind), now));
+            }
+            Act::Retry(again) => {
+                let (method, params) = REQUESTS[again.kind];
+                let how = How::of(0, end.machine.config());
+                let answers = again.answers.then_some(&ANSWERS);
+                let state = again.state.as_deref().map(Text::new);
+                let result = match answers {
+                    Some(answers) => {
+                        let inputs = Inputs::new(again.round).responses(answers).state(state);
+                        end.attempt(|client, tx| {
+                            client.retry(at, method, &params, &inputs, how.options, tx)
+                        })
+                    }
+                    None => {
+                        let inputs = Inputs::<RawJson<'_>>::new(again.round).state(state);
+                        end.attempt(|client, tx| {
+                            client.retry(at, method, &params, &inputs, how.options, tx)
+                        })
+                    }
+                };
+                if !matches!(result, Err(SendError::Full)) && !end.app.again.is_empty() {
+                    end.app.again.remove(0);
+                }
+                end.app.calls.push(how.waiting(result?, Some(again.kind), now));
+            }
+            Act::Listen { kind, options } => {
+                let how = How::of(*options, end.machine.config());
+                let uris = [Text::new("m://1"), Text::new("m://2")];
+                let filter = SubscriptionFilter::new()
+                    .tools_list_changed(*kind != 1)
+                    .resource_subscriptions(&uris[..*kind]);
+                let call = end.attempt(|client, tx| client.listen(at, &filter, how.options, tx))?;
+                end.app.calls.push(how.waiting(call, None, now));
+            }
+            Act::Cancel { call, reason } => {
+                let known = end.app.calls.iter().position(|waiting| waiting.call == *call);
+                let words = "because of a \"reason\"";
+                let given_up =
+                    end.attempt(|client, tx| client.cancel(*call, reason.then_some(words), tx))?;
+                assert_eq!(given_up, known.is_some(), "a request ends once");
+                if let Some(at) = known {
+                    end.app.calls.remove(at);
+                    end.app.given_up += 1;
+                    end.app.gone.push(*call);
+                }
+            }
+            Act::Respond { request, kind } => {
+                let request = *request;
+                let open = end.app.asked.contains(&request);
+                let answered = match kind {
+                    0 => end.respond(request, |client, tx| client.respond_raw(request, ROOTS, tx)),
+                    1 => end.respond(request, |client, tx| {
+                        client.respond_error(request, &RpcError::internal("never"), tx)
+                    }),
+                    2 => end.respond(request, |client, tx| client.respond(request, &SAMPLED, tx)),
+                    _ => {
+                        end.respond(request, |client, tx| client.respond_raw(request, ANSWERS, tx))
+                    }
+                }?;
+                assert_eq!(answered, if open { Delivery::Sent } else { Delivery::Gone });
+                end.app.asked.retain(|asked| *asked != request);
+            }
+            Act::Progress { request, done } => {
+                let progress = Progress::of(*done as u64).total(5).message("so \"far\"");
+                let told = end.attempt(|client, tx| client.progress(at, *request, &progress, tx));
+                assert!(!matches!(told, Ok(Delivery::Gone)) || !end.app.asked.contains(request));
+                assert!(!end.line.wrote_part, "{told:?}");
+                assert!(!matches!(told, Err(SendError::NotAllowed | SendError::Value)), "{told:?}");
+                _ = told?;
+            }
+            Act::Notify { kind } => match kind {
+                0 => end.attempt(|client, tx| client.roots_changed(tx))?,
+                1 => end.attempt(|client, tx| client.notify("notifications/own", &ANSWERS, tx))?,
+                _ => {
+                    let refused = end.attempt(|client, tx| {
+                        client.notify("notifications/cancelled", &ANSWERS, tx)
+                    });
+                    assert_eq!(refused, Err(SendError::NotAllowed));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, client: &Machine, event: &ClientEvent<'_>, now: u64, roomy: bool) {
+        self.check_event(client, event, now, roomy);
+    }
+
+    fn same(one: &Op<Act>, other: &Op<Act>) -> bool {
+        use Act::{Cancel, Request, Respond, Retry};
+        match (one, other) {
+            (Op::Act(one), Op::Act(other)) => match (one, other) {
+                (Cancel { call: one, .. }, Cancel { call: other, .. }) => one == other,
+                (Respond { request: one, .. }, Respond { request: other, .. }) => one == other,
+                (Request { .. } | Retry(_), Request { .. } | Retry(_)) => true,
+                _ => discriminant(one) == discriminant(other),
+            },
+            _ => discriminant(one) == discriminant(other),
+        }
+    }
+
+    /// While the client connects, either of these may continue its frame.
+    fn may_cross(client: &Machine, begun: &Op<Act>, op: &Op<Act>) -> bool {
+        let of_machine = |op: &Op<Act>| matches!(op, Op::NextEvent | Op::Timeout);
+        !client.is_open() && of_machine(begun) && of_machine(op)
+    }
+
+    fn before_timeouts(&mut self, now: u64) {
+        self.latest = self.latest.max(now);
+    }
+
+    fn after_timeouts(&self, now: u64) {
+        let overdue = self
+            .calls
+            .iter()
+            .find(|waiting| waiting.deadline.is_some_and(|deadline| deadline <= now));
+        assert!(overdue.is_none(), "overdue at {now}: {overdue:?}");
+    }
+
+    fn check(end: &End<Self>) {
+        assert!(end.app.calls.iter().all(|waiting| end.machine.is_call_open(waiting.call)));
+        assert!(end.app.asked.iter().all(|asked| end.machine.is_request_open(*asked)));
+        assert!(!end.app.gone.iter().rev().take(8).any(|gone| end.machine.is_call_open(*gone)));
+        assert_eq!(end.machine.open_requests(), end.app.asked.len());
+        // One that opens, or one that finds out whether the server is alive.
+        let more = end.machine.open_calls() - end.app.calls.len();
+        assert!(more <= 1, "{more} requests that nobody made");
+    }
+
+    fn finish(&self) -> Option<Act> {
+        if let Some(request) = self.asked.first() {
+            return Some(Act::Respond { request: *request, kind: 0 });
+        }
+        let waiting = self.calls.first()?;
+        Some(Act::Cancel { call: waiting.call, reason: true })
+    }
+}
+
+impl ClientApp {
+    fn question(&self, script: &mut Script<'_>) -> Option<RequestHandle> {
+        let n = self.asked.len();
+        if n == 0 { None } else { Some(self.asked[script.below(n)]) }
+    }
+}
+
+impl End<ClientApp> {
+    /// The connection is lost.
+    pub(super) fn close(&mut self, script: &mut Script<'_>) {
+        while let Some(event) = self.machine.close() {
+            let ClientEvent::CallFinished { call, outcome: Outcome::Closed } = event else {
+                panic!("{event:?}")
+            };
+            let at = self
+                .app
+                .calls
+                .iter()
+                .position(|waiting| waiting.call == call)
+                .expect("it ends twice");
+            self.app.gone.push(self.app.calls.remove(at).call);
+        }
+        assert!(self.app.calls.is_empty(), "without an end: {:?}", self.app.calls);
+        assert_eq!(
+            (self.machine.open_calls(), self.machine.open_requests(), self.machine.poll_timeout()),
+            (0, 0, None)
+        );
+        self.app.asked.clear();
+        self.app.again.clear();
+        self.begun = None;
+        self.position = None;
+        self.app.given_up = 0;
+        self.app.failed = false;
+        self.line = Line::new(*script.pick(&ROOMS));
+        (self.rx, self.roomy) = rx(script);
+        match script.below(8) {
+            0 => self.machine.set_era(None),
+            1 => self.machine.set_era(Some(Era::Legacy)),
+            2 => self.machine.set_era(Some(Era::Modern)),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! One end of the line: a machine, its buffers, and an application that does anything at any time.
+
+use std::fmt::Debug;
+
+use mcp_sansio::{
+    Delivery, Frame, Instant, Messages, Position, RequestHandle, Revision, RxBuffer, SendError, Tx,
+};
+
+use super::corpus::{ROOMS, rx};
+use super::show;
+use crate::chaos::script::Script;
+use crate::delivery::respond;
+use crate::endpoint::Endpoint;
+use crate::pair::{Audit, Line, Speaker};
+
+pub(super) struct End<P: Role> {
+    pub(super) machine: P::Machine,
+    pub(super) line: Line,
+    pub(super) rx: RxBuffer<Vec<u8>>,
+    /// Whether every frame fits the receive buffer. One that was too long cannot be unread.
+    pub(super) roomy: bool,
+    pub(super) position: Option<Position>,
+    /// The operation whose frame has begun and not ended.
+    pub(super) begun: Option<Op<P::Act>>,
+    /// That operation is being repeated.
+    going_on: bool,
+    /// Two operations may write into one frame.
+    crossing: bool,
+    pub(super) app: P,
+    pub(super) events: u64,
+}
+
+/// An operation that can be repeated unchanged.
+#[derive(Clone, Debug)]
+pub(super) enum Op<A> {
+    NextEvent,
+    Timeout,
+    Act(A),
+}
+
+/// What differs between the two ends: the application, and what it checks.
+pub(super) trait Role: Sized {
+    type Machine: Endpoint;
+    /// A call that the application makes.
+    type Act: Clone + Debug;
+    const SPEAKER: Speaker;
+
+    fn machine(script: &mut Script<'_>) -> Self::Machine;
+    fn new() -> Self;
+    /// Chooses what the application does next, if it can do anything.
+    fn choose(&mut self, machine: &Self::Machine, script: &mut Script<'_>) -> Option<Self::Act>;
+    /// Makes the call through [`End::attempt`].
+    fn perform(end: &mut End<Self>, act: &Self::Act, now: u64) -> Result<(), SendError>;
+    /// Checks an event and remembers what follows from it.
+    fn event(
+        &mut self,
+        machine: &Self::Machine,
+        event: &<Self::Machine as Endpoint>::Event<'_>,
+        now: u64,
+        roomy: bool,
+    );
+    /// Whether two calls write into one frame. Making the second one while the frame of the first
+    /// is open would be a mistake of the application.
+    fn same(one: &Op<Self::Act>, other: &Op<Self::Act>) -> bool;
+    /// Whether the machine may continue the frame of `begun` in `op`.
+    fn may_cross(_machine: &Self::Machine, _begun: &Op<Self::Act>, _op: &Op<Self::Act>) -> bool {
+        false
+    }
+    /// Called before the deadlines up to `now` are handled.
+    fn before_timeouts(&mut self, _now: u64) {}
+    /// Checks after the deadlines up to `now` were handled.
+    fn after_timeouts(&self, _now: u64) {}
+    /// Checks what holds whenever no operation is under way.
+    fn check(end: &End<Self>);
+    /// Chooses the next step towards the end of everything, if anything is left.
+    fn finish(&self) -> Option<Self::Act>;
+}
+
+impl<P: Role> End<P> {
+    pub(super) fn new(script: &mut Script<'_>) -> Self {
+        let (rx, roomy) = rx(script);
+        Self {
+            machine: P::machine(script),
+            line: Line::new(*script.pick(&ROOMS)),
+            rx,
+            roomy,
+            position: None,
+            begun: None,
+            going_on: false,
+            crossing: false,
+            app: P::new(),
+            events: 0,
+        }
+    }
+
+    /// The application does something, or the open frame is continued or intruded into.
+    pub(super) fn act(&mut self, script: &mut Script<'_>, audit: &mut Audit, now: u64) {
+        if self.begun.is_none() {
+            if let Some(act) = self.app.choose(&self.machine, script) {
+                self.run(&Op::Act(act), now);
+            }
+        } else if script.once_in(3) {
+            self.intrude(script, now);
+        } else {
+            self.drain_some(script, audit);
+            self.go_on(now);
+        }
+    }
+
+    /// Starts an operation. One that finds no room is given up.
+    pub(super) fn run(&mut self, op: &Op<P::Act>, now: u64) {
+        match self.perform(op, now) {
+            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op.clone()),
+            _ => self.check(),
+        }
+    }
+
+    /// Repeats the operation that has begun.
+    pub(super) fn go_on(&mut self, now: u64) {
+        let Some(op) = self.begun.take() else { return };
+        self.going_on = true;
+        let result = self.perform(&op, now);
+        let goes_on = std::mem::take(&mut self.going_on);
+        match result {
+            Err(SendError::Full) if self.line.wrote_part => self.begun = Some(op),
+            // Not finished yet. Otherwise something new found no room.
+            Err(SendError::Full) if goes_on => self.begun = Some(op),
+            _ => self.check(),
+        }
+    }
+
+    /// Starts another operation while a frame is open.
+    fn intrude(&mut self, script: &mut Script<'_>, now: u64) {
+        let op = match script.below(4) {
+            0 if self.roomy => Op::NextEvent,
+            1 => Op::Timeout,
+            _ => match self.app.choose(&self.machine, script) {
+                Some(act) => Op::Act(act),
+                None => return,
+            },
+        };
+        let begun = self.begun.as_ref().expect("a frame is open");
+        if P::same(begun, &op) {
+            return;
+        }
+        self.crossing = P::may_cross(&self.machine, begun, &op);
+        let result = self.perform(&op, now);
+        assert!(
+            self.crossing || result.is_ok() || !self.line.wrote_part,
+            "{op:?} in the middle of {:?}",
+            self.begun
+        );
+        if std::mem::take(&mut self.crossing) && !self.is_frame_open() {
+            self.begun = None;
+        }
+        self.check();
+    }
+
+    fn perform(&mut self, op: &Op<P::Act>, now: u64) -> Result<(), SendError> {
+        let result = match op {
+            Op::NextEvent => self.next_event(now),
+            Op::Timeout => self.handle_timeouts(now),
+            Op::Act(act) => P::perform(self, act, now),
+        };
+        show(format_args!("   {:?} {op:?}: {result:?}", P::SPEAKER));
+        result
+    }
+
+    /// Makes one call of the machine, and checks what it writes.
+    pub(super) fn attempt<R>(
+        &mut self,
+        call: impl FnOnce(&mut P::Machine, &mut Tx<'_>) -> Result<R, SendError>,
+    ) -> Result<R, SendError> {
+        let intrudes = self.intrudes();
+        attempt(&mut self.machine, &mut self.line, intrudes, call)
+    }
+
+    /// Makes a call that responds to a request.
+    pub(super) fn respond(
+        &mut self,
+        request: RequestHandle,
+        call: impl FnOnce(&mut P::Machine, &mut Tx<'_>) -> Result<(), SendError>,
+    ) -> Result<Delivery, SendError> {
+        self.attempt(|machine, tx| respond(machine, request, tx, call))
+    }
+
+    /// Whether a frame of another operation is open, into which nothing may be written.
+    fn intrudes(&self) -> bool {
+        self.begun.is_some() && !self.crossing
+    }
+
+    fn next_event(&mut self, now: u64) -> Result<(), SendError> {
+        let (intrudes, at) = (self.intrudes(), Instant::from_millis(now));
+        let Some(frame) = self.rx.next_frame() else { return Ok(()) };
+        let complete = matches!(frame, Frame::Complete(_));
+        let mut messages = match self.position.take() {
+            Some(position) => Messages::resume(frame, position),
+            None => Messages::new(frame),
+        };
+        loop {
+            let event = attempt(&mut self.machine, &mut self.line, intrudes, |machine, tx| {
+                machine.next_event(at, &mut messages, tx)
+            })
+            .map(|event| event.map(|event| self.app.event(&self.machine, &event, now, self.roomy)));
+            match event {
+                Ok(Some(())) => {
+                    self.going_on = false;
+                    self.events += 1;
+                }
+                Ok(None) => return Ok(()),
+                Err(error) if complete => {
+                    assert_eq!(error, SendError::Full);
+                    self.position = Some(messages.position());
+                    self.rx.unread();
+                    return Err(error);
+                }
+                // A frame that was too long cannot be unread.
+                Err(_) => self.line.drain(usize::MAX),
+            }
+        }
+    }
+
+    fn handle_timeouts(&mut self, now: u64) -> Result<(), SendError> {
+        let (intrudes, at) = (self.intrudes(), Instant::from_millis(now));
+        self.app.before_timeouts(now);
+        for _ in 0..100 {
+            let due = self.machine.poll_timeout();
+            let idle = due.is_none_or(|due| due > at) && !self.crossing;
+            let before = self.line.tx.pending().len();
+            let event = attempt(&mut self.machine, &mut self.line, intrudes, |machine, tx| {
+                machine.handle_timeout(at, tx)
+            });
+            let wrote = self.line.tx.pending().len() > before;
+            // A frame that has begun is continued whatever the time is.
+            let nothing = matches!(event, Ok(None)) && !wrote;
+            assert!(!idle || nothing || self.going_on, "due at {due:?}, but handled at {now}");
+            self.going_on &= event.is_err();
+            if let Some(event) = event? {
+                self.events += 1;
+                self.app.event(&self.machine, &event, now, self.roomy);
+            } else if !wrote {
+                if !intrudes && now < u64::MAX / 4 {
+                    let due = self.machine.poll_timeout().is_some_and(|due| due <= at);
+                    assert!(!due, "due, and nothing is done");
+                    self.app.after_timeouts(now);
+                }
+                return Ok(());
+            }
+        }
+        panic!("there is always another deadline");
+    }
+
+    fn check(&self) {
+        assert_eq!(self.begun.is_some(), self.is_frame_open(), "{:?}", self.begun);
+        P::check(self);
+    }
+
+    /// Whether the beginning of a frame has been written, and its end not.
+    fn is_frame_open(&self) -> bool {
+        let pending = self.line.tx.pending();
+        if pending.is_empty() { !self.line.tx.is_idle() } else { !pending.ends_with(b"\n") }
+    }
+
+    /// One step towards the end of everything. `false` when nothing is left.
+    pub(super) fn finish(&mut self, now: u64) -> bool {
+        let Some(act) = self.app.finish() else { return false };
+        self.run(&Op::Act(act), now);
+        true
+    }
+
+    /// Some bytes leave the output buffer.
+    pub(super) fn drain_some(&mut self, script: &mut Script<'_>, audit: &mut Audit) {
+        self.drain(*script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]), audit);
+    }
+
+    /// At most `n` bytes leave the output buffer.
+    pub(super) fn drain(&mut self, n: usize, audit: &mut Audit) {
+        self.line.drain(n);
+        self.listen(audit);
+    }
+
+    /// Checks the lines that were written since the last call.
+    pub(super) fn listen(&mut self, audit: &mut Audit) {
+        for text in std::mem::take(&mut self.line.said) {
+            show(format_args!("{:?}: {}", P::SPEAKER, String::from_utf8_lossy(&text)));
+            audit.line(P::SPEAKER, &text);
+        }
+    }
+}
+
+/// Makes one call of a machine, and checks what it writes. `intrudes`: a frame of another operation
+/// is open.
+fn attempt<M: Endpoint, R>(
+    machine: &mut M,
+    line: &mut Line,
+    intrudes: bool,
+    call: impl FnOnce(&mut M, &mut Tx<'_>) -> Result<R, SendError>,
+) -> Result<R, SendError> {
+    let (before, was) = (line.tx.pending().len(), state(machine));
+    let result = call(machine, &mut line.tx);
+    let written = &line.tx.pending()[before..];
+    let ends = written.iter().filter(|byte| **byte == b'\n').count();
+    assert!(!intrudes || written.is_empty(), "a call wrote into the frame of another");
+    line.wrote_part = result.is_err() && line.tx.is_mid_frame() && !written.is_empty();
+    match &result {
+        Ok(_) => {
+            assert!(ends <= 1 && (written.is_empty() || written.ends_with(b"\n")), "not one frame")
+        }
+        Err(SendError::Full) if line.wrote_part => {
+            assert_eq!(ends, 0, "a part of a frame ends a line")
+        }
+        Err(error) => {
+            assert!(written.is_empty(), "{error:?}, but something was written");
+            assert_eq!(state(machine), was, "{error:?}, but something happened");
+            assert!(
+                *error != SendError::Full || !line.tx.is_idle(),
+                "Full, but nothing is pending"
+            );
+        }
+    }
+    result
+}
+
+/// What a call that fails must not change.
+fn state(machine: &impl Endpoint) -> (usize, usize, Option<Revision>) {
+    (machine.open_requests(), machine.open_calls(), machine.session_revision())
+}

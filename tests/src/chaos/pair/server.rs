@@ -1,0 +1,282 @@
+//! What an application of a server does, at any time.
+
+use std::mem::discriminant;
+
+use mcp_sansio::types::{
+    ElicitParams, Field, InputRequest, InputRequiredResult, LoggingLevel, RequestedSchema,
+    StringSchema, TextResult,
+};
+use mcp_sansio::{
+    Call, Change, ClientFeatures, ClientRequest, Delivery, Instant, LogMessage, Progress, RawJson,
+    RequestHandle, RpcError, SendError, Server, ServerEvent,
+};
+
+use super::corpus::SERVERS;
+use super::end::{End, Op, Role};
+use super::server_app::ServerApp;
+use crate::chaos::script::Script;
+use crate::pair::Speaker;
+
+pub(super) type Machine = Server<'static, 3, 3>;
+
+/// A call that can be repeated as it was.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Respond { request: RequestHandle, kind: usize },
+    Progress { request: RequestHandle, done: usize },
+    Log { request: Option<RequestHandle> },
+    Publish { at: usize },
+    EndListen { request: RequestHandle },
+    Ask { kind: usize, parent: Option<RequestHandle>, token: usize },
+    CancelCall { call: Call },
+    Notify,
+}
+
+impl Role for ServerApp {
+    type Machine = Machine;
+    type Act = Act;
+    const SPEAKER: Speaker = Speaker::Server;
+
+    fn machine(script: &mut Script<'_>) -> Machine {
+        Machine::with_table_sizes(script.pick(&SERVERS))
+    }
+
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn choose(&mut self, _: &Machine, script: &mut Script<'_>) -> Option<Act> {
+        let some = |script: &mut Script<'_>, from: &[RequestHandle]| {
+            (!from.is_empty()).then(|| *script.pick(from))
+        };
+        Some(match script.below(16) {
+            0..4 => Act::Respond { request: some(script, &self.jobs)?, kind: script.below(9) },
+            4 => Act::Respond { request: *self.gone.last()?, kind: 0 },
+            5..8 => Act::Progress { request: some(script, &self.jobs)?, done: script.below(40) },
+            8 => Act::Log { request: some(script, &self.jobs) },
+            9 | 10 => {
+                if self.changes.is_empty() || script.once_in(3) {
+                    let uri = *script.pick(&["m://1", "m://2"]);
+                    let resource = Change::resource(uri);
+                    self.changes.push(*script.pick(&[Change::tools(), resource, resource]));
+                }
+                Act::Publish { at: script.below(self.changes.len()) }
+            }
+            11 => Act::EndListen { request: some(script, &self.listens)? },
+            12 | 13 => {
+                let parent = if script.once_in(2) { some(script, &self.jobs) } else { None };
+                self.tokens += 1;
+                Act::Ask { kind: script.below(5), parent, token: self.tokens }
+            }
+            14 if !self.calls.is_empty() => Act::CancelCall { call: *script.pick(&self.calls) },
+            _ => Act::Notify,
+        })
+    }
+
+    fn perform(end: &mut End<Self>, act: &Act, now: u64) -> Result<(), SendError> {
+        let at = Instant::from_millis(now);
+        match act {
+            Act::Respond { request, kind } => {
+                let request = *request;
+                let is_job = end.app.jobs.contains(&request);
+                let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
+                let long = "a \"text\"\n".repeat(60);
+                let (state, nothing) = (
+                    InputRequiredResult::new().request_state("state"),
+                    InputRequiredResult::ask(&questions),
+                );
+                let answered = match kind {
+                    0 | 1 => end.respond(request, |server, tx| {
+                        server.respond(request, &TextResult::new("ok"), tx)
+                    }),
+                    2 => end.respond(request, |server, tx| {
+                        server.respond(request, &TextResult::new(&long), tx)
+                    }),
+                    3 => end.respond(request, |server, tx| server.respond_raw(request, RAW, tx)),
+                    4 => end.respond(request, |server, tx| {
+                        server.respond_error(request, &RpcError::internal("no"), tx)
+                    }),
+                    5 => end.respond(request, |server, tx| {
+                        server.respond_invalid_arguments(request, &"not \"so\"", tx)
+                    }),
+                    6 => end
+                        .respond(request, |server, tx| server.input_required(request, &state, tx)),
+                    7 => end.respond(request, |server, tx| {
+                        server.input_required(request, &nothing, tx)
+                    }),
+                    _ => {
+                        let one = InputRequiredResult::ask(&questions[..1]).request_state("state");
+                        end.respond(request, |server, tx| server.input_required(request, &one, tx))
+                    }
+                };
+                match answered? {
+                    Delivery::Sent => assert!(is_job, "a request ends once"),
+                    other => assert!(other == Delivery::Gone && !is_job, "{other:?}"),
+                }
+                end.app.forget(request);
+                // What was asked on its behalf is cancelled by and by.
+                end.app.calls.retain(|call| end.machine.is_call_open(*call));
+            }
+            Act::Progress { request, done } => {
+                let progress = Progress::of(*done as u64).total(30).message("so \"far\"");
+                let told = end.attempt(|server, tx| server.progress(at, *request, &progress, tx));
+                assert!(!end.line.wrote_part, "{told:?}");
+                assert!(told != Ok(Delivery::Gone) || !end.app.jobs.contains(request));
+                _ = told?;
+            }
+            Act::Log { request } => {
+                let message = LogMessage::new(LoggingLevel::Warning, "so it goes");
+                let told = match request {
+                    Some(request) => end.attempt(|server, tx| server.log(*request, &message, tx)),
+                    None => end.attempt(|server, tx| server.log_unrelated(&message, tx)),
+                };
+                assert!(!end.line.wrote_part, "{told:?}");
+                _ = told?;
+            }
+            Act::Publish { at } => {
+                // The list is shorter once somebody else has come to the end of his.
+                let Some(mut change) = end.app.changes.get(*at).copied() else { return Ok(()) };
+                let more = end.attempt(|server, tx| server.publish(&mut change, tx))?;
+                end.app.changes[*at] = change;
+                if !more {
+                    end.app.changes.remove(*at);
+                }
+            }
+            Act::EndListen { request } => {
+                let known = end.app.listens.contains(request);
+                if !end.attempt(|server, tx| server.end_listen(*request, tx))? && known {
+                    end.app.forget(*request);
+                }
+            }
+            Act::Ask { kind, parent, token } => {
+                let form = FORM;
+                let with_token = format!(
+                    r#"{{"messages":[{{"role":"user","content":{{"type":"text","text":"?"}}}}],"maxTokens":9,"_meta":{{"progressToken":"t{token}"}}}}"#
+                );
+                let raw = RawJson::parse(&with_token).expect("JSON");
+                let call = match kind {
+                    0 => end.ask(ClientRequest::roots(), *parent, at),
+                    1 => end.ask(
+                        ClientRequest::new(
+                            "sampling/createMessage",
+                            Some(&raw),
+                            ClientFeatures::SAMPLING,
+                        ),
+                        *parent,
+                        at,
+                    ),
+                    2 => end.ask(ClientRequest::elicitation(&form), *parent, at),
+                    3 => end.ask(ClientRequest::ping(), *parent, at),
+                    _ => end.ask(
+                        ClientRequest::new("own/question", Some(&RAW), ClientFeatures::NONE),
+                        *parent,
+                        at,
+                    ),
+                }?;
+                end.app.calls.push(call);
+                end.app.calls.retain(|call| end.machine.is_call_open(*call));
+            }
+            Act::CancelCall { call } => {
+                let open = end.app.calls.contains(call);
+                // Meanwhile the request that it belonged to may have ended: then nobody waits for
+                // it, but it is there.
+                let ended = end.attempt(|server, tx| server.cancel_call(at, *call, tx))?;
+                assert!(ended || !open, "a request ends once");
+                end.app.calls.retain(|open| open != call);
+            }
+            Act::Notify => {
+                end.attempt(|server, tx| server.notify("notifications/own", &RAW, tx))?
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, server: &Machine, event: &ServerEvent<'_>, _: u64, roomy: bool) {
+        self.check_event(server, event, roomy);
+    }
+
+    fn same(one: &Op<Act>, other: &Op<Act>) -> bool {
+        use Act::{CancelCall, Respond};
+        match (one, other) {
+            (Op::Act(one), Op::Act(other)) => match (one, other) {
+                (Respond { request: one, .. }, Respond { request: other, .. }) => one == other,
+                (CancelCall { call: one }, CancelCall { call: other }) => one == other,
+                _ => discriminant(one) == discriminant(other),
+            },
+            // A timeout may write the same cancellation, so the machine may continue it there.
+            (Op::Act(CancelCall { .. }), Op::Timeout)
+            | (Op::Timeout, Op::Act(CancelCall { .. })) => true,
+            _ => discriminant(one) == discriminant(other),
+        }
+    }
+
+    fn check(end: &End<Self>) {
+        assert!(
+            end.app
+                .jobs
+                .iter()
+                .chain(&end.app.listens)
+                .all(|request| end.machine.is_request_open(*request))
+        );
+        assert!(end.app.calls.iter().all(|call| end.machine.is_call_open(*call)));
+        assert!(!end.app.gone.iter().rev().take(8).any(|gone| end.machine.is_request_open(*gone)));
+        // One that is being acknowledged is there already.
+        let more = end.machine.open_requests() - end.app.jobs.len() - end.app.listens.len();
+        assert!(
+            more == 0 || more == 1 && matches!(end.begun, Some(Op::NextEvent)),
+            "{more} requests that nobody knows of"
+        );
+    }
+
+    fn finish(&self) -> Option<Act> {
+        Some(if let Some(request) = self.jobs.first() {
+            Act::Respond { request: *request, kind: 0 }
+        } else if let Some(request) = self.listens.first() {
+            Act::EndListen { request: *request }
+        } else if let Some(call) = self.calls.first() {
+            Act::CancelCall { call: *call }
+        } else if !self.changes.is_empty() {
+            Act::Publish { at: 0 }
+        } else {
+            return None;
+        })
+    }
+}
+
+impl End<ServerApp> {
+    fn ask<P: mcp_sansio::Payload + ?Sized>(
+        &mut self,
+        request: ClientRequest<'_, P>,
+        parent: Option<RequestHandle>,
+        at: Instant,
+    ) -> Result<Call, SendError> {
+        let request = match parent {
+            Some(parent) => request.on_behalf_of(parent),
+            None => request,
+        };
+        self.attempt(|server, tx| server.request(at, &request, tx))
+    }
+
+    /// The connection is lost.
+    pub(super) fn close(&mut self, script: &mut Script<'_>) {
+        self.machine.close();
+        assert_eq!(
+            (self.machine.open_requests(), self.machine.open_calls(), self.machine.poll_timeout()),
+            (0, 0, None)
+        );
+        // Perhaps another server by now.
+        let machine = if script.once_in(3) {
+            Machine::with_table_sizes(script.pick(&SERVERS))
+        } else {
+            std::mem::replace(&mut self.machine, Machine::with_table_sizes(&SERVERS[0]))
+        };
+        let before = std::mem::replace(self, Self::new(script));
+        (self.machine, self.events, self.app.tokens) = (machine, before.events, before.app.tokens);
+    }
+}
+
+const RAW: RawJson<'static> = RawJson::from_static(r#"{ "a" : [ 1.50 ], "b": "\u00e9" }"#);
+const FORM: ElicitParams = ElicitParams::form(
+    "Who?",
+    RequestedSchema::new(&[Field::optional("who", StringSchema::new().schema())]),
+);
