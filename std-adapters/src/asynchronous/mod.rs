@@ -45,7 +45,7 @@
 //! fn main() -> std::io::Result<()> {
 //!     let app = App::new(&CONFIG, greet).catalog(&CATALOG).max_connections(1000);
 //!     let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 8080))?;
-//!     async_io::block_on(smol::serve(&app, &listener))
+//!     async_io::block_on(asynchronous::serve(&app, &listener))
 //! }
 //! ```
 //!

@@ -1,5 +1,4 @@
-//! A set of futures of which only those are polled that have been woken. One that panics ends
-//! alone.
+//! Set of futures that polls only those that have been woken. A future that panics ends alone.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -10,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// The futures, each with what its owner knows it by.
+/// The futures, each with a name that its owner gave it.
 pub(super) struct Tasks<K, F> {
     tasks: Vec<Option<Task<K, F>>>,
     free: Vec<usize>,
@@ -27,12 +26,12 @@ struct Task<K, F> {
 /// A future that has ended: its name, and its output or its panic.
 pub(super) type Ended<K, T> = (K, Result<T, Panic>);
 
-/// Places whose futures want to be polled, in the order in which they were woken.
+/// Places of the futures that have been woken, in order.
 struct Ready(Mutex<Queue>);
 
 struct Queue {
     places: VecDeque<usize>,
-    /// Of whoever polls the set.
+    /// Waker of the task that polls the set.
     waker: Option<Waker>,
 }
 
@@ -57,14 +56,13 @@ impl<K, F> Tasks<K, F> {
         self.len() == 0
     }
 
-    /// The number of tasks that want to be polled.
+    /// Returns the number of futures that have been woken.
     #[cfg(feature = "http")]
     pub(super) fn ready(&self) -> usize {
         self.ready.lock().places.len()
     }
 
-    /// Takes a future in. It is polled for the first time by the next
-    /// [`poll_next`](Self::poll_next).
+    /// Adds a future. The next [`poll_next`](Self::poll_next) polls it for the first time.
     pub(super) fn insert(&mut self, name: K, future: F) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.tasks.push(None);
@@ -82,8 +80,8 @@ impl<K, F> Tasks<K, F> {
         self.ready.lock().places.push_back(place);
     }
 
-    /// Drops all futures that `is_over` says it of. Returns those that panicked while they were
-    /// dropped.
+    /// Drops all futures for which `is_over` returns true. Returns those that panicked while they
+    /// were dropped.
     pub(super) fn drop_where(&mut self, is_over: impl Fn(&K) -> bool) -> Vec<(K, Panic)> {
         let mut panicked = Vec::new();
         for place in 0..self.tasks.len() {
@@ -103,10 +101,10 @@ impl<K, F> Tasks<K, F> {
         self.drop_where(|_| true)
     }
 
-    /// Drops the future; the result says whether that went well.
+    /// Drops the future. The result says whether it panicked.
     fn remove(&mut self, place: usize) -> Option<(K, Result<(), Panic>)> {
         let Task { name, future, woken, .. } = self.tasks.get_mut(place)?.take()?;
-        // Whoever has kept its waker wakes nobody from now on.
+        // A waker that is still held elsewhere has no effect from now on.
         woken.queued.store(true, Ordering::Release);
         self.free.push(place);
         Some((name, caught(|| drop(future))))
@@ -120,8 +118,8 @@ impl<K, F> Drop for Tasks<K, F> {
 }
 
 impl<K, F: Future> Tasks<K, F> {
-    /// Polls one of those that have been woken; its output, if it is done, or its panic. `Pending`
-    /// when there are none left.
+    /// Polls one of the woken futures. Returns its output or its panic if it has ended, and
+    /// `Pending` if no future is woken.
     pub(super) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Ended<K, F::Output>>> {
         let place = {
             let mut queue = self.ready.lock();
@@ -133,7 +131,7 @@ impl<K, F: Future> Tasks<K, F> {
             };
             place
         };
-        // Woken by somebody who has kept the waker of a future that is gone.
+        // Woken through a waker of a future that is gone.
         let Some(Some(task)) = self.tasks.get_mut(place) else { return Poll::Ready(None) };
         task.woken.queued.store(false, Ordering::Release);
         let output =
@@ -142,21 +140,20 @@ impl<K, F: Future> Tasks<K, F> {
                 Ok(Poll::Ready(output)) => Ok(output),
                 Err(panic) => Err(panic),
             };
-        // Its output counts, even if dropping the rest of it panics now.
+        // The output counts, even if dropping the rest of the future panics.
         Poll::Ready(self.remove(place).map(|(name, _)| (name, output)))
     }
 }
 
-/// The text of a panic; empty where it carried something else.
+/// The message of a panic; empty if its payload is not a string.
 pub(super) struct Panic(pub(super) String);
 
-/// Calls an application's code: its panic ends this call and nothing else. The only place where
-/// panics are caught. What the code shares with others may have been left half changed, as after a
-/// panic on another thread.
+/// Calls code of the application and catches its panic. State that the code shares may have been
+/// left half changed, as after a panic on another thread.
 pub(super) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| {
         let text = text_of(&*payload);
-        // A payload may panic, too, when it is dropped. Then it is leaked.
+        // Dropping a payload may panic as well. In that case it is leaked.
         if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             std::mem::forget(another);
         }

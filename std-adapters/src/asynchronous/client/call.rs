@@ -1,4 +1,4 @@
-//! One call on its way: waiting for its turn, in flight, given up when it is dropped.
+//! One call: queued, in flight, cancelled when it is dropped.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
@@ -16,12 +16,12 @@ use super::inner::{ConnectionInner, State};
 
 /// A call in flight.
 pub(super) struct PendingCall<const N: usize> {
-    /// It keeps the connection open.
+    /// Keeps the connection open.
     owner: Arc<ClientInner<N>>,
     number: usize,
 }
 
-/// A call of the core's that sends. Repeated until it is through.
+/// A function of the core that writes a message. Repeated until it succeeds.
 pub(super) trait SendFn<const N: usize, R>:
     FnMut(&mut mcp_sansio::Client<'static, N>, Instant, &mut Tx<'_>) -> Result<R, SendError>
 {
@@ -32,7 +32,7 @@ impl<F, const N: usize, R> SendFn<N, R> for F where
 {
 }
 
-/// The same of a request, which is told how long it may take.
+/// As [`SendFn`], for a request; it also gets the remaining time limit.
 pub(super) trait SendRequestFn<const N: usize>:
     FnMut(
     &mut mcp_sansio::Client<'static, N>,
@@ -53,14 +53,14 @@ impl<F, const N: usize> SendRequestFn<N> for F where
 {
 }
 
-/// When something that has been begun is given up.
+/// Time at which a call times out.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline(Option<std::time::Instant>);
 
 impl Deadline {
     pub(super) const NEVER: Self = Self(None);
 
-    /// `Duration::MAX` from now is never.
+    /// Starts a time limit. `Duration::MAX` is no limit.
     pub(super) fn after(limit: Duration) -> Self {
         Self(std::time::Instant::now().checked_add(limit))
     }
@@ -71,7 +71,7 @@ impl Deadline {
 }
 
 impl<const N: usize> PendingCall<N> {
-    /// Sends a request as soon as it is its turn, unless it is too late by then.
+    /// Sends a request as soon as it is first in the queue, unless the deadline has passed by then.
     pub(super) async fn start(
         owner: &Arc<ClientInner<N>>,
         deadline: Deadline,
@@ -87,7 +87,7 @@ impl<const N: usize> PendingCall<N> {
         Ok(Self { owner: Arc::clone(owner), number })
     }
 
-    /// What stands for a call, where there is none.
+    /// Creates an entry without a request, for subscriptions to a legacy server.
     pub(super) fn without_call(
         owner: &Arc<ClientInner<N>>,
         prepare: impl FnOnce(&mut State<N>, usize),
@@ -123,8 +123,10 @@ impl<const N: usize> Drop for PendingCall<N> {
     }
 }
 
-/// Sends as soon as the connection is open and it is one's turn; `sent` is called under the same
+/// Sends as soon as the connection is open and the queue allows it; `sent` is called under the same
 /// lock.
+///
+/// Not cancel safe in the middle of a long request: dropping it cuts the request off.
 pub(super) async fn send_when_ready<const N: usize, R, S>(
     inner: &ConnectionInner<N>,
     deadline: Deadline,
@@ -135,15 +137,15 @@ pub(super) async fn send_when_ready<const N: usize, R, S>(
     poll_fn(|cx| queued.poll(cx, &mut send, &sent)).await
 }
 
-/// A place among those who want to send.
+/// A position in the send queue.
 struct QueuedSend<'l, const N: usize> {
     inner: &'l ConnectionInner<N>,
     number: Option<u64>,
-    /// Whether there was no room when it was tried. It is worth another attempt when all has been
-    /// sent: each formats the request again.
+    /// Whether the output buffer was full at the last attempt. The next one is worthwhile when all
+    /// output has been sent, because each attempt serializes the request again.
     was_full: bool,
     deadline: Deadline,
-    /// Most need none, since their turn is at once.
+    /// Created on demand: most requests are sent at once.
     timer: Option<Timer>,
 }
 

@@ -1,4 +1,4 @@
-//! What calls are waiting for, from its event until they look at it.
+//! Holds each call's events until its future is polled.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -8,50 +8,50 @@ use mcp_sansio::{Call, ClientEvent, Outcome, OwnedJson};
 use super::error::{CallError, ServerError};
 use super::listen::{Change, LegacyFilter};
 
-/// The mailboxes of all calls. Each has a number as long as somebody waits at it.
+/// The entries of all calls. Each has a number as long as its future exists.
 #[derive(Default)]
 pub(super) struct CallTable {
     entries: Vec<Entry>,
     free: Vec<usize>,
-    /// By the place of the call in the core's table.
+    /// By the index of the call in the core's table.
     by_call: Vec<Option<(Call, usize)>>,
 }
 
 #[derive(Default)]
 struct Entry {
     is_used: bool,
-    /// As long as it is in flight.
+    /// The call, while it is in flight.
     call: Option<Call>,
-    /// A `listen` to a legacy server, who is not asked: to be told of these.
+    /// Kinds of changes to report, for a subscription to a legacy server.
     legacy_filter: Option<LegacyFilter>,
     events: VecDeque<CallEvent>,
-    /// The bytes of the progress reports and changes among them.
+    /// Bytes of the progress reports and changes among the events.
     bytes: usize,
     waker: Option<Waker>,
 }
 
 pub(super) enum CallEvent {
     Progress(OwnedJson),
-    /// A `listen` has begun, with what the server honours of it.
+    /// A subscription was acknowledged, with this filter.
     Listening(OwnedJson),
     Change(Change),
     Finished(CallOutcome),
 }
 
-/// How a call ended: an [`Outcome`] that is kept.
+/// An owned [`Outcome`] of a call.
 pub(super) enum CallOutcome {
     Result(OwnedJson),
     InputRequired {
         result: OwnedJson,
         round: u8,
     },
-    /// A `listen`, by the server.
+    /// The server ended a subscription.
     ByServer,
     Error(CallError),
 }
 
 impl CallTable {
-    /// A mailbox for this call, or for one that needs none.
+    /// Adds an entry, for a call or for a subscription without one.
     pub(super) fn open(&mut self, call: Option<Call>) -> usize {
         let number = self.free.pop().unwrap_or_else(|| {
             self.entries.push(Entry::default());
@@ -72,7 +72,7 @@ impl CallTable {
         number
     }
 
-    /// Nobody waits any more. The call, if it is in flight.
+    /// Removes an entry. Returns the call if it is in flight.
     pub(super) fn close(&mut self, number: usize) -> Option<Call> {
         let entry = self.entries.get_mut(number).filter(|entry| entry.is_used)?;
         entry.is_used = false;
@@ -88,14 +88,14 @@ impl CallTable {
         call
     }
 
-    /// Has a mailbox take in what a legacy server tells all.
+    /// Makes an entry receive changes that a legacy server reports.
     pub(super) fn set_legacy_filter(&mut self, number: usize, legacy_filter: LegacyFilter) {
         if let Some(entry) = self.entries.get_mut(number) {
             entry.legacy_filter = Some(legacy_filter);
         }
     }
 
-    /// The oldest letter. Without one, the waker is kept.
+    /// Takes the oldest event. If there is none, keeps the waker.
     pub(super) fn take(&mut self, number: usize, waker: &Waker) -> Option<CallEvent> {
         let entry = self.entries.get_mut(number)?;
         let call_event = entry.pop();
@@ -105,7 +105,7 @@ impl CallTable {
         call_event
     }
 
-    /// Puts an event where it is waited for. `false` when it is for nobody here.
+    /// Hands an event to its call. Returns `false` if it belongs to none.
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
         let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
@@ -136,7 +136,7 @@ impl CallTable {
             .get_mut(call.index())
             .filter(|place| place.is_some_and(|(known, _)| known == call))
         else {
-            // Given up meanwhile.
+            // The future of the call was dropped.
             return true;
         };
         let Some(entry) = place.and_then(|(_, number)| self.entries.get_mut(number)) else {
@@ -150,7 +150,7 @@ impl CallTable {
         true
     }
 
-    /// The connection is over: what no call of the core's stands for ends as well.
+    /// Ends the entries without a call when the connection ends.
     pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
         for entry in self.entries.iter_mut().filter(|entry| entry.legacy_filter.is_some()) {
             entry.legacy_filter = None;
@@ -169,7 +169,7 @@ impl Entry {
     fn push(&mut self, call_event: CallEvent) -> Option<Waker> {
         let bytes = call_event.bytes();
         match &call_event {
-            // The latest says all.
+            // The latest report supersedes the others.
             CallEvent::Progress(_) => {
                 while self.is_full(bytes)
                     && matches!(self.events.front(), Some(CallEvent::Progress(_)))
@@ -196,14 +196,14 @@ impl Entry {
         self.waker.take()
     }
 
-    /// Whether there is no room for as many bytes more.
+    /// Returns whether there is no room for this many bytes more.
     fn is_full(&self, bytes: usize) -> bool {
         self.events.len() >= MAX_EVENTS || self.bytes + bytes > MAX_EVENT_BYTES
     }
 }
 
 impl CallEvent {
-    /// The bytes of an event of a kind that there can be many of.
+    /// Returns the size of events that can be numerous.
     fn bytes(&self) -> usize {
         match self {
             Self::Progress(params) => params.as_raw().as_str().len(),
@@ -214,7 +214,7 @@ impl CallEvent {
 }
 
 impl CallOutcome {
-    /// Of a call that has not come to what it was made for.
+    /// Returns the error of a call that ended without the expected result.
     pub(super) fn into_error(self) -> CallError {
         if let Self::Error(error) = self { error } else { CallError::Closed }
     }
@@ -239,8 +239,8 @@ impl From<Outcome<'_>> for CallOutcome {
     }
 }
 
-/// Letters that are kept for one call; older progress goes, and changes become one
-/// [`Change::Missed`].
+/// Maximum number of events that are kept for a call. Older progress is dropped, and changes become
+/// one [`Change::Missed`].
 const MAX_EVENTS: usize = 64;
-/// Bytes of them. The latest report of progress is kept even if it is longer.
+/// Maximum number of bytes of them. The latest progress report is kept even if it is longer.
 const MAX_EVENT_BYTES: usize = 64 << 10;

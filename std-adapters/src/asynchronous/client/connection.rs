@@ -1,4 +1,4 @@
-//! One connection as one future: the loop.
+//! Driver of one connection.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -21,8 +21,11 @@ use super::outgoing::Outgoing;
 use super::server_requests::ServerRequests;
 use super::timer::LazyTimer;
 
-/// A connection to a server: a future, to be awaited or spawned, or [driven](Self::drive). It ends
-/// with the connection; dropped, it is the end.
+/// A connection to a server: a future to be awaited, spawned or [driven](Self::drive). It completes
+/// when the connection ends.
+///
+/// Not cancel safe: dropping it closes the connection; all calls end with
+/// [`CallError::Closed`](super::CallError::Closed).
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<T, const N: usize = IN_FLIGHT> {
     stream: T,
@@ -33,26 +36,27 @@ pub struct Connection<T, const N: usize = IN_FLIGHT> {
     on_event: Option<OnEvent>,
     limits: Limits,
     timer: LazyTimer,
-    /// Whether the opening has yet to be begun.
+    /// Whether connecting has not started.
     is_new: bool,
-    /// Since when it has been closing.
+    /// Start of closing.
     closing_since: Option<Instant>,
     end: Option<ConnectionEnd>,
 }
 
-/// How a connection ended.
+/// Reason why a connection ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEnd {
-    /// By us: [`Client::close`](super::Client::close), or nobody holds one any more.
+    /// The application closed it: [`Client::close`](super::Client::close), or the last client was
+    /// dropped.
     Closed,
-    /// By the server.
+    /// The server closed it.
     ServerClosed,
-    /// The server did not answer a ping
+    /// The server did not respond to a ping
     /// ([`ClientConfig::ping_interval`](mcp_sansio::ClientConfig::ping_interval)), or reads nothing
     /// ([`Connector::stall_timeout`](super::Connector::stall_timeout)).
     Unresponsive,
-    /// There is no way to speak with this server.
+    /// `initialize` or `server/discover` failed.
     ConnectFailed(ConnectError),
 }
 
@@ -78,7 +82,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         }
     }
 
-    /// Keeps the connection going while `work` is done with it, then closes it.
+    /// Runs the connection until `work` completes, then closes it.
+    ///
+    /// Not cancel safe: dropping the future drops `work` and the connection.
     pub async fn drive<R>(self, work: impl Future<Output = R>) -> R {
         let inner = Arc::clone(&self.inner);
         let connection = pin!(self);
@@ -92,7 +98,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
                     .is_some_and(|connection| connection.as_mut().poll(cx).is_ready())
             {
                 connection = None;
-                // What has ended with it.
+                // Calls have ended with the connection: `work` sees it now.
                 return work.as_mut().poll(cx);
             }
             result
@@ -105,7 +111,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         result
     }
 
-    /// Everything once: none of it waits for another.
+    /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut moved = self.begin();
         moved |= self.incoming.read(&mut self.stream, cx)?;
@@ -115,7 +121,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         let server_requests = &mut self.server_requests;
         self.inner.with(|state| {
             server_requests.send(state);
-            // What there is no room for is done in a later round.
+            // Without room it is done in a later round.
             let _ = state.tidy_up();
         });
         moved |= self.outgoing.write(&mut self.stream, &self.inner, cx)?;
@@ -135,7 +141,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
             && self.inner.with(|state| {
                 match state.client.connect(now, &mut state.tx) {
                     Err(error) if error.is_full() => return false,
-                    // Assumed to be a modern one, it is not asked.
+                    // A server that is known to be modern is not asked.
                     Ok(()) => {
                         if let Some(revision) = state.client.revision() {
                             state.on_connected(Connected {
@@ -191,9 +197,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
         self.end.is_some()
     }
 
-    /// Sends what is pending, closes our side, and waits for the server to close its own: what it
-    /// sends is not for anybody any more, but who closes a socket before it has been read may
-    /// keep the other from reading what was sent last.
+    /// Sends pending output, closes our side, and waits for the server to close its own. Input is
+    /// read and discarded: closing a socket with unread input may reset it, and the server would
+    /// lose what was sent last.
     fn close(&mut self, cx: &mut Context<'_>) -> Option<ConnectionEnd> {
         self.server_requests.clear();
         self.incoming.discard();
@@ -220,7 +226,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Connection<T, 
     }
 }
 
-/// Takes an event that belongs to no call.
+/// Handles an event that belongs to no call.
 fn dispatch<const N: usize>(
     event: &ClientEvent<'_>,
     inner: &ConnectionInner<N>,
@@ -263,7 +269,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + 'static, const N: usize> Future for Con
                 }
             }
         }
-        // Others want their turn.
+        // Yields to other tasks.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -282,8 +288,7 @@ impl<T, const N: usize> fmt::Debug for Connection<T, N> {
     }
 }
 
-/// The rounds of a connection in a row before others have their turn. A round reads once, up to 64
-/// KiB.
+/// Rounds in a row before the task yields. A round reads once, up to 64 KiB.
 const ROUNDS: usize = 16;
 
 #[cfg(test)]
@@ -299,11 +304,11 @@ mod tests {
     static CONFIG: ClientConfig<'_> =
         ClientConfig::new(Implementation::new("client", "1"), ClientFeatures::ROOTS);
 
-    /// A legacy server that takes everything back that it asks, and reads little.
+    /// A legacy server that cancels all its requests, and reads little.
     struct Fickle {
         said: String,
         server_requests: usize,
-        /// The bytes that are still to be read.
+        /// Number of bytes that it still reads.
         reads: usize,
     }
 
@@ -317,8 +322,8 @@ mod tests {
                 let id = self.server_requests;
                 self.said +=
                     &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"roots/list\"}}\n");
-                // The answers to the first fill everything, and one of them stays in front of all
-                // others.
+                // The responses to the first requests fill the output buffer, and one of them stays
+                // in front of all others.
                 if id > 40 {
                     let cancelled = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId"#;
                     self.said += &format!("{cancelled}\":{id}}}}}\n");

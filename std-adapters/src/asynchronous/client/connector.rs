@@ -1,4 +1,4 @@
-//! What a connection is made with.
+//! Configuration of a connection, and its start.
 
 use std::fmt;
 use std::future::Future;
@@ -15,10 +15,10 @@ use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputHandler, InputRefusal, InputResponse, OwnedInputRequest};
 use super::pages::MAX_LIST;
 
-/// What is settled before a connection: who answers the server's questions, who sees what belongs
-/// to no call, limits.
+/// Configuration of a connection: the handler of input requests, the handler of events, limits.
 ///
-/// Up to `N` requests are in flight on a connection; more wait for their turn.
+/// Up to `N` requests are in flight on a connection; more wait in the order in which they were
+/// made.
 pub struct Connector<const N: usize = IN_FLIGHT> {
     config: &'static ClientConfig<'static>,
     era: Option<Era>,
@@ -27,7 +27,7 @@ pub struct Connector<const N: usize = IN_FLIGHT> {
     limits: Limits,
 }
 
-/// How much, and how long.
+/// Limits of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) max_line: usize,
@@ -37,11 +37,11 @@ pub(super) struct Limits {
     pub(super) max_list: usize,
 }
 
-/// Sees events.
 pub(super) type OnEvent = Box<dyn FnMut(&ClientEvent<'_>) + Send>;
 
 impl Connector {
-    /// For connections of the usual size. For others: [`with_table_sizes`](Connector::with_table_sizes).
+    /// Creates a connector with the default table size. See
+    /// [`with_table_sizes`](Connector::with_table_sizes) for others.
     #[must_use]
     pub fn new(config: &'static ClientConfig<'static>) -> Self {
         Self::with_table_sizes(config)
@@ -49,7 +49,7 @@ impl Connector {
 }
 
 impl<const N: usize> Connector<N> {
-    /// For connections whose size the type says.
+    /// Creates a connector for connections with up to `N` requests in flight.
     #[must_use]
     pub fn with_table_sizes(config: &'static ClientConfig<'static>) -> Self {
         Self {
@@ -67,10 +67,10 @@ impl<const N: usize> Connector<N> {
         }
     }
 
-    /// Who answers what the server wants to know, in both eras. Called for each question; several
-    /// may be open at once, and take their time. When a question is not asked any more, because the
-    /// server has cancelled it or its call is dropped, the future is. Where it panics, the question
-    /// is answered with an internal error (-32603), and nothing else ends.
+    /// Sets the handler of input requests (elicitation, sampling, roots), in both eras. It is
+    /// called for each request; several may be open at once, and may take their time. Its future is
+    /// dropped when the server cancels the request or the call that it belongs to is dropped. A
+    /// panic in it responds with an internal error (-32603), and nothing else ends.
     #[must_use]
     pub fn on_input_request<F>(
         self,
@@ -88,65 +88,67 @@ impl<const N: usize> Connector<N> {
         Self { input_handler: Box::new(input_handler), ..self }
     }
 
-    /// Who sees what belongs to no call: log messages, what a legacy server tells of changes,
-    /// notifications of all kinds, and what the server did wrong. Called by the connection,
-    /// which waits for it. A panic in it ends nothing.
+    /// Sets the handler of events that belong to no call: log messages, changes that a legacy
+    /// server reports, other notifications, and protocol violations of the server. The connection
+    /// calls it and waits for it. A panic in it is caught and ignored.
     #[must_use]
     pub fn on_event(self, on_event: impl FnMut(&ClientEvent<'_>) + Send + 'static) -> Self {
         Self { on_event: Some(Box::new(on_event)), ..self }
     }
 
-    /// What [`Client::era`] said of this server earlier: it need not be found out. See
-    /// [`Client::set_era`](mcp_sansio::Client::set_era).
+    /// Sets the era that [`Client::era`] returned for this server earlier, so that it need not be
+    /// detected. See [`Client::set_era`](mcp_sansio::Client::set_era).
     #[must_use]
     pub fn set_era(self, era: Option<Era>) -> Self {
         Self { era, ..self }
     }
 
-    /// The longest line accepted, in bytes; memory is taken as lines need it. Default:
+    /// Limits the length of a received line, in bytes. The buffer grows as lines need it. Default:
     /// [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
         Self { limits: Limits { max_line: max_line.max(MIN_BUFFER), ..self.limits }, ..self }
     }
 
-    /// The most that is held back for a server that does not read, in bytes. A longer request is
+    /// Limits the bytes that wait to be written to a server that does not read. A longer request is
     /// written in pieces. Default: [`MAX_PENDING`].
     #[must_use]
     pub fn max_pending(self, max_pending: usize) -> Self {
         Self { limits: Limits { max_pending: max_pending.max(MIN_BUFFER), ..self.limits }, ..self }
     }
 
-    /// The longest list that [`Client::list`] puts together, in bytes of all its pages. Default:
-    /// [`MAX_LIST`].
+    /// Limits the size of a list that [`Client::list`] collects, in bytes of all its pages.
+    /// Default: [`MAX_LIST`].
     #[must_use]
     pub fn max_list(self, max_list: usize) -> Self {
         Self { limits: Limits { max_list, ..self.limits }, ..self }
     }
 
-    /// Limits the time that the server takes to close its side after we have closed ours. Default:
-    /// 2 s. `Duration::MAX`: no limit.
+    /// Limits the time that the server takes to close its side after the client has closed its own.
+    /// Default: 2 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn close_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { close_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// Gives up the connection of a server that reads nothing for this time although there is
-    /// something for it. Default: 60 s. `Duration::MAX`: never.
+    /// Ends the connection if the server reads nothing for this time although output is pending.
+    /// Default: 60 s. `Duration::MAX`: no limit.
     #[must_use]
     pub fn stall_timeout(self, timeout: Duration) -> Self {
         Self { limits: Limits { stall_timeout: timeout, ..self.limits }, ..self }
     }
 
-    /// A client on this stream, and the connection that has to be awaited or spawned for it. The
-    /// stream is a socket, or a pair of pipes.
+    /// Creates a client on this stream, and the connection that must be awaited or spawned for it.
+    /// The stream is a socket, or a pair of pipes.
     ///
-    /// The opening begins at once: the server's era is found out, if need be.
+    /// Connecting starts when the connection is first polled: it detects the server's era, unless
+    /// it is known.
     ///
-    /// When the connection closes, the server has to see the end of its input. Closing a
-    /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; [`Async`](async_io::Async) sockets over TCP
-    /// and Unix sockets are shut down; any other stream must do that in its `poll_close`. Of one
-    /// that only flushes, [`close_timeout`](Self::close_timeout) has to pass.
+    /// When the connection closes, the server must see the end of its input. Closing a
+    /// [`JoinedIo`](crate::asynchronous::JoinedIo) drops its writer; [`Async`](async_io::Async)
+    /// sockets over TCP and Unix sockets are shut down; any other stream must do so in its
+    /// `poll_close`. A stream that only flushes there stays open until
+    /// [`close_timeout`](Self::close_timeout) has passed.
     pub fn connect<T: AsyncRead + AsyncWrite + Unpin + 'static>(
         self,
         stream: T,
@@ -165,13 +167,13 @@ impl<const N: usize> fmt::Debug for Connector<N> {
     }
 }
 
-/// Requests in flight on a connection, unless the type says otherwise.
+/// Default number of requests in flight on a connection.
 pub const IN_FLIGHT: usize = 32;
-/// The longest line accepted, in bytes, unless said otherwise.
+/// Default of [`Connector::max_line`], in bytes: 16 MiB.
 pub const MAX_LINE: usize = 16 << 20;
-/// The most that is held back for a server, in bytes, unless said otherwise.
+/// Default of [`Connector::max_pending`], in bytes: 1 MiB.
 pub const MAX_PENDING: usize = 1 << 20;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Whatever the core answers by itself must fit, and an id with it.
+/// Smallest buffer: every response that the core writes fits, including the id.
 const MIN_BUFFER: usize = 1024;

@@ -1,4 +1,4 @@
-//! What can go wrong in a call.
+//! Errors of calls.
 
 use std::fmt;
 
@@ -6,58 +6,60 @@ use mcp_sansio::{OwnedJson, PeerError, Printable, SendError, Violation};
 
 use super::input::InputRefusal;
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The server answered with an error.
+    /// The server responded with an error.
     Server(ServerError),
-    /// The server could not be spoken with.
+    /// `initialize` or `server/discover` failed.
     ConnectFailed(ConnectError),
-    /// It was not sent: the server did not declare what it needs, its revision does not know the
-    /// method, or the parameters cannot be written.
+    /// The request was not sent: the server did not declare the capability that it needs, the
+    /// revision does not have the method, or the parameters are invalid.
     NotSent(SendError),
-    /// The answer is none: of an unknown kind, longer than the longest line, or asking for what was
-    /// not declared.
+    /// The response is invalid: of an unknown type, longer than
+    /// [`Connector::max_line`](super::Connector::max_line), or with an input request whose
+    /// capability the client did not declare.
     Invalid(Violation),
-    /// The server wanted to know something first, and was not told (2026-07-28).
+    /// The server requested input first, and the handler refused it (2026-07-28).
     InputRefused(InputRefusal),
-    /// No answer in time. The server has been told that it is not wanted any more.
+    /// The call timed out. The server has been notified that it is cancelled.
     TimedOut,
-    /// A list with more pages than [`MAX_PAGES`](super::MAX_PAGES).
+    /// The list has more pages than [`MAX_PAGES`](super::MAX_PAGES).
     TooManyPages,
-    /// A list with more bytes than [`Connector::max_list`](super::Connector::max_list).
+    /// The list has more bytes than [`Connector::max_list`](super::Connector::max_list).
     ListTooLong,
-    /// A page of a list names a cursor that another page of it has named: the list would have no
+    /// A page of the list has the same `nextCursor` as an earlier page, so the list would never
     /// end.
     RepeatedCursor,
     /// The connection has ended.
     Closed,
 }
 
-/// An error of the server's.
+/// A JSON-RPC error of the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// Its number.
+    /// Code of the error.
     pub code: i64,
-    /// One short sentence.
+    /// Message of the error.
     pub message: String,
-    /// What came with it.
+    /// Member `data` of the error.
     pub data: Option<OwnedJson>,
 }
 
-/// Why a server could not be spoken with: an [`mcp_sansio::ConnectError`] that is kept.
+/// The reason why connecting failed: an owned [`mcp_sansio::ConnectError`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// It refused.
+    /// The server responded with an error.
     Refused(ServerError),
-    /// It speaks no revision that we speak. These are its own, where it said so.
+    /// The server supports no revision that the client supports. The value is the server's list of
+    /// revisions, if it sent one.
     NoCommonRevision(Option<OwnedJson>),
-    /// Its answer is none.
+    /// The response is not a valid result.
     Invalid(Violation),
-    /// It did not answer in time.
+    /// The server did not respond in time.
     TimedOut,
 }
 

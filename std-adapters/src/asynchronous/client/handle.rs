@@ -17,27 +17,31 @@ use super::inner::{ConnectionInner, State};
 use super::mrtr::RetryInputs;
 use super::opened::Connected;
 
-/// Makes requests on a [`Connection`](super::Connection). Clones are cheap and speak on the same
-/// connection, from any thread; it closes when the last is gone.
+/// Makes requests on a [`Connection`](super::Connection). Clones are cheap and share the
+/// connection, from any thread; it closes when the last one is dropped.
 ///
-/// Each call waits for the connection to be open, for its turn, and for its answer; so calls may be
-/// made at once. All of that counts towards its [limit](CallOptions::limit); the
-/// [timeout](CallOptions::timeout) begins when it is sent. One whose future is dropped is
-/// cancelled, and the server is told.
+/// Each call waits for the connection to be open, for its place in the queue, and for its response,
+/// so calls can be made at once. All of that counts towards its [limit](CallOptions::limit); the
+/// [timeout](CallOptions::timeout) starts when it is sent.
+///
+/// Dropping the future of a call cancels it, and the server is notified.
 pub struct Client<const N: usize = IN_FLIGHT>(pub(super) Arc<ClientInner<N>>);
 
-/// What all clones share. The connection closes with it.
+/// Shared by all clones; closes the connection when it is dropped.
 pub(super) struct ClientInner<const N: usize> {
     pub(super) inner: Arc<ConnectionInner<N>>,
 }
 
 impl<const N: usize> Client<N> {
-    /// Makes a request. `params` is anything that serializes as a JSON object,
-    /// [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) for none. The result is read with
-    /// [`OwnedJson::to`], as the type that belongs to the method.
+    /// Makes a request. `params` is any value that serializes as a JSON object,
+    /// [`RawJson::EMPTY`](mcp_sansio::RawJson::EMPTY) if there are none. Read the result with
+    /// [`OwnedJson::to`], as the result type of the method.
     ///
-    /// What a modern server wants to know first is [answered](super::Connector::on_input_request), and the
-    /// request sent again.
+    /// Input requests of a modern server are passed to the
+    /// [handler](super::Connector::on_input_request), and the request is sent again with the
+    /// responses.
+    ///
+    /// Cancel safe: dropping the future cancels the call.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -53,8 +57,10 @@ impl<const N: usize> Client<N> {
         self.request_in_rounds(method, params, options, |_| ()).await
     }
 
-    /// Makes a request, and asks the server to report how far it is. The latest reports are kept
-    /// until this future is polled.
+    /// Makes a request, and asks the server to report progress. Reports are kept until this future
+    /// is polled: the latest 64, up to 64 KiB.
+    ///
+    /// Cancel safe: dropping the future cancels the call.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -121,9 +127,12 @@ impl<const N: usize> Client<N> {
         }
     }
 
-    /// Sends a notification whose method is not one of the protocol's; those have methods of their
-    /// own. `params` is anything that serializes as a JSON object, `RawJson::EMPTY` for none. Waits
-    /// while the server does not read.
+    /// Sends a notification whose method is not one of MCP's; those have methods of their own.
+    /// `params` is any value that serializes as a JSON object, `RawJson::EMPTY` if there are none.
+    /// Waits while the server does not read.
+    ///
+    /// Cancel safe: a notification whose future is dropped is not sent; one that is partly sent
+    /// ends as an invalid line.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -141,8 +150,9 @@ impl<const N: usize> Client<N> {
         .await
     }
 
-    /// Tells a legacy server that the roots have changed: see
-    /// [`Client::roots_changed`](mcp_sansio::Client::roots_changed).
+    /// Notifies a legacy server that the roots have changed: see
+    /// [`Client::roots_changed`](mcp_sansio::Client::roots_changed). Cancel safe as
+    /// [`notify`](Self::notify).
     ///
     /// # Errors
     /// See [`CallError`].
@@ -156,7 +166,8 @@ impl<const N: usize> Client<N> {
         .await
     }
 
-    /// Waits for the connection to be open. Need not be called before requests are made.
+    /// Waits until the connection is open. It need not be called before requests are made. Cancel
+    /// safe.
     ///
     /// # Errors
     /// [`CallError::ConnectFailed`], [`CallError::Closed`].
@@ -164,7 +175,7 @@ impl<const N: usize> Client<N> {
         self.connected_before(Deadline::NEVER).await
     }
 
-    /// The time limit of a call, with all that it waits for.
+    /// Returns the time limit of a call, including all waiting.
     pub(super) fn limit(&self, options: CallOptions) -> Duration {
         options.given_limit().unwrap_or(self.0.inner.call_limit)
     }
@@ -176,7 +187,7 @@ impl<const N: usize> Client<N> {
         if let Poll::Ready(connected) = self.0.inner.with(|state| state.connected()) {
             return connected;
         }
-        // The first turn is when it is open.
+        // Nothing is sent before the connection is open.
         send_when_ready(&self.0.inner, deadline, |_, _, _| Ok(()), |_, ()| ()).await?;
         match self.0.inner.with(|state| state.connected()) {
             Poll::Ready(connected) => connected,
@@ -184,15 +195,15 @@ impl<const N: usize> Client<N> {
         }
     }
 
-    /// The era of this server, once it is known: worth keeping, to be
-    /// [assumed](super::Connector::set_era) next time.
+    /// Returns the era of the server, once it is known. It can be kept, and
+    /// [set](super::Connector::set_era) for the next connection.
     #[must_use]
     pub fn era(&self) -> Option<Era> {
         self.0.inner.with(|state| state.client.era())
     }
 
-    /// Closes the connection for all: calls that wait end with [`CallError::Closed`], what has been
-    /// sent goes out.
+    /// Closes the connection for all clones: waiting calls end with [`CallError::Closed`], pending
+    /// output is still written.
     pub fn close(&self) {
         self.0.close();
     }

@@ -1,4 +1,4 @@
-//! From the stream to events.
+//! Input of a connection: from the stream to events.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -9,12 +9,12 @@ use mcp_sansio::{ClientEvent, Messages, Position, RxBuffer};
 
 use super::inner::ConnectionInner;
 
-/// What was read and not taken yet.
+/// Input that was read and not processed.
 pub(super) struct Incoming {
     rx: RxBuffer<Vec<u8>>,
-    /// Where to go on in the frame that is lent next.
+    /// Position in the frame that `rx` returns next.
     position: Option<Position>,
-    /// Whether frames are left that have not been looked at.
+    /// Whether unprocessed frames are left.
     has_more: bool,
     input_ended: bool,
 }
@@ -29,12 +29,12 @@ impl Incoming {
         }
     }
 
-    /// Whether there is nothing any more, and nothing will come.
+    /// Returns whether the input has ended and everything is processed.
     pub(super) fn has_ended(&self) -> bool {
         self.input_ended && self.position.is_none() && !self.has_more
     }
 
-    /// Forgets what has been read.
+    /// Discards the input.
     pub(super) fn discard(&mut self) {
         (self.position, self.has_more) = (None, false);
         while self.rx.next_frame().is_some() {}
@@ -45,7 +45,7 @@ impl Incoming {
         stream: &mut (impl AsyncRead + Unpin),
         cx: &mut Context<'_>,
     ) -> io::Result<bool> {
-        // Full only while a frame waits for room to be answered.
+        // The buffer is full only while a frame waits for room for its response.
         if self.input_ended || self.rx.spare().is_empty() {
             return Ok(false);
         }
@@ -58,7 +58,7 @@ impl Incoming {
             Poll::Ready(Err(error)) if !is_gone(&error) => return Err(error),
             Poll::Ready(Ok(_) | Err(_)) => {
                 self.input_ended = true;
-                // A last line without an end is a line.
+                // An unterminated last line is a line.
                 if let Some(byte) = self.rx.spare().first_mut() {
                     *byte = b'\n';
                     self.rx.commit(1);
@@ -68,9 +68,9 @@ impl Incoming {
         Ok(true)
     }
 
-    /// Takes frames in, up to [`FRAMES`]; `see` gets the events that belong to no call. Most need
-    /// no room to be answered. One that does and has none is given back, and gone on with later,
-    /// while reading goes on.
+    /// Processes up to [`FRAMES`] frames; `dispatch` gets the events that belong to no call. A
+    /// frame whose response does not fit is returned to the buffer and resumed later, while reading
+    /// goes on.
     pub(super) fn take_events<const N: usize>(
         &mut self,
         inner: &ConnectionInner<N>,
@@ -106,7 +106,7 @@ impl Incoming {
             }
             frames += 1;
             if frames == FRAMES {
-                // The next round looks at the rest.
+                // The rest is processed in the next round.
                 self.has_more = true;
                 return true;
             }
@@ -115,7 +115,7 @@ impl Incoming {
     }
 }
 
-/// Whether the server has gone away: an end, and no error.
+/// Returns whether the error means that the server closed the connection.
 pub(super) fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -123,7 +123,7 @@ pub(super) fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// The most bytes of a read.
+/// Maximum number of bytes of a read.
 const READ: usize = 64 << 10;
-/// Frames that are taken in before something else is done.
+/// Frames in a row before the other sources are processed.
 const FRAMES: usize = 256;

@@ -1,5 +1,5 @@
-//! What a connection shares with its clients: the core's client and what it has written, each
-//! borrowed for the length of a call.
+//! State that a connection shares with its clients: the core's client and the output buffer, locked
+//! for the duration of a call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -18,9 +18,9 @@ pub(super) struct ConnectionInner<const N: usize> {
     state: Mutex<State<N>>,
     clock: std::time::Instant,
     pub(super) input_handler: InputHandler,
-    /// Bytes of a list.
+    /// Limit of [`Connector::max_list`](super::Connector::max_list), in bytes.
     pub(super) max_list: usize,
-    /// The time limit of calls that have none of their own.
+    /// Time limit of calls without one of their own.
     pub(super) call_limit: Duration,
 }
 
@@ -29,27 +29,27 @@ pub(super) struct State<const N: usize> {
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) phase: Phase,
     pub(super) calls: CallTable,
-    /// Calls that nobody waits for any more, each in the core's table: up to `N`.
+    /// Calls whose futures were dropped, still in the core's table: up to `N`.
     pub(super) abandoned: Vec<Call>,
     pub(super) send_queue: SendQueue,
-    /// Whether a request was cut off whose beginning has been sent.
+    /// Whether a partly sent request was dropped.
     pub(super) is_cut_off: bool,
-    /// Of the connection, while it sleeps.
+    /// Waker of the task that drives the connection, while it waits.
     waker: Option<Waker>,
-    /// Whether there is something to do for the connection that it has not seen.
+    /// Whether there was a notification since the driver last looked.
     is_notified: bool,
-    /// To be woken when the lock is released: a waker may drop a call, which takes the lock.
+    /// Called after the lock is released: a waker may drop a call, which takes the lock.
     pub(super) wakers: Vec<Waker>,
 }
 
-/// How far a connection has come.
+/// Phase of a connection.
 #[derive(Clone)]
 pub(super) enum Phase {
     Connecting,
     Connected(Arc<Connected>),
-    /// The clients want it to end.
+    /// Closed by the application.
     Closing,
-    /// The core could not open it.
+    /// The core could not connect.
     ConnectFailed(ConnectError),
     Over,
 }
@@ -83,8 +83,8 @@ impl<const N: usize> ConnectionInner<N> {
         }
     }
 
-    /// Borrows the state, never across an await. A panic elsewhere leaves nothing half done: each
-    /// call of the core is all or nothing.
+    /// Locks the state; never held across an await. A poisoned lock is used all the same, because
+    /// each call of the core is all or nothing.
     pub(super) fn with<R>(&self, call: impl FnOnce(&mut State<N>) -> R) -> R {
         let mut state = self.lock();
         let result = call(&mut state);
@@ -100,7 +100,7 @@ impl<const N: usize> ConnectionInner<N> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time since the connection began.
+    /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
@@ -109,8 +109,7 @@ impl<const N: usize> ConnectionInner<N> {
         self.clock.checked_add(Duration::from_millis(at.as_millis()))
     }
 
-    /// Ends a round of the connection, which is to be woken from now on. `false` when there is
-    /// something to do already.
+    /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
     pub(super) fn register_driver(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
@@ -122,32 +121,32 @@ impl<const N: usize> ConnectionInner<N> {
         true
     }
 
-    /// Begins a round. What is done in it by others, the connection sees without being woken.
+    /// Starts a round. The driver sees what others do during it without being woken.
     pub(super) fn begin_round(&self) {
         self.lock().waker = None;
     }
 }
 
 impl<const N: usize> State<N> {
-    /// Has the connection look at what was done.
+    /// Wakes the driver.
     pub(super) fn notify_driver(&mut self) {
         self.is_notified = true;
         self.wakers.extend(self.waker.take());
     }
 
-    /// There may be room for the next who wants to send.
+    /// Wakes the first in the send queue: there may be room.
     pub(super) fn wake_next(&mut self) {
         self.wakers.extend(self.send_queue.first());
     }
 
-    /// Puts an event where it belongs. `false` when it belongs to no call.
+    /// Hands an event to its call. Returns `false` if it belongs to no call.
     pub(super) fn take(&mut self, event: &ClientEvent<'_>) -> bool {
         match event {
             ClientEvent::Connected(connected) => self.on_connected(Connected::from(*connected)),
             ClientEvent::ConnectFailed(error) => {
                 self.end(Phase::ConnectFailed(ConnectError::from(*error)))
             }
-            // There is a place in the table again.
+            // An entry of the core's table is free.
             ClientEvent::CallFinished { .. } => self.wake_next(),
             _ => {}
         }
@@ -161,16 +160,16 @@ impl<const N: usize> State<N> {
         }
     }
 
-    /// Those who hold clients want it to end.
+    /// Closes the connection on behalf of the application.
     pub(super) fn close(&mut self) {
         if matches!(self.phase, Phase::Connecting | Phase::Connected(_)) {
             self.end(Phase::Closing);
         }
     }
 
-    /// Nothing can be sent any more, for this reason; those who wait are told.
+    /// Ends the connection for this reason; everything that waits is woken.
     pub(super) fn end(&mut self, phase: Phase) {
-        // The reason stays.
+        // The first reason is kept.
         if matches!(self.phase, Phase::ConnectFailed(_) | Phase::Over) {
             return;
         }
@@ -185,7 +184,7 @@ impl<const N: usize> State<N> {
         self.notify_driver();
     }
 
-    /// What was opened; pending before that.
+    /// Returns the result of connecting; pending before that.
     pub(super) fn connected(&self) -> Poll<Result<Arc<Connected>, CallError>> {
         match &self.phase {
             Phase::Connecting => Poll::Pending,
@@ -197,7 +196,7 @@ impl<const N: usize> State<N> {
         }
     }
 
-    /// Gives up what nobody waits for, and closes lines that were cut off, as far as there is room.
+    /// Cancels calls that were dropped, and ends lines that were cut off, as far as there is room.
     pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
         let Self { client, tx, .. } = self;
         if self.is_cut_off {
@@ -207,7 +206,7 @@ impl<const N: usize> State<N> {
         while let Some(call) = self.abandoned.last() {
             client.cancel(*call, None, tx)?;
             self.abandoned.pop();
-            // There is a place in the table again.
+            // An entry of the core's table is free.
             self.wakers.extend(self.send_queue.first());
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What servers ask, and what they are told.
+//! Input requests of servers, and the responses to them.
 
 use std::fmt;
 use std::future::Future;
@@ -10,10 +10,10 @@ use mcp_sansio::{
 };
 use serde::Serialize;
 
-/// Something that a server wants to know: of the person, of the model, or the roots.
+/// A request of the server for elicitation, sampling or roots.
 ///
-/// A request of a legacy server and a question in a modern server's result are the same here. What
-/// it asks was declared, for certain.
+/// It stands for a request of a legacy server, and for an input request in the result of a modern
+/// one. The client has declared the capability that it needs.
 #[derive(Clone, Debug)]
 pub struct OwnedInputRequest {
     /// An object with the members `method` and `params`.
@@ -37,30 +37,31 @@ impl OwnedInputRequest {
         Ok(Self { json: json.into(), revision })
     }
 
-    /// What is asked.
+    /// Returns the typed request.
     #[must_use]
     pub fn as_input_request(&self) -> InputRequest<'_> {
         self.json.to().unwrap_or(InputRequest::Other(self.json.as_raw()))
     }
 
-    /// The same as JSON: an object with the members `method` and `params`.
+    /// Returns the request as JSON: an object with the members `method` and `params`.
     #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         self.json.as_raw()
     }
 
-    /// The revision that the server speaks.
+    /// Returns the protocol revision of the connection.
     #[must_use]
     pub const fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Writes an answer down: an [`ElicitResult`](mcp_sansio::types::ElicitResult), a
+    /// Serializes the response; return it from the handler. `result` is an
+    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), a
     /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
-    /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult), by what is asked.
+    /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult), depending on the request.
     ///
     /// # Errors
-    /// A value that cannot be written, or is no object.
+    /// If `Serialize` fails, or the value is not an object.
     pub fn respond<T: Serialize + ?Sized>(
         &self,
         result: &T,
@@ -72,14 +73,15 @@ impl OwnedInputRequest {
     }
 }
 
-/// What the server is told: see [`OwnedInputRequest::respond`].
+/// The serialized response to an input request: see [`OwnedInputRequest::respond`].
 #[derive(Clone, Debug)]
 pub struct InputResponse(pub(super) OwnedJson);
 
-/// Why the server is told nothing. A legacy one gets it as an error; with a modern one the call
-/// ends that needs the answer ([`CallError::InputRefused`](super::CallError::InputRefused)).
+/// The reason why an input request has no response. A legacy server gets it as a JSON-RPC error;
+/// with a modern server the call that needs the input fails with
+/// [`CallError::InputRefused`](super::CallError::InputRefused).
 ///
-/// For a person who says no there are answers: `decline` and `cancel`.
+/// If the user says no to an elicitation, respond with `decline` or `cancel` instead.
 #[derive(Clone, Debug)]
 pub struct InputRefusal {
     code: ErrorCode,
@@ -87,17 +89,18 @@ pub struct InputRefusal {
 }
 
 impl InputRefusal {
-    /// With the code that stands for the person's refusal by custom, -1.
+    /// Creates a refusal with code -1, which the specification's examples use if the user rejects a
+    /// request.
     pub fn new(message: impl Into<String>) -> Self {
         Self::error(ErrorCode::Application(-1), message)
     }
 
-    /// With a code of your choice.
+    /// Creates a refusal with another code.
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// For what is not done here.
+    /// Creates a refusal for requests that the client does not support.
     #[must_use]
     pub fn unsupported() -> Self {
         Self::error(ErrorCode::MethodNotFound, "Nobody answers this here")
@@ -126,16 +129,16 @@ impl fmt::Display for InputRefusal {
 
 impl std::error::Error for InputRefusal {}
 
-/// A question as modern servers write it.
+/// An input request as JSON.
 #[derive(Serialize)]
 struct Wire<'f> {
     method: JsonStr<'f>,
     params: RawJson<'f>,
 }
 
-/// An answer that is being found.
+/// A response that is being computed.
 pub(super) type InputFuture =
     Pin<Box<dyn Future<Output = Result<InputResponse, InputRefusal>> + Send>>;
-/// Who finds it. Its type is not carried along by clients and connections: a question is rare, and
-/// an allocation for it cheap.
+/// Computes responses. Boxed, so that clients and connections have no type parameter for it: input
+/// requests are rare.
 pub(super) type InputHandler = Box<dyn Fn(OwnedInputRequest) -> InputFuture + Send + Sync>;

@@ -1,4 +1,4 @@
-//! Being told of changes.
+//! Subscriptions to changes.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::handle::Client;
 
-/// What is not what it was: what was kept of it is stale.
+/// Something that changed: cached copies of it are stale.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Change {
@@ -25,9 +25,10 @@ pub enum Change {
     Prompts,
     /// The list of resources.
     Resources,
-    /// The resource with this URI, or a part of it.
+    /// The resource with this URI, or a sub-resource of it.
     Resource(Arc<str>),
-    /// More than could be kept while nobody looked: anything that was listened for.
+    /// Changes were dropped, because more arrived than are kept: anything subscribed to may have
+    /// changed.
     Missed,
 }
 
@@ -43,9 +44,8 @@ impl From<Changed<'_>> for Change {
     }
 }
 
-/// Changes as they come: a stream that ends with the server's will to tell them, or with the
-/// connection. One that is told again before it was looked at is told once. Dropped, it takes its
-/// subscription back.
+/// A stream of changes. It ends when the server ends the subscription, or with the connection.
+/// Repeated changes that have not been read are reported once. Dropping it ends the subscription.
 pub struct Subscription<const N: usize = IN_FLIGHT> {
     call: PendingCall<N>,
     filter: Option<OwnedJson>,
@@ -53,10 +53,13 @@ pub struct Subscription<const N: usize = IN_FLIGHT> {
 }
 
 impl<const N: usize> Client<N> {
-    /// Listens for changes (`subscriptions/listen`), as soon as the server has acknowledged it.
+    /// Subscribes to changes (`subscriptions/listen`), and waits until the server has acknowledged
+    /// it.
     ///
-    /// A legacy server tells of changes of its lists unasked; resources are subscribed to one by
-    /// one, and stay so: `resources/unsubscribe` is yours to send.
+    /// A legacy server reports changes of its lists without a subscription. Resources are
+    /// subscribed to one by one, and stay subscribed: send `resources/unsubscribe` to end that.
+    ///
+    /// Cancel safe: dropping the future cancels the call.
     ///
     /// # Errors
     /// See [`CallError`].
@@ -109,14 +112,14 @@ impl<const N: usize> Client<N> {
 }
 
 impl<const N: usize> Subscription<N> {
-    /// What a modern server honours of what was asked for: a [`SubscriptionFilter`].
+    /// Returns the [`SubscriptionFilter`] that a modern server acknowledged.
     #[must_use]
     pub fn acknowledged(&self) -> Option<RawJson<'_>> {
         self.filter.as_ref().map(OwnedJson::as_raw)
     }
 
-    /// Why there are no more changes; `None` as long as there may be some, and when the server has
-    /// ended it by itself.
+    /// Returns the error that ended the stream. `None` while it is open, and if the server ended
+    /// it.
     #[must_use]
     pub fn error(&self) -> Option<&CallError> {
         self.ended.as_ref()?.as_ref()
@@ -149,7 +152,7 @@ impl<const N: usize> fmt::Debug for Subscription<N> {
     }
 }
 
-/// What of the changes that a legacy server tells all is wanted.
+/// Kinds of changes of a legacy server that a subscription reports.
 #[derive(Clone, Copy)]
 pub(super) struct LegacyFilter {
     tools: bool,

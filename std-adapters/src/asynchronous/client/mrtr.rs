@@ -1,4 +1,5 @@
-//! What a modern server wants to know before it answers (2026-07-28, basic/patterns/mrtr).
+//! Multi-round-trip requests: responses to the input requests of a modern server (2026-07-28,
+//! basic/patterns/mrtr).
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -11,19 +12,19 @@ use super::error::CallError;
 use super::inner::ConnectionInner;
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
-/// What goes with the next attempt of a request.
+/// Additions to the next attempt of a request.
 pub(super) struct RetryInputs {
-    /// What the server answered: its state is in it.
+    /// The server's result, which holds `requestState`.
     result: OwnedJson,
     round: u8,
     responses: Option<InputResponses>,
 }
 
-/// Answers by the keys of their questions.
+/// Input responses by the keys of their requests.
 struct InputResponses(Vec<(String, OwnedJson)>);
 
 impl RetryInputs {
-    /// Has all questions answered, at the same time.
+    /// Calls the handler for all input requests, concurrently.
     pub(super) async fn find<const N: usize>(
         inner: &ConnectionInner<N>,
         result: OwnedJson,
@@ -52,7 +53,7 @@ impl RetryInputs {
     }
 }
 
-/// Calls for all answers, and waits for them.
+/// Starts the handler for each request, and waits for all responses.
 fn respond_all<const N: usize>(
     inner: &ConnectionInner<N>,
     requests: RawJson<'_>,
@@ -90,7 +91,7 @@ fn respond_all<const N: usize>(
     }))
 }
 
-/// A question and its answer, or what finds it.
+/// An input request: its response, or the future of it.
 struct PendingInput {
     key: String,
     found: Result<OwnedJson, InputFuture>,
@@ -114,5 +115,5 @@ impl Serialize for InputResponses {
     }
 }
 
-/// Questions that a server may ask at once, instead of an answer.
+/// Maximum number of input requests in one result.
 const MAX_INPUT_REQUESTS: usize = 64;

@@ -1,23 +1,22 @@
-//! What is known of a server.
-
 use mcp_sansio::{JsonStr, OwnedJson, RawJson, Revision, ServerFeatures};
 
-/// A session with a legacy server, or the acquaintance of a modern one: what the core's
-/// [`Connected`](mcp_sansio::Connected) says, kept.
+/// Result of `initialize` (legacy) or `server/discover` (modern): an owned
+/// [`Connected`](mcp_sansio::Connected) of the core.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Connected {
-    /// What is spoken.
+    /// Protocol revision of the connection.
     pub revision: Revision,
-    /// What the server can do. `None` where it was [not asked](super::Connector::set_era).
+    /// Capabilities of the server. `None` if the [era was known](super::Connector::set_era) and the
+    /// server was not asked.
     pub capabilities: Option<ServerFeatures>,
-    /// The whole: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
+    /// The whole result: an [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
     /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult).
     pub result: Option<OwnedJson>,
 }
 
 impl Connected {
-    /// How a model should use the server.
+    /// Returns the server's instructions for the model.
     #[must_use]
     pub fn instructions(&self) -> Option<JsonStr<'_>> {
         self.result.as_ref()?.as_raw().get("instructions").and_then(RawJson::as_string)

@@ -1,4 +1,4 @@
-//! From what was written to the stream.
+//! Output of a connection: from the buffer to the stream.
 
 use std::any::Any;
 use std::io::{self, ErrorKind};
@@ -16,13 +16,13 @@ use super::incoming::is_gone;
 use super::inner::ConnectionInner;
 use crate::asynchronous::Socket;
 
-/// How far sending has come.
+/// Progress of writing, flushing and closing.
 pub(super) struct Outgoing {
     is_flushed: bool,
     is_closed: bool,
-    /// The server takes nothing any more. What it has sent before can still be read.
+    /// Whether the server has closed its reading side. What it sent before can still be read.
     is_deaf: bool,
-    /// Since when something is pending of which nothing is taken.
+    /// Start of the time in which output was pending and none was accepted.
     waits_since: Option<Instant>,
 }
 
@@ -39,7 +39,7 @@ impl Outgoing {
     ) -> io::Result<bool> {
         let mut moved = false;
         let mut writes = 0;
-        // The rest has its turn in the next round.
+        // The rest is written in the next round.
         while writes < WRITES
             && let Some(written) = inner.with(|state| {
                 let pending = state.tx.pending();
@@ -87,13 +87,13 @@ impl Outgoing {
         Ok(moved)
     }
 
-    /// Whether all has been sent.
+    /// Returns whether all output has been sent.
     pub(super) fn is_done<const N: usize>(&self, inner: &ConnectionInner<N>) -> bool {
         self.is_flushed && inner.with(|state| state.tx.is_idle())
     }
 
-    /// Closes our side. `true` when that is done, or has failed: either way there is nothing left
-    /// to do.
+    /// Closes our side. Returns `true` once it is closed or closing has failed: either way there is
+    /// nothing left to do.
     pub(super) fn poll_close(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin + 'static),
@@ -106,7 +106,7 @@ impl Outgoing {
         self.is_closed
     }
 
-    /// When the server has taken nothing for too long.
+    /// Returns the time at which the server counts as unresponsive.
     pub(super) fn stalls_at(&self, timeout: Duration) -> Option<Instant> {
         self.waits_since?.checked_add(timeout)
     }
@@ -116,11 +116,11 @@ impl Outgoing {
     }
 }
 
-/// Has the server see that no more comes. Most streams do that when they are closed; [`Async`] only
-/// flushes, since it does not know what it holds.
+/// Shuts a socket down for writing, so that the server sees the end of its input. Most streams do
+/// so when they are closed; [`Async`] only flushes.
 fn shut_down<T: 'static>(stream: &mut T) {
     let stream: &mut dyn Any = stream;
-    // One that is not connected any more needs it no more.
+    // A socket that is no longer connected need not be shut down.
     if let Some(socket) = stream.downcast_ref::<Async<TcpStream>>() {
         let _ = socket.get_ref().shutdown(Shutdown::Write);
     } else if let Some(socket) = stream.downcast_ref::<Socket<TcpStream>>() {
@@ -134,5 +134,5 @@ fn shut_down<T: 'static>(stream: &mut T) {
     }
 }
 
-/// Writes in a row before something else is done.
+/// Writes in a row before the other sources are processed.
 const WRITES: usize = 16;

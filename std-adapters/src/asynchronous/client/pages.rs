@@ -1,4 +1,4 @@
-//! Lists that come in pages.
+//! Paginated lists.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,13 +13,13 @@ use super::call::Deadline;
 use super::error::CallError;
 use super::handle::Client;
 
-/// A kind of list.
+/// A kind of list, for [`Client::list`].
 pub trait ListKind {
-    /// What is in it.
+    /// Type of the entries.
     type Item<'a>: Deserialize<'a>;
-    /// The request for it.
+    /// Method of the request.
     const METHOD: &'static str;
-    /// Where it is in the answer.
+    /// Member of the result that holds the entries.
     const MEMBER: &'static str;
 }
 
@@ -44,20 +44,23 @@ lists! {
     Prompts of Prompt: "prompts/list" "prompts";
     /// The resources of a server.
     Resources of Resource: "resources/list" "resources";
-    /// The templates of resources of a server.
+    /// The resource templates of a server.
     ResourceTemplates of ResourceTemplate: "resources/templates/list" "resourceTemplates";
 }
 
-/// A whole list: its pages as they came.
+/// A whole list: the results of all its pages.
 pub struct Pages<L> {
     pages: Vec<OwnedJson>,
     kind: PhantomData<L>,
 }
 
 impl<const N: usize> Client<N> {
-    /// All pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to [`MAX_PAGES`] pages,
-    /// and [`Connector::max_list`](super::Connector::max_list) bytes; the
-    /// [limit](CallOptions::limit) in time is that of all pages together.
+    /// Requests all pages of a list: `client.list::<Tools>(CallOptions::new())`. Up to
+    /// [`MAX_PAGES`] pages, and [`Connector::max_list`](super::Connector::max_list) bytes; the
+    /// [limit](CallOptions::limit) in time applies to all pages together.
+    ///
+    /// Cancel safe: dropping the future cancels the request for the current page; the pages so far
+    /// are lost.
     ///
     /// # Errors
     /// [`CallError::TooManyPages`], [`CallError::ListTooLong`], [`CallError::RepeatedCursor`];
@@ -94,14 +97,14 @@ fn next_cursor(page: &OwnedJson) -> Option<Text<'_>> {
 }
 
 impl<L: ListKind> Pages<L> {
-    /// What is in the list. Something that does not fit its type is an error of its own: all else
-    /// stays readable.
+    /// Returns the entries. An entry that is not of its type is an error of its own; the others
+    /// stay readable.
     pub fn iter(&self) -> impl Iterator<Item = Result<L::Item<'_>, ReadError>> {
         let lists = self.pages.iter().filter_map(|page| page.as_raw().get(L::MEMBER));
         lists.flat_map(RawJson::elements).map(RawJson::to)
     }
 
-    /// The answers.
+    /// Returns the results of the requests.
     #[must_use]
     pub fn pages(&self) -> &[OwnedJson] {
         &self.pages
@@ -114,7 +117,7 @@ impl<L> fmt::Debug for Pages<L> {
     }
 }
 
-/// The cursors of a list that have been there: hashes of them, up to [`MAX_PAGES`].
+/// Hashes of the cursors of a list that were seen, up to [`MAX_PAGES`].
 #[derive(Default)]
 pub(super) struct Cursors {
     seen: HashSet<u64>,
@@ -122,13 +125,13 @@ pub(super) struct Cursors {
 }
 
 impl Cursors {
-    /// `false` when it was there before.
+    /// Returns `false` if the cursor was seen before.
     pub(super) fn insert(&mut self, cursor: &[u8]) -> bool {
         self.seen.insert(self.hasher.hash_one(cursor))
     }
 }
 
-/// Pages of one list that are asked for.
+/// Maximum number of pages of a list.
 pub const MAX_PAGES: usize = 1000;
-/// The longest list, in bytes of all its pages, unless said otherwise.
+/// Default of [`Connector::max_list`](super::Connector::max_list), in bytes: 64 MiB.
 pub const MAX_LIST: usize = 64 << 20;

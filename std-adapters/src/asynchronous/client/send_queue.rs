@@ -1,25 +1,27 @@
-//! Who may send next. A long request goes out in pieces, and nobody else's may come between them.
+//! Order of sending. A long request is written in pieces, and no other message may come between
+//! them.
 
 use std::collections::BTreeMap;
 use std::task::Waker;
 
-/// Those who wait to send, in the order in which they came. Only the first tries; whoever leaves
-/// wakes the next.
+/// Senders in the order of arrival. Only the first one tries; when it leaves, the next one is
+/// woken.
 #[derive(Default)]
 pub(super) struct SendQueue {
     waiting: BTreeMap<u64, Waker>,
     last_id: u64,
-    /// Whether the first has sent the beginning of a request, and not its end.
+    /// Whether the first sender has written a part of its request.
     pub(super) is_mid_request: bool,
 }
 
 impl SendQueue {
-    /// Whether it is the turn of the one with this number, or of one who has none yet.
+    /// Returns whether the sender with this id is first. A sender without an id is if the queue is
+    /// empty.
     pub(super) fn is_next(&self, id: Option<u64>) -> bool {
         self.waiting.keys().next().is_none_or(|first| Some(*first) == id)
     }
 
-    /// Takes a place, or keeps it.
+    /// Adds a sender, or updates its waker.
     pub(super) fn wait(&mut self, id: Option<u64>, waker: &Waker) -> u64 {
         let id = id.unwrap_or_else(|| {
             self.last_id += 1;
@@ -32,19 +34,19 @@ impl SendQueue {
         id
     }
 
-    /// Gives the place up. `true` when a request was cut off by that.
+    /// Removes a sender. Returns `true` if that cuts a request off.
     pub(super) fn leave(&mut self, id: u64) -> bool {
         let was_first = self.is_next(Some(id));
         self.waiting.remove(&id);
         was_first && std::mem::take(&mut self.is_mid_request)
     }
 
-    /// Who is to be woken when there is room.
+    /// Returns the waker of the first sender.
     pub(super) fn first(&self) -> Option<Waker> {
         self.waiting.values().next().cloned()
     }
 
-    /// All of them, for they wait in vain.
+    /// Returns all wakers, when the connection ends.
     pub(super) fn all(&self) -> impl Iterator<Item = Waker> {
         self.waiting.values().cloned()
     }

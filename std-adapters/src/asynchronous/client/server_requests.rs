@@ -1,4 +1,4 @@
-//! A legacy server's requests while their answers are being found.
+//! Requests of a legacy server, and the responses to them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,16 @@ use mcp_sansio::{OwnedJson, RequestHandle, Revision, ServerRequest};
 use super::inner::{ConnectionInner, State};
 use super::input::{InputFuture, InputRefusal, OwnedInputRequest};
 
-/// Requests and what finds their answers, and the answers that wait for room. A future never sends
-/// its own. Together there are up to `N`, the places in the core's table: what the server cancels
-/// is forgotten.
+/// Futures of requests, and responses that wait for room; a future never sends its own. Together
+/// there are at most `N`, the size of the core's table, because requests that the server cancels
+/// are removed.
 pub(super) struct ServerRequests {
     open: Vec<(RequestHandle, InputFuture)>,
     responses: VecDeque<(RequestHandle, Result<OwnedJson, InputRefusal>)>,
     ready: Arc<ReadyFlag>,
 }
 
-/// Whether one of the futures wants to be polled.
+/// Whether one of the futures was woken.
 struct ReadyFlag {
     is_set: AtomicBool,
     waker: Mutex<Option<Waker>>,
@@ -47,13 +47,13 @@ impl ServerRequests {
         }
     }
 
-    /// The server does not wait for it any more.
+    /// Drops a request that the server has cancelled, or that has timed out.
     pub(super) fn remove(&mut self, request: RequestHandle) {
         self.open.retain(|(handle, _)| *handle != request);
         self.responses.retain(|(handle, _)| *handle != request);
     }
 
-    /// Goes on with those that want to, all of them when one does: they are few.
+    /// Polls all futures if one was woken; they are few. Returns whether one has completed.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         if self.open.is_empty() {
             return false;
@@ -76,7 +76,7 @@ impl ServerRequests {
         responses.len() > before
     }
 
-    /// Sends as many answers as there is room for.
+    /// Sends as many responses as there is room for.
     pub(super) fn send<const N: usize>(&mut self, state: &mut State<N>) {
         while let Some((handle, answer)) = self.responses.front() {
             let sent = match answer {
@@ -87,7 +87,7 @@ impl ServerRequests {
             };
             match sent {
                 Err(error) if error.is_full() => return,
-                // Whether the server still waited for it makes no difference any more.
+                // It makes no difference whether the request was still open.
                 Ok(_) | Err(_) => drop(self.responses.pop_front()),
             }
         }

@@ -1,5 +1,3 @@
-//! What clients answer to questions.
-
 use std::fmt;
 
 use mcp_sansio::{OwnedJson, RawJson};
@@ -7,9 +5,10 @@ use serde::Deserialize;
 
 use super::reply::Failure;
 
-/// What the client answered to a question. [`to`](Self::to) makes of it the result that belongs to
-/// what was asked: an [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation, and so
-/// on.
+/// The response of a client to an input request. [`to`](Self::to) reads it as the result type of
+/// the request: [`ElicitResult`](mcp_sansio::types::ElicitResult) for an elicitation,
+/// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) for sampling,
+/// [`ListRootsResult`](mcp_sansio::types::ListRootsResult) for roots.
 #[derive(Clone)]
 pub struct InputResponse {
     pub(super) key: String,
@@ -17,10 +16,10 @@ pub struct InputResponse {
 }
 
 impl InputResponse {
-    /// The answer as one of these types, borrowing from it.
+    /// Reads the response as a result type that borrows from it.
     ///
     /// # Errors
-    /// [`Failure::invalid_input_response`] when it is something else.
+    /// [`Failure::invalid_input_response`] if it is not of this type.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, Failure> {
         self.json.to().map_err(|error| {
             Failure::invalid_input_response(format!(
@@ -30,7 +29,7 @@ impl InputResponse {
         })
     }
 
-    /// The answer as it came.
+    /// Returns the response as JSON, as received.
     #[must_use]
     pub fn as_raw(&self) -> RawJson<'_> {
         self.json.as_raw()

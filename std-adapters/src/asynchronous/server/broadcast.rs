@@ -1,4 +1,4 @@
-//! What reaches all connections: changes, and the end.
+//! Messages to all connections: changes and shutdown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,13 +8,13 @@ use std::task::Waker;
 
 use mcp_sansio::Change;
 
-/// Reaches all connections of an [`App`](super::App), from anywhere: tells subscribers what has
-/// changed, and ends them all.
+/// Reaches all connections of an [`App`](super::App), from any thread: notifies subscribers of
+/// changes, and shuts the application down.
 #[derive(Clone)]
 pub struct Broadcaster(Arc<Inner>);
 
 struct Inner {
-    /// Apart from the rest: all look at it, often.
+    /// Outside of the lock, because every connection reads it in every round.
     is_stopping: AtomicBool,
     receivers: Mutex<Receivers>,
 }
@@ -23,19 +23,19 @@ struct Inner {
 struct Receivers {
     by_id: BTreeMap<u64, Weak<dyn Receiver>>,
     joined: u64,
-    /// How many of them are no connections.
+    /// Receivers that do not count as connections.
     uncounted: BTreeSet<u64>,
-    /// Who waits for a place, or for the end.
+    /// Tasks that wait until a connection ends or the application shuts down.
     waiting: Vec<Waker>,
 }
 
-/// A connection, as the broadcaster sees it.
+/// A connection, session or stream that changes are sent to.
 pub(super) trait Receiver: Send + Sync {
     fn on_change(&self, change: OwnedChange);
     fn wake(&self);
 }
 
-/// A change that outlives the call that tells it.
+/// An owned [`Change`].
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum OwnedChange {
     Tools,
@@ -49,43 +49,43 @@ impl Broadcaster {
         Self(Arc::new(Inner { is_stopping: AtomicBool::new(false), receivers: Mutex::default() }))
     }
 
-    /// Tells all subscribers that the list of tools has changed.
+    /// Notifies all subscribers that the list of tools has changed.
     pub fn tools_changed(&self) {
         self.publish(&OwnedChange::Tools);
     }
 
-    /// Tells all subscribers that the list of prompts has changed.
+    /// Notifies all subscribers that the list of prompts has changed.
     pub fn prompts_changed(&self) {
         self.publish(&OwnedChange::Prompts);
     }
 
-    /// Tells all subscribers that the list of resources has changed.
+    /// Notifies all subscribers that the list of resources has changed.
     pub fn resources_changed(&self) {
         self.publish(&OwnedChange::Resources);
     }
 
-    /// Tells those that subscribed to it that a resource has changed. Told again before a client
-    /// has read the last, it is told once.
+    /// Notifies the subscribers of a resource that it has changed. Repeated changes that a client
+    /// has not read yet are sent once.
     pub fn resource_changed(&self, uri: &str) {
         self.publish(&OwnedChange::Resource(uri.into()));
     }
 
-    /// How many connections there are.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         let receivers = self.lock();
         receivers.by_id.len() - receivers.uncounted.len()
     }
 
-    /// Ends everything in peace: nobody is accepted and no request is begun any more; what is in
-    /// flight is finished, then connections end.
+    /// Shuts the application down gracefully: no connection is accepted and no request is started
+    /// any more; requests in flight are finished, then connections end.
     pub fn shut_down(&self) {
         self.0.is_stopping.store(true, Ordering::Release);
         self.receivers().iter().for_each(|receiver| receiver.wake());
         self.wake_waiting();
     }
 
-    /// Whether [`shut_down`](Self::shut_down) was called.
+    /// Returns whether [`shut_down`](Self::shut_down) was called.
     #[must_use]
     pub fn is_shutting_down(&self) -> bool {
         self.0.is_stopping.load(Ordering::Acquire)
@@ -99,7 +99,7 @@ impl Broadcaster {
         receiver_id
     }
 
-    /// For those that are told of changes and are no connections: sessions, for one.
+    /// Adds a receiver that is not a connection, e.g. a session.
     #[cfg(feature = "http")]
     pub(super) fn add_uncounted(&self, receiver: Weak<dyn Receiver>) -> u64 {
         let receiver_id = self.add(receiver);
@@ -107,7 +107,7 @@ impl Broadcaster {
         receiver_id
     }
 
-    /// For as long as the ticket is kept.
+    /// Adds a receiver for the lifetime of the result.
     #[cfg(feature = "http")]
     pub(super) fn register(&self, receiver: Weak<dyn Receiver>) -> Registration {
         Registration(self.clone(), self.add(receiver))
@@ -123,7 +123,7 @@ impl Broadcaster {
         }
     }
 
-    /// Wakes when somebody leaves or all have to.
+    /// Keeps a waker that is called when a connection ends or the application shuts down.
     pub(super) fn register_waker(&self, waker: &Waker) {
         let waiting = &mut self.lock().waiting;
         if !waiting.iter().any(|other| other.will_wake(waker)) {
@@ -140,7 +140,7 @@ impl Broadcaster {
         self.receivers().iter().for_each(|receiver| receiver.on_change(change.clone()));
     }
 
-    /// Apart from the lock, since members have one of their own.
+    /// Collected first: receivers have locks of their own, which must not be taken under this one.
     fn receivers(&self) -> Vec<Arc<dyn Receiver>> {
         self.lock().by_id.values().filter_map(Weak::upgrade).collect()
     }
@@ -150,7 +150,7 @@ impl Broadcaster {
     }
 }
 
-/// A place among the members.
+/// Removes a receiver when it is dropped.
 #[cfg(feature = "http")]
 pub(super) struct Registration(Broadcaster, u64);
 

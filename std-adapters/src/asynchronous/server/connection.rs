@@ -1,4 +1,4 @@
-//! One connection as one future: the loop.
+//! Driver of one connection.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -19,17 +19,20 @@ use super::dispatcher::Dispatcher;
 use super::inner::ConnectionInner;
 use super::reply::{Failure, Reply};
 
-/// A connection and all of its handlers: a future, to be awaited or spawned. It ends with the
-/// connection.
+/// A connection and all of its handlers: a future to be awaited or spawned. It completes when the
+/// connection ends.
 ///
-/// `app` is a reference or an [`Arc`] of an [`App`]; `stream` is a socket, or a
+/// `app` is a reference to an [`App`] or an [`Arc`] of one; `stream` is a socket, or a
 /// [`JoinedIo`](super::JoinedIo) of pipes.
+///
+/// Not cancel safe: dropping it closes the connection and drops its handlers. Polling it from
+/// another task later is fine.
 #[must_use = "a connection does nothing unless it is polled"]
 pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     app: A,
     stream: T,
     rx: RxBuffer<Vec<u8>>,
-    /// Where to go on in the frame that is lent next.
+    /// Position in the frame that `rx` returns next.
     position: Option<Position>,
     inner: Arc<ConnectionInner<N, S>>,
     dispatcher: Dispatcher<F>,
@@ -37,13 +40,13 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     receiver_id: u64,
     timer: Timer,
     timer_at: Option<Instant>,
-    /// Whether the frame at `position` waits until there are fewer requests.
+    /// Whether the frame at `position` waits for another request to end.
     is_held: bool,
-    /// The silence that ends it.
+    /// Limit of [`App::idle_timeout`].
     idle_timeout: Option<Duration>,
-    /// When there was progress last: a line, an empty buffer, or [`PROGRESS`] bytes.
+    /// Time of the last activity: a line, an empty output buffer, or [`PROGRESS`] bytes.
     active: Instant,
-    /// Bytes read and written since.
+    /// Bytes read and written since `active`.
     read_since: usize,
     written_since: usize,
     input_ended: bool,
@@ -51,23 +54,24 @@ pub struct Connection<A, T, F, const N: usize = IN_FLIGHT, const S: usize = SUBS
     end: Option<ConnectionEnd>,
 }
 
-/// How a connection ended.
+/// Reason why a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ConnectionEnd {
-    /// By the client.
+    /// The client closed it.
     Closed,
-    /// After a long silence: see [`App::idle_timeout`].
+    /// It was idle too long: see [`App::idle_timeout`].
     Idle,
-    /// The client did not answer a ping: see
+    /// The client did not respond to a ping: see
     /// [`ServerConfig::ping_interval`](mcp_sansio::ServerConfig::ping_interval).
     Unresponsive,
-    /// By [`Broadcaster::shut_down`].
+    /// [`Broadcaster::shut_down`] was called.
     ShutDown,
 }
 
 impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
-    /// A connection on this stream. It counts as one from now on, until it is dropped.
+    /// Creates a connection on this stream. It counts towards [`App::max_connections`] until it is
+    /// dropped.
     pub fn new<H>(app: A, stream: T) -> Self
     where
         A: Deref<Target = App<H, N, S>>,
@@ -103,7 +107,7 @@ impl<A, T, F, const N: usize, const S: usize> Connection<A, T, F, N, S> {
         }
     }
 
-    /// The same for one that was accepted: in silence it does not stay for ever.
+    /// Creates an accepted connection, which has an idle timeout by default.
     pub(super) fn accepted<H>(app: A, stream: T) -> Self
     where
         A: Deref<Target = App<H, N, S>>,
@@ -138,17 +142,17 @@ where
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        // Others want their turn.
+        // Yields to other tasks.
         cx.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
-/// What a round came to.
+/// Result of a round.
 enum Round {
-    /// It may go on at once.
+    /// There was progress: run another round.
     Moved,
-    /// Until it is woken there is nothing to do.
+    /// Nothing to do until the task is woken.
     Still,
     Ended(ConnectionEnd),
 }
@@ -160,7 +164,7 @@ where
     T: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Result<Reply, Failure>>,
 {
-    /// Everything once: none of it waits for another.
+    /// One pass over all sources; none blocks the others.
     fn round(&mut self, cx: &mut task::Context<'_>) -> io::Result<Round> {
         let mut moved = false;
         if self.end.is_none() {
@@ -191,7 +195,7 @@ where
     }
 
     fn read(&mut self, cx: &mut task::Context<'_>) -> io::Result<bool> {
-        // Full only while frames wait for room to be answered.
+        // The buffer is full only while a frame waits for room for its response.
         if self.input_ended || self.rx.spare().is_empty() {
             return Ok(false);
         }
@@ -201,7 +205,7 @@ where
             Poll::Ready(Err(error)) => return Err(error),
             Poll::Ready(Ok(0)) => {
                 self.input_ended = true;
-                // A last line without an end is a line.
+                // An unterminated last line is a line.
                 if let Some(byte) = self.rx.spare().first_mut() {
                     *byte = b'\n';
                     self.rx.commit(1);
@@ -218,13 +222,13 @@ where
         Ok(true)
     }
 
-    /// Takes frames in, as long as there is room for what the core answers by itself. Where that is
-    /// longer, the frame is given back, and gone on with later.
+    /// Processes frames, as long as there is room for the responses of the core. If a response does
+    /// not fit, the frame is returned to the buffer and resumed later.
     fn take_frames(&mut self, cx: &mut task::Context<'_>) -> bool {
         let mut moved = false;
         let now = self.inner.now();
         self.dispatcher.has_frames = true;
-        // Nothing that follows changes what it has to wait for.
+        // Frames behind it cannot release what it waits for.
         if self.is_held
             && !self.input_ended
             && self.dispatcher.still_holds_back(&self.app, &self.inner)
@@ -235,7 +239,7 @@ where
             if self.position.is_none() && !self.inner.lock().has_room() {
                 return moved;
             }
-            // Others want their turn.
+            // Yields to the other sources.
             if number == FRAMES {
                 return true;
             }
@@ -282,7 +286,7 @@ where
             if tx.pending().is_empty() {
                 break;
             }
-            // Others want their turn.
+            // Yields to the other sources.
             if number == WRITES {
                 return Ok(true);
             }
@@ -329,16 +333,16 @@ where
             self.end = Some(ConnectionEnd::ShutDown);
         }
         if self.end.is_some() {
-            // Nobody will hear how it ends.
+            // The connection is over: drop running handlers.
             self.dispatcher.drop_all();
         }
     }
 
-    /// When the silence has lasted too long.
+    /// Returns the time at which the connection counts as idle.
     fn idle_at(&self) -> Option<Instant> {
         let timeout = self.idle_timeout?;
         let mut state = self.inner.lock();
-        // Whatever is in flight: a client that does not read will not read its answers.
+        // Even with requests in flight: a client that does not read will not read their responses.
         let is_stuck = !state.outputs.own().tx.pending().is_empty();
         if self.end.is_some() || is_stuck || state.server.open_requests() == 0 {
             self.active.checked_add(timeout)
@@ -347,11 +351,11 @@ where
         }
     }
 
-    /// Whether there is something to do by now. The timer is set to an earlier time at once, to a
-    /// later one when it fires: deadlines mostly move away.
+    /// Returns whether a timeout is due. The timer is set to an earlier time at once, but to a
+    /// later one only when it fires, because deadlines are usually postponed.
     ///
-    /// A time limit that this round has looked at, and that has passed, waits for room and not for
-    /// time. One that has passed since is due: nothing else wakes for it.
+    /// A deadline that this round has handled already waits for room, not for time. One that has
+    /// passed since is due, because nothing else would wake the task.
     fn poll_timer(&mut self, cx: &mut task::Context<'_>) -> bool {
         let deadline = self.inner.lock().server.poll_timeout();
         let deadline = deadline
@@ -370,8 +374,8 @@ where
         }
         let Some(at) = self.timer_at else { return false };
         if Pin::new(&mut self.timer).poll(cx).is_pending() {
-            // A timer that has gone off by another processor's clock, a moment ahead of this one's,
-            // does so only once.
+            // A timer fires only once, even if the clock of another processor was a moment ahead of
+            // this one: set it again.
             if at.saturating_duration_since(Instant::now()) < SKEW {
                 self.timer.set_at(at);
             }
@@ -390,7 +394,7 @@ impl<A, T, F, const N: usize, const S: usize> Drop for Connection<A, T, F, N, S>
     }
 }
 
-/// Whether the client has gone away: an end, and no error.
+/// Returns whether the error means that the client closed the connection.
 fn is_gone(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -398,15 +402,14 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// The rounds of a connection in a row before others have their turn. A round reads once.
+/// Rounds in a row before the task yields. A round reads once.
 const ROUNDS: usize = 16;
-/// The most lines that a round takes in, and the most writes that it makes.
+/// Maximum number of lines and of writes of a round.
 const FRAMES: usize = 16;
 const WRITES: usize = 4;
-/// The number of bytes that count as progress where no line ends and the client does not read
-/// everything.
+/// Number of bytes that count as activity without a complete line or an empty output buffer.
 const PROGRESS: usize = 64 << 10;
-/// The most that the clocks of two processors may differ.
+/// Maximum difference between the clocks of two processors.
 const SKEW: Duration = Duration::from_millis(1);
 
 #[cfg(test)]
@@ -427,7 +430,7 @@ mod tests {
         let app = App::new(&CONFIG, handler);
         assert_eq!(Connection::accepted(&app, stream()).idle_timeout, Some(IDLE_TIMEOUT));
         assert_eq!(Connection::new(&app, stream()).idle_timeout, None);
-        // Never means never.
+        // `Duration::MAX` is no limit.
         let app = App::new(&CONFIG, handler).idle_timeout(Duration::MAX);
         let connection = Connection::accepted(&app, stream());
         assert_eq!((connection.idle_timeout, connection.idle_at()), (Some(Duration::MAX), None));

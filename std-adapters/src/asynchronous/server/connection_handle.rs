@@ -1,4 +1,4 @@
-//! What a handler speaks through: a link of whatever size.
+//! Type-erased connection handle for handlers.
 
 use std::task::{Context, Poll};
 
@@ -9,15 +9,15 @@ use mcp_sansio::{
 use super::inner::ConnectionInner;
 use super::reply::Failure;
 
-/// A [`ConnectionInner`] without its sizes: a request that stands alone has a small one, whatever a session
-/// has room for.
+/// A [`ConnectionInner`] without its const parameters: a stateless HTTP request has smaller tables
+/// than a session.
 pub(super) trait ConnectionHandle: Send + Sync {
     fn now(&self) -> Instant;
     #[cfg(feature = "http")]
     fn principal(&self) -> Option<&str>;
     fn is_open(&self, request: RequestHandle) -> bool;
-    /// Sends a frame about a request that goes out whole, as soon as there is room. `place` is
-    /// where the caller waits: see [`WaitForRoom`].
+    /// Writes a whole notification about a request, or waits for room. `place` identifies the
+    /// waiting caller: see [`WaitForRoom`].
     fn poll_notify(
         &self,
         request: RequestHandle,
@@ -25,28 +25,28 @@ pub(super) trait ConnectionHandle: Send + Sync {
         place: &mut Option<u64>,
         cx: &mut Context<'_>,
     ) -> Poll<Result<Delivery, SendError>>;
-    /// A caller that waits no more.
+    /// Removes the waker of a caller that stopped waiting.
     fn leave(&self, place: u64);
-    /// Has the connection ask; the question's ticket.
+    /// Queues an input request for the driver to send. Returns its id.
     fn begin_input_request(&self, parent: RequestHandle, question: OwnedJson) -> u64;
     fn poll_input_response(
         &self,
         id: u64,
         cx: &mut Context<'_>,
     ) -> Poll<Result<OwnedJson, Failure>>;
-    /// Takes a question back.
+    /// Withdraws an input request: removes it, or cancels it if it was sent.
     fn drop_input_request(&self, id: u64);
     #[cfg(feature = "http")]
     fn release_connection(&self, request: RequestHandle) -> bool;
 }
 
-/// What is told about a request before its answer.
+/// A notification about a request, sent before its response.
 pub(super) enum Notification<'n> {
     Progress(Instant, &'n Progress<'n>),
     Log(&'n LogMessage<'n, dyn Payload + 'n>),
 }
 
-/// A future that waits for room. Dropped, it leaves no waker behind.
+/// Registration of a future that waits for room. Dropping it removes its waker.
 pub(super) struct WaitForRoom<'v> {
     connection: &'v dyn ConnectionHandle,
     pub(super) place: Option<u64>,

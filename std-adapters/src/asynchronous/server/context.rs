@@ -1,4 +1,4 @@
-//! What a handler is given.
+//! The context of a handler.
 
 use std::any::Any;
 use std::fmt;
@@ -21,21 +21,22 @@ use super::input::InputResponseFuture;
 use super::mrtr::MrtrState;
 use super::reply::{Failure, Reply};
 
-/// A request, and what its handler speaks through. Owned: it may go to other threads.
+/// A request, and the connection that its handler communicates through. It is owned, so it can be
+/// moved to other threads.
 pub struct Context<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     pub(super) active: Arc<ActiveRequest>,
     pub(super) connection: Arc<dyn ConnectionHandle>,
     pub(super) broadcaster: Broadcaster,
 }
 
-/// A request that a handler works on.
+/// A request that has been admitted, until its handler has ended.
 pub(super) struct ActiveRequest {
     pub(super) handle: RequestHandle,
     pub(super) request: OwnedRequest,
     pub(super) target: Target<'static>,
     pub(super) mrtr: MrtrState,
     pub(super) _held: Option<BodyReservation>,
-    /// Of what all requests may take.
+    /// Counts towards [`App::max_params`](super::App::max_params).
     pub(super) _params: ParamsReservation,
 }
 
@@ -49,47 +50,48 @@ impl ActiveRequest {
     }
 }
 
-/// A request's share of a budget of bytes, which is given back when it is dropped.
+/// Share of the HTTP body budget that a request takes, returned when it is dropped.
 pub(super) type BodyReservation = Arc<dyn Any + Send + Sync>;
 
 impl<const N: usize, const S: usize> Context<N, S> {
-    /// The request: its method, parameters, and who asks.
+    /// Returns the request: its method, its parameters and the client's capabilities.
     #[must_use]
     pub fn request(&self) -> Request<'_> {
         self.active.request.as_request()
     }
 
-    /// What it is about, by the catalog. [`Target::Other`] without one.
+    /// Returns the catalog's entry that the request names. [`Target::Other`] without a catalog.
     #[must_use]
     pub fn target(&self) -> Target<'static> {
         self.active.target
     }
 
-    /// The name of the tool or prompt, as the catalog has it; empty for anything else.
+    /// Returns the name of the tool or prompt, as in the catalog; empty for other requests.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.active.name()
     }
 
-    /// The arguments of the call.
+    /// Returns the `arguments` of the request.
     #[must_use]
     pub fn arguments(&self) -> Arguments<'_> {
         self.request().arguments()
     }
 
-    /// What the client can be asked.
+    /// Returns the capabilities that the client declared.
     #[must_use]
     pub fn client(&self) -> ClientFeatures {
         self.request().capabilities
     }
 
-    /// Writes the answer down; return it. Anything will do that serializes as a result of the
-    /// request's method: a JSON object that has `content` for `tools/call`, `contents` for
-    /// `resources/read`, `messages` for `prompts/get`, and `completion` for `completion/complete`.
+    /// Serializes the result of the request; return it from the handler. `result` must serialize as
+    /// a result of the request's method: a JSON object that has `content` for `tools/call`,
+    /// `contents` for `resources/read`, `messages` for `prompts/get`, and `completion` for
+    /// `completion/complete`.
     ///
     /// # Errors
-    /// When the value's `Serialize` fails. When it is no such object: the client is told so with
-    /// -32603, since no client could read it.
+    /// If `Serialize` fails, or the value is not such an object. The client then gets -32603,
+    /// because it could not read the result.
     pub fn reply<T: Serialize + ?Sized>(&self, result: &T) -> Result<Reply, Failure> {
         let result = OwnedJson::new(result, self.revision())?;
         let required = match self.request().method {
@@ -111,11 +113,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
         Err(Failure::error(ErrorCode::InternalError, message))
     }
 
-    /// Tells the client how far its request has come, if it asked. Waits while the client does not
-    /// read.
+    /// Reports progress to the client, if it asked for it (`progressToken`). Waits while the client
+    /// does not read.
+    ///
+    /// Cancel safe: a notification is written whole or not at all.
     ///
     /// # Errors
-    /// When nobody waits any more, or the message is longer than all room there is: `?` is right
+    /// If the request is no longer open, or the message is longer than the output buffer. Use `?`
     /// for both.
     pub async fn progress(&self, progress: &Progress<'_>) -> Result<(), Failure> {
         let handle = self.active.handle;
@@ -134,10 +138,13 @@ impl<const N: usize, const S: usize> Context<N, S> {
         )
     }
 
-    /// Logs to the client, if it asked for that level. Waits while the client does not read.
+    /// Sends a log message to the client, if it asked for that level. Waits while the client does
+    /// not read.
+    ///
+    /// Cancel safe: a notification is written whole or not at all.
     ///
     /// # Errors
-    /// As [`progress`](Self::progress), and where the capability `logging` was not declared.
+    /// As [`progress`](Self::progress), and if the capability `logging` is not declared.
     pub async fn log<T: Serialize + ?Sized>(
         &self,
         message: &LogMessage<'_, T>,
@@ -161,14 +168,16 @@ impl<const N: usize, const S: usize> Context<N, S> {
         sent(told.await)
     }
 
-    /// Asks the client, in whichever way its revision has; see the
-    /// [module](super::super#asking-in-both-eras). `key` is the question's name, unique in its
-    /// handler.
+    /// Requests input from the client: elicitation, sampling or roots. Each revision has its own
+    /// way to do so; see the [module](super::super#input-requests-in-both-eras). `key` identifies
+    /// the input request and must be unique in its handler.
+    ///
+    /// Cancel safe: dropping the future cancels the request to a legacy client.
     ///
     /// # Errors
-    /// [`Failure::missing_capability`] when the client did not declare that it can be asked,
-    /// [`Failure::invalid_input_response`] when it refused or did not answer in time. And in 2026-07-28, when
-    /// there is no answer yet. `?` is right for all.
+    /// [`Failure::missing_capability`] if the client did not declare the capability.
+    /// [`Failure::invalid_input_response`] if the client refused or did not respond in time. In
+    /// 2026-07-28 also while there is no response yet, which ends this attempt. Use `?` for all.
     pub async fn request_input(
         &self,
         key: &str,
@@ -178,7 +187,8 @@ impl<const N: usize, const S: usize> Context<N, S> {
         Ok(answer)
     }
 
-    /// Asks several questions at once: in 2026-07-28, in one round.
+    /// Requests several inputs at once: in 2026-07-28, in one round. Cancel safe as
+    /// [`request_input`](Self::request_input).
     ///
     /// # Errors
     /// As [`request_input`](Self::request_input).
@@ -230,45 +240,47 @@ impl<const N: usize, const S: usize> Context<N, S> {
         answers.try_into().map_err(|_| SendError::Value.into())
     }
 
-    /// Keeps a text for the next round of this request (2026-07-28; before, there is only one). The
-    /// client carries it, and can read and change it unless the [`App`](super::App) has a
-    /// [`StateProtector`](super::StateProtector). From then on an answer counts only when it comes with such a text.
+    /// Keeps a text for the next round of this request (2026-07-28; older revisions have only one
+    /// round). The client stores it, and can read and change it unless the [`App`](super::App) has
+    /// a [`StateProtector`](super::StateProtector). From then on an input response counts only if
+    /// it comes with such a state.
     pub fn set_request_state(&self, state: impl Into<String>) {
         self.active.mrtr.set_request_state(state.into());
     }
 
-    /// What was [kept](Self::set_request_state) in an earlier round.
+    /// Returns the text that an earlier round [kept](Self::set_request_state).
     #[must_use]
     pub fn request_state(&self) -> Option<String> {
         self.active.mrtr.request_state()
     }
 
-    /// Lets the connection go on which the client waits: it comes back for the answer after
-    /// [`HttpOptions::retry`](crate::asynchronous::http::HttpOptions::retry). For work that takes long
-    /// while connections are dear. `false` where that cannot be done: only in a session of
-    /// 2025-11-25 over HTTP.
+    /// Closes the SSE connection on which the client waits; it polls again for the response after
+    /// [`HttpOptions::retry`](crate::asynchronous::http::HttpOptions::retry). For handlers that run
+    /// long while connections are scarce. Returns `false` where this is not possible: it needs a
+    /// session of 2025-11-25 over HTTP.
     #[cfg(feature = "http")]
     pub fn release_connection(&self) -> bool {
         self.revision() == Revision::V2025_11_25
             && self.connection.release_connection(self.active.handle)
     }
 
-    /// Who the client is, as the check of an application over HTTP has found out. `None` where
-    /// nothing checks it.
+    /// Returns the principal that
+    /// [`HttpOptions::authorize`](crate::asynchronous::http::HttpOptions::authorize) returned.
+    /// `None` without such a check.
     #[cfg(feature = "http")]
     #[must_use]
     pub fn principal(&self) -> Option<&str> {
         self.connection.principal()
     }
 
-    /// Whether nobody waits for an answer any more. The handler's future is dropped then; this is
-    /// for work that it has sent elsewhere.
+    /// Returns whether the response is no longer awaited. The handler's future is dropped in that
+    /// case; this is for work that it has moved elsewhere.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         !self.connection.is_open(self.active.handle)
     }
 
-    /// What reaches all connections, this one included.
+    /// Returns the broadcaster, which reaches all connections, this one included.
     #[must_use]
     pub fn broadcaster(&self) -> &Broadcaster {
         &self.broadcaster
@@ -287,7 +299,6 @@ impl<const N: usize, const S: usize> fmt::Debug for Context<N, S> {
     }
 }
 
-/// Who is told nothing any more is to stop.
 fn sent(answered: Result<Delivery, SendError>) -> Result<(), Failure> {
     if answered? == Delivery::Gone { Err(Failure::GONE) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What a connection does about events: handlers are begun and dropped, their answers sent.
+//! Handles the events of a connection: starts and drops handlers, sends their responses.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -20,25 +20,25 @@ use super::pending_responses::PendingResponse;
 use super::reply::{Failure, Reply};
 use super::tasks::{Panic, Tasks, caught};
 
-/// Handlers that are under way, and answers that wait for room.
+/// The running handlers of a connection, and the responses that wait for room.
 pub(super) struct Dispatcher<F> {
     handlers: Tasks<Arc<ActiveRequest>, F>,
-    /// Requests whose handlers have yet to begin: at most as many as may be in flight.
+    /// Requests whose handlers have not started: at most as many as can be in flight.
     admitted: VecDeque<Arc<ActiveRequest>>,
-    /// At most one for each request in flight.
+    /// Responses that wait for room: at most one for each request in flight.
     responses: VecDeque<PendingResponse>,
     /// Open `subscriptions/listen`: at most as many as may be in flight.
     listens: Vec<RequestHandle>,
-    /// Since when a request waits while no other ends.
+    /// Start of the time in which a request has been held back and no other ended.
     full_since: Option<time::Instant>,
-    /// Up to when time limits were looked after.
+    /// Time of the last check for timeouts.
     pub(super) timeouts_checked_at: Instant,
-    /// No request is begun any more.
+    /// Whether new requests are refused, because the application shuts down.
     pub(super) is_closing: bool,
-    /// Whether frames wait that could not be taken in yet.
+    /// Whether received frames are waiting for room.
     pub(super) has_frames: bool,
     pub(super) is_unresponsive: bool,
-    /// Of the requests that begin now.
+    /// Body budget share of the HTTP request that is being processed.
     pub(super) held: Option<BodyReservation>,
 }
 
@@ -56,7 +56,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         match event {
             ServerEvent::Request(request) => {
                 self.begin(request, app, inner);
-                // What is done at once is answered at once, and in this order.
+                // A handler that completes at once is answered at once, so responses keep the order
+                // of requests.
                 self.run(app, inner, cx);
                 self.send(app, inner);
             }
@@ -91,8 +92,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,
-            // The rest has been answered already: `initialize`, `ping`, log levels, subscriptions,
-            // and whatever was wrong.
+            // The core has responded to the rest: `initialize`, `ping`, log levels, subscriptions,
+            // violations.
             _ => {}
         }
     }
@@ -111,7 +112,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 RpcError::internal("The server is shutting down"),
             ));
         }
-        // Itself among them.
+        // Includes this request.
         let in_flight = inner.lock().server.open_requests();
         if in_flight > app.max_in_flight || in_flight > 1 && inner.params() >= app.max_params {
             return self.responses.push_back(PendingResponse::Refused(
@@ -129,7 +130,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 match catalog.respond(server, request, &mut output.tx) {
                     Ok(Target::Responded) => return,
                     Ok(target) => target,
-                    // Begun, and to be finished before those that wait.
+                    // Part of it is written: it must be finished before the others.
                     Err(SendError::Full) if !was_mid_frame && output.tx.is_mid_frame() => {
                         let from_catalog = self.from_catalog(request, params);
                         return self.responses.push_front(from_catalog);
@@ -167,7 +168,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         self.admitted.push_back(Arc::new(active));
     }
 
-    /// Begins the handlers of requests that were taken in, as many as may run.
+    /// Starts the handlers of admitted requests, up to the limit of running handlers.
     fn start_handlers<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -190,7 +191,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         }
     }
 
-    /// A handler has panicked: its client is told that it failed, and no more.
+    /// Reports a panic of a handler. The client gets only a generic internal error.
     fn panicked<H, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -201,8 +202,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         self.responses.push_back(PendingResponse::Refused(active.handle, PANICKED));
     }
 
-    /// Whether the next message is a request that has to wait, since there are as many as there may
-    /// be.
+    /// Returns whether the next message is a request that must wait because a limit is reached.
     pub(super) fn holds_back<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -220,7 +220,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         true
     }
 
-    /// Whether what was held back still is, for whom looking at it again costs too much.
+    /// Returns whether a request that was held back must still wait, without parsing it again.
     pub(super) fn still_holds_back<H, const M: usize, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
@@ -238,8 +238,8 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         in_flight > 0 && (in_flight >= app.max_in_flight.min(M) || inner.params() >= app.max_params)
     }
 
-    /// Whether a request may wait until another has ended: what its end depends on must not be
-    /// behind it.
+    /// Returns whether a request may wait until another has ended. It may not while a call of the
+    /// server is open: the response may be behind it in the stream.
     fn may_wait<H, const M: usize, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
@@ -257,7 +257,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         }
     }
 
-    /// Polls the handlers that have been woken.
+    /// Polls the handlers that have been woken. Returns whether any made progress.
     pub(super) fn run<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -269,7 +269,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
     {
         let mut moved = false;
         self.start_handlers(app, inner);
-        // One that wakes itself each time is not to keep the others waiting.
+        // Bounded, so that a handler that always wakes itself does not starve the others.
         for _ in 0..=2 * self.handlers.len() {
             let Poll::Ready(done) = self.handlers.poll_next(cx) else { return moved };
             moved = true;
@@ -292,7 +292,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         true
     }
 
-    /// What time alone brings about.
+    /// Handles all timeouts that are due. Returns whether there were any.
     pub(super) fn handle_timeouts<H, const M: usize, const N: usize, const S: usize>(
         &mut self,
         app: &App<H, N, S>,
@@ -344,7 +344,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         state: &mut State<M, S>,
         now: Instant,
     ) {
-        // What has begun is among them somewhere, and the others have no room before it has ended.
+        // A partly written frame is one of these; the others have no room before it is finished.
         state.send_input_requests(now);
         state.send_changes();
         let mut at = 0;
@@ -375,19 +375,19 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
         }
     }
 
-    /// Whether all answers that there are have been sent.
+    /// Returns whether all responses have been written.
     pub(super) fn is_sent(&self) -> bool {
         self.responses.is_empty()
     }
 
-    /// Whether there is nothing left to do on a stream that ends only when it has to.
+    /// Returns whether a stream is finished that would otherwise stay open (`is_endless`).
     #[cfg(feature = "http")]
     pub(super) fn is_over(&self, is_endless: bool) -> bool {
         self.is_unresponsive
             || is_endless && self.is_closing && self.has_no_handlers() && self.responses.is_empty()
     }
 
-    /// Whether nothing is in flight.
+    /// Returns whether nothing is in flight.
     pub(super) fn is_idle<const M: usize, const S: usize>(
         &self,
         inner: &ConnectionInner<M, S>,
@@ -401,7 +401,7 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
 }
 
 impl<F> Dispatcher<F> {
-    /// When what waits is refused.
+    /// Returns the time at which a request that is held back is refused.
     pub(super) fn full_until<H, const N: usize, const S: usize>(
         &self,
         app: &App<H, N, S>,
@@ -428,7 +428,7 @@ impl<F> Dispatcher<F> {
         }
     }
 
-    /// Drops everything that is under way.
+    /// Drops all handlers, admitted requests and pending responses.
     pub(super) fn drop_all(&mut self) {
         self.handlers.clear();
         self.admitted.clear();
@@ -436,7 +436,7 @@ impl<F> Dispatcher<F> {
     }
 }
 
-/// For a log.
+/// Reports a panic to the observer, with the method and name of the request.
 fn report_panic<H, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     active: &ActiveRequest,
@@ -453,11 +453,11 @@ fn report_panic<H, const N: usize, const S: usize>(
         Method::PromptsGet => "prompts/get",
         Method::CompletionComplete => "completion/complete",
         Method::Other(name) => return app.panicked(&name.to_string(), "", panic),
-        // The rest has no handler.
+        // The other methods have no handler.
         _ => "",
     };
     app.panicked(method, active.name(), panic);
 }
 
-/// The message that a client gets for a panic. The panic's own text is for the log of the server.
+/// Error that a client gets for a panic. The text of the panic is for the log of the server only.
 const PANICKED: RpcError<'static> = RpcError::internal("The handler panicked");

@@ -1,23 +1,24 @@
-//! Wakers: of the task that drives a peer, and of the futures that wait for it.
+//! Wakers: of the task that drives a connection, and of the futures that wait for it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Apart from everything else that is locked: wakers are called in the middle of anything.
+/// Waker of the task that drives a connection. It has a lock of its own, because wakers are called
+/// while other locks are held.
 #[derive(Default)]
 pub(super) struct DriverWaker(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Of the driver, while it sleeps.
+    /// Waker of the driver, while it waits.
     waker: Option<Waker>,
-    /// Whether there is something to do that it has not seen.
+    /// Whether there was a notification since the driver last looked.
     is_notified: bool,
 }
 
 impl DriverWaker {
-    /// There is something to do.
+    /// Wakes the driver, or keeps it from waiting after this round.
     pub(super) fn notify(&self) {
         let waker = {
             let mut state = self.lock();
@@ -29,8 +30,7 @@ impl DriverWaker {
         }
     }
 
-    /// Ends a round of the driver, which is to be woken from now on. `false` when there is
-    /// something to do already.
+    /// Ends a round: the driver is woken from now on. Returns `false` if it was notified already.
     pub(super) fn register(&self, waker: &Waker) -> bool {
         let mut state = self.lock();
         if std::mem::take(&mut state.is_notified) {
@@ -42,7 +42,7 @@ impl DriverWaker {
         true
     }
 
-    /// Begins a round. What is done in it, the driver sees without being woken.
+    /// Starts a round. The driver sees what is done during it without being woken.
     pub(super) fn begin_round(&self) {
         self.lock().waker = None;
     }
@@ -53,7 +53,7 @@ impl DriverWaker {
 }
 
 /// Wakers of futures that wait for the same event. Each future has one place, however often it is
-/// polled, and gives it back when it is dropped: there are never more wakers than futures.
+/// polled, and returns it when it is dropped, so there are never more wakers than futures.
 #[derive(Default)]
 pub(super) struct WakerSet {
     by_place: BTreeMap<u64, Waker>,
@@ -61,7 +61,7 @@ pub(super) struct WakerSet {
 }
 
 impl WakerSet {
-    /// Keeps the waker of a future. `place` is the future's own: `None` until it waits for the
+    /// Keeps the waker of a future. `place` belongs to the future: `None` until it waits for the
     /// first time.
     pub(super) fn wait(&mut self, place: &mut Option<u64>, waker: &Waker) {
         let place = *place.get_or_insert_with(|| {
@@ -72,23 +72,23 @@ impl WakerSet {
         kept.clone_from(waker);
     }
 
-    /// A future that waits no more.
+    /// Removes the waker of a future that stopped waiting.
     pub(super) fn leave(&mut self, place: u64) {
         self.by_place.remove(&place);
     }
 
-    /// All wakers, to be woken. Futures that have to go on waiting keep their places.
+    /// Takes all wakers, to be woken. Futures that go on waiting keep their places.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Waker> + use<> {
         std::mem::take(&mut self.by_place).into_values()
     }
 
-    /// The place that was taken first.
+    /// Returns the place that was taken first.
     #[cfg(feature = "http")]
     pub(super) fn first(&self) -> Option<u64> {
         self.by_place.keys().next().copied()
     }
 
-    /// The waker of a place.
+    /// Returns the waker of a place.
     #[cfg(feature = "http")]
     pub(super) fn waker(&self, place: u64) -> Option<Waker> {
         self.by_place.get(&place).cloned()

@@ -1,5 +1,5 @@
-//! What a connection shares with its handlers: the server and what it has written, each borrowed
-//! for the length of a call.
+//! State that a connection shares with its handlers: the core's server and the output buffers,
+//! locked for the duration of a call.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,17 +17,17 @@ use super::output::{OutputBuffer, OutputBuffers};
 
 pub(super) struct ConnectionInner<const N: usize, const S: usize> {
     state: Mutex<State<N, S>>,
-    /// Wakes whoever drives it.
+    /// Waker of the task that drives the connection.
     pub(super) driver: Arc<DriverWaker>,
-    /// Who the client is, where somebody checks that.
+    /// Principal of the client, if an authorization check returned one.
     #[cfg_attr(not(feature = "http"), expect(dead_code))] // nobody checks it on a stream
     pub(super) principal: Option<Arc<str>>,
-    /// Bytes of parameters that its requests have.
+    /// Bytes of parameters of the requests in flight.
     params: Arc<AtomicUsize>,
     clock: std::time::Instant,
 }
 
-/// A request's share of the bytes of parameters, for as long as the request is kept.
+/// Share of a request in the bytes of parameters, for as long as the request is kept.
 pub(super) struct ParamsReservation {
     bytes: usize,
     limit: usize,
@@ -37,7 +37,7 @@ pub(super) struct ParamsReservation {
 
 impl Drop for ParamsReservation {
     fn drop(&mut self) {
-        // Where the limit was reached, a request may wait.
+        // At the limit a request may be waiting.
         if self.all.fetch_sub(self.bytes, Ordering::AcqRel) >= self.limit {
             self.driver.notify();
         }
@@ -48,12 +48,12 @@ pub(super) struct State<const N: usize, const S: usize> {
     pub(super) server: Server<'static, N, S>,
     pub(super) outputs: OutputBuffers,
     pub(super) input_requests: InputRequests,
-    /// What subscribers have yet to be told, and how far the first of it has come.
+    /// Changes that subscribers have not been notified of, and the position in the first one.
     changes: Vec<OwnedChange>,
     told: u16,
     /// Handlers and connections that wait for room.
     pub(super) waiting: WakerSet,
-    /// Connections whose request waits for a place.
+    /// Connections with a request that waits for another to end.
     #[cfg(feature = "http")]
     waiting_for_capacity: Vec<Waker>,
     driver: Arc<DriverWaker>,
@@ -86,13 +86,13 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
         }
     }
 
-    /// Never held across an await. A panic elsewhere leaves nothing half done: each call of the
-    /// core is all or nothing.
+    /// Locks the state; never held across an await. A poisoned lock is used all the same, because
+    /// each call of the core is all or nothing.
     pub(super) fn lock(&self) -> MutexGuard<'_, State<N, S>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time since the connection began.
+    /// Returns the time since the connection was created.
     pub(super) fn now(&self) -> Instant {
         Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
@@ -101,12 +101,12 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
         self.clock.checked_add(std::time::Duration::from_millis(at.as_millis()))
     }
 
-    /// The bytes of parameters that its requests have.
+    /// Returns the bytes of parameters of the requests in flight.
     pub(super) fn params(&self) -> usize {
         self.params.load(Ordering::Acquire)
     }
 
-    /// Counts the bytes of one.
+    /// Counts the parameters of a request.
     pub(super) fn reserve_params(&self, bytes: usize, limit: usize) -> ParamsReservation {
         self.params.fetch_add(bytes, Ordering::AcqRel);
         ParamsReservation {
@@ -117,10 +117,10 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
         }
     }
 
-    /// There may be room again.
+    /// Wakes those that wait for room, once at least half of the output has been sent.
     pub(super) fn drained(&self, output: u32) {
         let mut state = self.lock();
-        // Not after each byte: all of them would try again.
+        // Not after each byte, because all of them would try again.
         let output = state.outputs.at(output);
         if output.is_blocked() || output.tx.room() < output.tx.pending().len() {
             return;
@@ -129,20 +129,20 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
         self.wake_waiting();
     }
 
-    /// Wakes when there may be room. `place` is kept by the future that waits, and given back with
+    /// Waits for room. The future that waits keeps `place` and returns it with
     /// [`leave`](Self::leave).
     #[cfg(feature = "http")]
     pub(super) fn wait(&self, place: &mut Option<u64>, waker: &Waker) {
         self.lock().waiting.wait(place, waker);
     }
 
-    /// A future that waits no more.
+    /// Removes the waker of a future that stopped waiting.
     pub(super) fn leave(&self, place: u64) {
         self.lock().waiting.leave(place);
     }
 
-    /// Wakes when a request may be taken in. Once for each task: one that is polled often must not
-    /// fill the list.
+    /// Waits until another request may be admitted. One waker for each task: a future that is
+    /// polled often must not fill the list.
     #[cfg(feature = "http")]
     pub(super) fn wait_for_capacity(&self, waker: &Waker) {
         let waiting = &mut self.lock().waiting_for_capacity;
@@ -151,20 +151,20 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
         }
     }
 
-    /// Requests that wait for a place try again.
+    /// Wakes the requests that wait to be admitted.
     #[cfg(feature = "http")]
     pub(super) fn wake_for_capacity(&self) {
         let waiting = std::mem::take(&mut self.lock().waiting_for_capacity);
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Those who wait for room try again.
+    /// Wakes those that wait for room.
     pub(super) fn wake_waiting(&self) {
         let waiting = self.lock().waiting.take();
         waiting.for_each(Waker::wake);
     }
 
-    /// The connection is gone: whatever still holds this is told so.
+    /// Closes the session of the core and wakes everything that waits.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.server.close();
@@ -178,12 +178,12 @@ impl<const N: usize, const S: usize> ConnectionInner<N, S> {
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
-    /// Has the connection look at what was done.
+    /// Wakes the driver.
     pub(super) fn notify_driver(&self) {
         self.driver.notify();
     }
 
-    /// The server, and where what it has to say about a request goes.
+    /// Returns the server, and the output buffer for messages about a request.
     pub(super) fn at(
         &mut self,
         request: RequestHandle,
@@ -195,7 +195,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         (&mut self.server, self.outputs.at(exchange))
     }
 
-    /// The server, and where the cancellation of a request of ours goes.
+    /// Returns the server, and the output buffer for the cancellation of a call.
     pub(super) fn at_call(
         &mut self,
         call: Call,
@@ -207,8 +207,8 @@ impl<const N: usize, const S: usize> State<N, S> {
         (&mut self.server, self.outputs.at(exchange))
     }
 
-    /// Whether there is room for whatever the core may answer by itself to a frame that cannot be
-    /// taken in twice.
+    /// Returns whether there is room for any response of the core to a frame that cannot be
+    /// processed twice.
     pub(super) fn has_room(&mut self) -> bool {
         let own = self.outputs.own();
         !own.is_blocked() && !own.tx.is_mid_frame() && own.tx.room() >= MIN_BUFFER
@@ -222,7 +222,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         self.server.next_event(now, messages, &mut self.outputs.own().tx)
     }
 
-    /// The same for the body of an exchange.
+    /// As [`next_event`](Self::next_event), for the body of an HTTP exchange.
     #[cfg(feature = "http")]
     pub(super) fn next_exchange_event<'f>(
         &mut self,
@@ -233,7 +233,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         self.server.next_event(now, messages, &mut self.outputs.at(exchange).tx)
     }
 
-    /// What is due, if anything is.
+    /// Handles the next timeout, if one is due.
     pub(super) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -248,7 +248,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         self.server.handle_timeout(now, &mut self.outputs.at(exchange).tx)
     }
 
-    /// Tells subscribers of the news, as far as there is room.
+    /// Notifies subscribers of changes, as far as there is room.
     pub(super) fn send_changes(&mut self) {
         while let Some(changes) = self.changes.first() {
             let mut change = changes.as_change().resume(self.told);
@@ -269,7 +269,7 @@ impl<const N: usize, const S: usize> State<N, S> {
         }
     }
 
-    /// Whether nothing is open, and nothing waits to go out that belongs to no exchange.
+    /// Returns whether no request or call is open, and no output is pending outside of exchanges.
     #[cfg(feature = "http")]
     pub(super) fn is_silent(&mut self) -> bool {
         self.server.open_requests() == 0
@@ -285,13 +285,13 @@ impl<const N: usize, const S: usize> State<N, S> {
 impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
     fn on_change(&self, change: OwnedChange) {
         let mut state = self.lock();
-        // The first may have reached some already: those are told again.
+        // The first one may have been sent to some subscribers already: it has to be sent again.
         let untold = if state.told == 0 { 0 } else { 1 };
-        // Changes without a subscriber are not kept: so there are at most as many as there are
-        // subscriptions, and the three lists.
+        // Changes without a subscriber are not kept, so there are at most as many as subscriptions,
+        // plus the three lists.
         let is_wanted = state.server.is_subscribed(&change.as_change());
         if is_wanted && state.changes.len() > S + LISTS {
-            // Some were subscribed to when they came and are no more: without them there is room.
+            // Removes those whose subscription has ended since, which makes room.
             let State { server, changes, .. } = &mut *state;
             let mut at = 0;
             changes.retain(|changes| {
@@ -310,7 +310,7 @@ impl<const N: usize, const S: usize> Receiver for ConnectionInner<N, S> {
     }
 }
 
-/// The number of lists that can change: tools, prompts, resources.
+/// Number of lists that can change: tools, prompts, resources.
 const LISTS: usize = 3;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Questions to a legacy client: requests of ours that a handler waits for.
+//! Input requests to a legacy client: requests of the server that a handler waits for.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +11,8 @@ use super::connection_handle::ConnectionHandle;
 use super::inner::State;
 use super::reply::Failure;
 
-/// All questions of a connection. They are sent by the connection and not by their futures, which
-/// may be dropped in the middle of a frame.
+/// All input requests of a connection. The driver sends them and not their futures, which may be
+/// dropped in the middle of a frame.
 #[derive(Default)]
 pub(super) struct InputRequests {
     input_requests: Vec<PendingInput>,
@@ -24,14 +24,14 @@ struct PendingInput {
     parent: RequestHandle,
     question: OwnedJson,
     stage: Stage,
-    /// Nobody waits for the answer any more.
+    /// Whether its future was dropped.
     is_dropped: bool,
     waker: Option<Waker>,
 }
 
 enum Stage {
     Queued,
-    /// A part of it has been written.
+    /// Part of the frame has been written.
     PartlyWritten,
     Open(Call),
     Done(Result<OwnedJson, Failure>),
@@ -42,7 +42,7 @@ impl InputRequests {
         self.input_requests.is_empty()
     }
 
-    /// An answer has come, or none will.
+    /// Records the response to a call, or the reason why there is none.
     pub(super) fn finish(&mut self, call: Call, answer: Result<OwnedJson, Failure>) {
         let is_same = |pending: &&mut PendingInput| matches!(pending.stage, Stage::Open(open) if open == call);
         if let Some(pending) = self.input_requests.iter_mut().find(is_same) {
@@ -52,7 +52,7 @@ impl InputRequests {
             .retain(|pending| !(pending.is_dropped && matches!(pending.stage, Stage::Done(_))));
     }
 
-    /// No answer will come to any of them.
+    /// Ends all input requests: no response will arrive.
     pub(super) fn close(&mut self) {
         self.input_requests.iter_mut().for_each(|pending| pending.end(Err(Failure::GONE)));
     }
@@ -71,7 +71,7 @@ impl InputRequests {
         self.made
     }
 
-    /// The answer, if there is one. `Pending` has the waker called when there is.
+    /// Returns the response, if there is one; otherwise keeps the waker.
     pub(super) fn poll(
         &mut self,
         id: u64,
@@ -108,8 +108,7 @@ impl PendingInput {
 }
 
 impl<const N: usize, const S: usize> State<N, S> {
-    /// Sends what has yet to be sent, as far as there is room: questions, and that nobody waits for
-    /// an answer any more.
+    /// Sends queued requests, and cancellations of dropped ones, as far as there is room.
     pub(super) fn send_input_requests(&mut self, now: Instant) {
         let mut at = 0;
         let mut input_requests = std::mem::take(&mut self.input_requests.input_requests);
@@ -124,7 +123,8 @@ impl<const N: usize, const S: usize> State<N, S> {
             }
             let was_mid_frame = output.tx.is_mid_frame();
             let sent = match pending.stage {
-                // Two of one handler and method could not be told apart in the middle of a frame.
+                // Two requests of one handler with the same method could not be told apart in the
+                // middle of a frame.
                 Stage::Queued if was_mid_frame => Err(SendError::Full),
                 Stage::Queued | Stage::PartlyWritten => {
                     let sent = match pending.question.to() {
@@ -153,7 +153,7 @@ impl<const N: usize, const S: usize> State<N, S> {
                 Err(error) => pending.end(Err(Failure::invalid_input_response(format!(
                     "The client cannot be asked now: {error}"
                 )))),
-                // Sent meanwhile, but nobody waits: once more, to take it back.
+                // Dropped while it was being written: visit it once more to cancel it.
                 Ok(()) if pending.is_dropped && matches!(pending.stage, Stage::Open(_)) => at -= 1,
                 Ok(()) => {}
             }
@@ -163,12 +163,12 @@ impl<const N: usize, const S: usize> State<N, S> {
         self.input_requests.input_requests = input_requests;
     }
 
-    /// Nobody waits for the answer any more.
+    /// Withdraws an input request whose future was dropped.
     pub(super) fn drop_input_request(&mut self, id: u64) {
         let Some(at) = self.input_requests.position(id) else { return };
         let Some(pending) = self.input_requests.input_requests.get_mut(at) else { return };
         match pending.stage {
-            // The server takes back by itself what belongs to a request that has ended.
+            // The core cancels the nested calls of a request that has ended.
             Stage::Open(call) if !self.server.is_call_open(call) => {
                 drop(self.input_requests.input_requests.remove(at))
             }
@@ -181,7 +181,7 @@ impl<const N: usize, const S: usize> State<N, S> {
     }
 }
 
-/// Waits for the answer to a question. Dropped, it takes the question back.
+/// Waits for the response to an input request. Dropping it withdraws the request.
 pub(super) struct InputResponseFuture {
     connection: Arc<dyn ConnectionHandle>,
     id: u64,

@@ -1,25 +1,23 @@
-//! Two halves as one stream.
-
 use std::io::{ErrorKind, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// A reader and a writer of their own, as one stream: a child process's pipes, standard input and
+/// Joins a reader and a writer into one stream: the pipes of a child process, standard input and
 /// output.
 ///
-/// Closed, it drops the writer: that is how the other end of a pipe sees that no more comes.
+/// Closing it drops the writer, which closes the pipe for the other end.
 #[derive(Debug)]
 pub struct JoinedIo<R, W> {
-    /// What is read from.
+    /// The reading half.
     pub reader: R,
-    /// The writer, until it is closed.
+    /// The writing half, until it is closed.
     pub writer: Option<W>,
 }
 
 impl<R, W> JoinedIo<R, W> {
-    /// Puts them together.
+    /// Joins the two halves.
     pub const fn new(reader: R, writer: W) -> Self {
         Self { reader, writer: Some(writer) }
     }

@@ -1,4 +1,4 @@
-//! Accepting connections.
+//! Accept loop.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -20,15 +20,15 @@ use super::reply::{Failure, Reply};
 use super::socket::Socket;
 use super::tasks::Tasks;
 
-/// Where connections come from.
+/// A source of connections.
 pub trait Listener {
-    /// What a connection is.
+    /// Stream of a connection.
     type Stream: AsyncRead + AsyncWrite + Unpin;
 
-    /// The next connection, when there is one.
+    /// Polls for the next connection.
     ///
     /// # Errors
-    /// Of the operating system.
+    /// I/O errors of the operating system.
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>>;
 }
 
@@ -46,8 +46,8 @@ impl Listener for Async<TcpListener> {
     fn poll_accept(&self, cx: &mut task::Context<'_>) -> Poll<io::Result<Self::Stream>> {
         poll_accept(self, cx, |listener| {
             let (stream, _) = listener.accept()?;
-            // Answers are small and waited for. One that has gone away already is noticed soon
-            // enough.
+            // Responses are small and awaited by the client. A connection that is closed already is
+            // detected by the next read.
             let _ = stream.set_nodelay(true);
             Async::new(stream).map(Socket::new)
         })
@@ -72,7 +72,7 @@ fn poll_accept<L, T>(
         match accept(listener.get_ref()) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            // This one has gone away while it waited.
+            // The client closed the connection while it was in the queue.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
             accepted => return Poll::Ready(accepted),
         }
@@ -84,9 +84,10 @@ fn poll_accept<L, T>(
     }
 }
 
-/// The next connection, as soon as there may be one more. `None` when the application shuts down.
+/// Accepts the next connection, as soon as the limit of connections allows it. Returns `None` when
+/// the application shuts down.
 ///
-/// For those that spawn their connections:
+/// For applications that spawn their connections:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -100,8 +101,11 @@ fn poll_accept<L, T>(
 /// # }
 /// ```
 ///
+/// Cancel safe: no connection is lost when the future is dropped.
+///
 /// # Errors
-/// Of the operating system; no lack of resources, as long as there are connections that may end.
+/// I/O errors of the operating system. Lack of resources is only an error while there are no
+/// connections; otherwise it is retried.
 pub async fn accept<A, H, L, F, const N: usize, const S: usize>(
     app: A,
     listener: L,
@@ -116,7 +120,7 @@ where
     Ok(accepted.map(|stream| Connection::accepted(app, stream)))
 }
 
-/// The next stream, likewise.
+/// Accepts the next stream: see [`accept`].
 pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize>(
     app: &App<H, N, S>,
     listener: &L,
@@ -125,8 +129,10 @@ pub(super) async fn accept_stream<H, L: Listener, const N: usize, const S: usize
     poll_fn(|cx| poll_stream(app, listener, &mut pause, cx)).await
 }
 
-/// Serves everybody who connects, in this one future. It ends when the application [shuts
-/// down](super::Broadcaster::shut_down), after the last connection has.
+/// Accepts connections and serves all of them in the returned future. It completes when the
+/// application [shuts down](super::Broadcaster::shut_down) and the last connection has ended.
+///
+/// Not cancel safe: dropping the future closes all connections and drops their handlers.
 ///
 /// # Errors
 /// As [`accept`].
@@ -141,7 +147,7 @@ where
     F: Future<Output = Result<Reply, Failure>>,
 {
     let mut connections = Tasks::new();
-    // A task as well, so that the listener is only asked when it has something to say.
+    // A task as well, so that the listener is only polled when it was woken.
     let mut acceptor = Tasks::new();
     acceptor.insert((), accept(app.clone(), &listener));
     poll_fn(|cx| {
@@ -159,7 +165,7 @@ where
                 }
                 _ => {}
             }
-            // How a connection ended is of no interest to the others.
+            // The result of one connection does not matter to the others.
             let served = connections.poll_next(cx);
             if let Poll::Ready(Some(((), Err(panic)))) = &served {
                 app.panicked("", "", panic);
@@ -184,7 +190,7 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
     cx: &mut task::Context<'_>,
 ) -> Poll<io::Result<Option<L::Stream>>> {
     let broadcaster = app.broadcaster();
-    // Before the look at what it tells of.
+    // Registered before the state is read, so that no change is missed.
     broadcaster.register_waker(cx.waker());
     if broadcaster.is_shutting_down() {
         return Poll::Ready(Ok(None));
@@ -199,10 +205,10 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
         *pause = None;
     }
     match listener.poll_accept(cx) {
-        // Files or memory are used up. Some may be free when a connection has ended.
+        // Out of file descriptors or memory. Some may be free once a connection has ended.
         Poll::Ready(Err(_)) if broadcaster.connections() > 0 => {
             let mut timer = Timer::after(PAUSE);
-            // So that it wakes.
+            // Polled once, so that the timer wakes this task.
             let _ = Pin::new(&mut timer).poll(cx);
             *pause = Some(timer);
             Poll::Pending
@@ -211,7 +217,7 @@ fn poll_stream<H, L: Listener, const N: usize, const S: usize>(
     }
 }
 
-/// How many connections are looked after before others of the same thread have their turn.
+/// Number of polls in a row before other tasks of the thread run.
 const POLLS: usize = 64;
-/// How long nobody is accepted after a lack of resources.
+/// Time without accepting after the operating system ran out of resources.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,29 +1,29 @@
-//! What a modern client carries from one attempt of a request to the next: `requestState`
-//! (2026-07-28, basic/patterns/mrtr).
+//! State of multi-round-trip requests: `requestState` and `inputResponses` (2026-07-28,
+//! basic/patterns/mrtr).
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcp_sansio::{OwnedJson, OwnedRequest, RawJson, Request, Revision};
 
-/// Protects what clients carry, so that they cannot change it: by a signature, or by keeping it
-/// here and giving out a key to it.
+/// Protects the request state that clients keep against changes: by a signature, or by storing it
+/// on the server and giving the client a key.
 ///
-/// The answers to questions need no protection, since it is the client that gives them. What a
-/// handler [keeps](super::Context::set_request_state) does when something depends on it.
+/// Input responses need no protection, because they come from the client anyway. State that a
+/// handler [keeps](super::Context::set_request_state) does if it affects decisions.
 pub trait StateProtector: Send + Sync {
-    /// What is given to the client in place of `state`. Worth something only for the same request:
-    /// the method and name at least belong into it.
+    /// Returns what the client gets in place of `state`. It must be valid for the same request
+    /// only: include at least the method and the name.
     fn protect(&self, request: &Request<'_>, state: &str) -> String;
 
-    /// What was closed. `None`, and the request is refused, when it is not ours or not for this
-    /// request.
+    /// Returns the original state. `None` rejects the request: the value is not from this server,
+    /// or belongs to another request.
     fn unprotect(&self, request: &Request<'_>, protected: &str) -> Option<String>;
 }
 
-/// The rounds of a request that lie before this attempt, and what it leaves to the next.
+/// State of a request from earlier rounds, and state for the next one.
 pub(super) struct MrtrState {
-    /// What came back: an object with the members `answers` and `kept`.
+    /// State that the client sent back: an object with the members `answers` and `kept`.
     carried: Option<OwnedJson>,
     next: Mutex<NextRound>,
 }
@@ -36,8 +36,8 @@ struct NextRound {
 
 impl MrtrState {
     /// # Errors
-    /// The fault of the request: its state is not ours, or it brings more than [`MAX_INPUT_RESPONSES`]
-    /// answers.
+    /// Message of an invalid-params error: the state is invalid, or there are more than
+    /// [`MAX_INPUT_RESPONSES`] responses.
     pub(super) fn of(
         request: &Request<'_>,
         protector: Option<&dyn StateProtector>,
@@ -62,7 +62,7 @@ impl MrtrState {
         Ok(Self { carried, next: Mutex::default() })
     }
 
-    /// What was request_state in an earlier round.
+    /// Returns the state that the handler kept in an earlier round.
     pub(super) fn request_state(&self) -> Option<String> {
         let kept = self.carried.as_ref()?.as_raw().get(KEPT)?.as_string()?;
         Some(kept.to_string())
@@ -72,8 +72,8 @@ impl MrtrState {
         self.next().kept = Some(state);
     }
 
-    /// The answer to a question, in this round or one before. Who remembers something takes no
-    /// answer that comes without it.
+    /// Returns the input response of this or an earlier round. A handler that keeps state accepts
+    /// no response that comes without it.
     pub(super) fn input_response(&self, key: &str, request: &OwnedRequest) -> Option<OwnedJson> {
         let carried =
             self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS)?.get(key));
@@ -89,7 +89,7 @@ impl MrtrState {
         }
     }
 
-    /// What the client is asked, and what it is to carry.
+    /// Returns the missing input requests and the state that the client is to send back.
     pub(super) fn finish(
         &self,
         request: &Request<'_>,
@@ -99,7 +99,7 @@ impl MrtrState {
         let mut answers = Vec::new();
         let mut keys = HashSet::new();
         let carried = self.carried.as_ref().and_then(|carried| carried.as_raw().get(ANSWERS));
-        // What came without the state that it belongs to is not taken along either.
+        // Responses that came without the state that they belong to are dropped as well.
         let fresh = request
             .params
             .get("inputResponses")
@@ -134,7 +134,7 @@ impl MrtrState {
     }
 }
 
-/// The state that a client brought back, as it was before it was sealed.
+/// Returns the state that a client sent back, unprotected and parsed.
 fn unprotect(
     request: &Request<'_>,
     state: String,
@@ -150,10 +150,10 @@ fn unprotect(
         .map(OwnedJson::from)
 }
 
-/// The most answers that a 2026-07-28 request may bring to the questions of its handler, those of
-/// earlier rounds included. A request with more is refused with -32602. While the handler runs,
-/// they take the memory of the request's text, which [`App::max_line`](super::App::max_line)
-/// limits; when it asks again, about 50 bytes and the key for each.
+/// Maximum number of input responses of a 2026-07-28 request, those of earlier rounds included. A
+/// request with more is rejected with -32602. While the handler runs, responses take the memory of
+/// the request's text, which [`App::max_line`](super::App::max_line) limits; when it requests more
+/// input, about 50 bytes and the key for each.
 pub const MAX_INPUT_RESPONSES: usize = 256;
 
 const ANSWERS: &str = "answers";

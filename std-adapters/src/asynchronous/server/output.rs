@@ -1,14 +1,14 @@
-//! Where frames go: into one buffer, or over HTTP into that of the exchange that they belong to.
+//! Output buffers: one for a stream, one for each exchange over HTTP.
 
 use mcp_sansio::TxBuffer;
 
-/// A buffer, and whether it is full.
+/// An output buffer with back-pressure.
 pub(super) struct OutputBuffer {
     pub(super) tx: TxBuffer<Vec<u8>>,
-    /// How much was pending when there was no room for an answer or a question; until that has
-    /// gone out, nothing else is written.
+    /// Number of bytes that were pending when a response or request did not fit. Nothing else is
+    /// written until half of them have been sent.
     blocked: Option<usize>,
-    /// Whether the connection is to be let go: the client comes back.
+    /// Whether the SSE connection is to be closed, so that the client polls again.
     #[cfg(feature = "http")]
     pub(super) is_released: bool,
 }
@@ -27,13 +27,13 @@ impl OutputBuffer {
         self.blocked.is_some()
     }
 
-    /// Something did not fit.
+    /// Records that a message did not fit.
     pub(super) fn block(&mut self) {
         self.blocked = Some(self.tx.pending().len());
     }
 
-    /// Whether to try again to send what did not fit. Each attempt formats it anew, so not after
-    /// each byte that has gone out.
+    /// Returns whether to retry a message that did not fit. Each attempt serializes it again, so
+    /// not after every byte that was sent.
     pub(super) fn unblock(&mut self) -> bool {
         let has_room = self.blocked.is_some_and(|pending| self.tx.pending().len() <= pending / 2);
         if has_room {
@@ -43,11 +43,11 @@ impl OutputBuffer {
     }
 }
 
-/// All of a peer's.
+/// The output buffers of one connection.
 pub(super) struct OutputBuffers {
-    /// The only one of a stream. Over HTTP, for what belongs to no exchange.
+    /// The only buffer of a stream. Over HTTP, for messages that belong to no exchange.
     own: OutputBuffer,
-    /// Those of the exchanges of a session.
+    /// Buffers of the exchanges of a session.
     #[cfg(feature = "http")]
     exchanges: std::collections::BTreeMap<u32, OutputBuffer>,
 }
@@ -65,7 +65,7 @@ impl OutputBuffers {
         &mut self.own
     }
 
-    /// That of an exchange, or our own for what belongs to none that is there.
+    /// Returns the buffer of an exchange; `own` if there is none.
     pub(super) fn at(&mut self, exchange: u32) -> &mut OutputBuffer {
         #[cfg(feature = "http")]
         if let Some(output) = self.exchanges.get_mut(&exchange) {
@@ -90,7 +90,7 @@ impl OutputBuffers {
         self.exchanges.remove(&exchange);
     }
 
-    /// Those that may be written to again; whether there are any.
+    /// Unblocks the buffers that have room again. Returns whether there are any.
     pub(super) fn unblock(&mut self) -> bool {
         let any = self.own.unblock();
         #[cfg(feature = "http")]

@@ -1,4 +1,4 @@
-//! Answers on their way.
+//! Responses that wait for room.
 
 use std::sync::Arc;
 
@@ -11,20 +11,20 @@ use super::mrtr::StateProtector;
 use super::output::OutputBuffer;
 use super::reply::{Failure, Reply, Why};
 
-/// An answer that waits for room. It does not change any more: the call that sends it may have to
+/// A response that waits for room. It must not change, because the call that sends it may have to
 /// be repeated.
 pub(super) enum PendingResponse {
     Reply(Arc<ActiveRequest>, OwnedJson),
     Failure(Arc<ActiveRequest>, Why),
-    /// What a modern client is asked, and what it is to carry.
+    /// The input requests of a handler, and the request state for the client to keep.
     Input(Arc<ActiveRequest>, Vec<(String, OwnedJson)>, Option<String>),
-    /// A list of the catalog's, or the refusal of a name that is not in it.
+    /// A list from the catalog, or the error for a name that is not in it.
     FromCatalog {
         request: OwnedRequest,
         _held: Option<BodyReservation>,
         _params: ParamsReservation,
     },
-    /// An error, before a handler has seen the request.
+    /// An error before a handler has seen the request.
     Refused(RequestHandle, RpcError<'static>),
 }
 
@@ -46,7 +46,7 @@ impl PendingResponse {
         }
     }
 
-    /// Sends it, or says why not.
+    /// Sends the response.
     pub(super) fn send<const N: usize, const S: usize>(
         &self,
         catalog: Option<&Catalog<'static>>,
@@ -101,7 +101,7 @@ impl PendingResponse {
         }
     }
 
-    /// The request that it answers.
+    /// Returns the request.
     pub(super) fn handle(&self) -> RequestHandle {
         match self {
             Self::Reply(active, _) | Self::Failure(active, _) | Self::Input(active, ..) => {
@@ -112,7 +112,7 @@ impl PendingResponse {
         }
     }
 
-    /// What is sent in its place when the core refuses it.
+    /// Returns the error that is sent if the core rejects this response.
     pub(super) fn replacement(&self) -> Option<Self> {
         let is_last = matches!(self, Self::Refused(..));
         (!is_last)

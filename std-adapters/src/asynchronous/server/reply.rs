@@ -1,16 +1,16 @@
-//! How a handler ends.
+//! Results of handlers.
 
 use std::fmt;
 
 use mcp_sansio::{ClientFeatures, ErrorCode, OwnedJson, Printable, RpcError};
 
-/// The answer to a request, written down: see [`Context::reply`](super::Context::reply).
+/// The serialized result of a request: see [`Context::reply`](super::Context::reply).
 #[derive(Debug)]
 pub struct Reply(pub(super) OwnedJson);
 
-/// Why a handler has no answer, and what its client is told instead.
+/// The reason why a handler has no result, and the error that its client gets.
 ///
-/// Any error turns into one with `?`, as [`Failure::tool`] does it.
+/// `?` converts every error into one, as [`Failure::tool`] does.
 pub struct Failure(pub(super) Why);
 
 #[derive(Debug)]
@@ -24,53 +24,54 @@ pub(super) enum Why {
         data: Option<OwnedJson>,
     },
     Missing(ClientFeatures),
-    /// A question has no answer yet (2026-07-28).
+    /// Input requests have no response yet (2026-07-28).
     Asked,
     Gone,
 }
 
 impl Failure {
-    /// The tool ran and failed: a result with `isError`, for the model to read. For other requests
-    /// -32603.
+    /// The tool ran and failed: a result with `isError`, for the model to read. Requests other than
+    /// `tools/call` get -32603.
     pub fn tool(why: impl Into<String>) -> Self {
         Self(Why::Tool(why.into()))
     }
 
-    /// The arguments are not what the tool takes: see
-    /// [`Server::respond_invalid_arguments`](mcp_sansio::Server::respond_invalid_arguments). For other requests
-    /// -32602.
+    /// The arguments are invalid: see
+    /// [`Server::respond_invalid_arguments`](mcp_sansio::Server::respond_invalid_arguments).
+    /// Requests other than `tools/call` get -32602.
     pub fn invalid_arguments(why: impl Into<String>) -> Self {
         Self(Why::Arguments(why.into()))
     }
 
-    /// The client's answer to a question is of no use. In 2026-07-28 that is an error of the
-    /// request's, -32602; before, the request was right and only the tool came to nothing.
+    /// The client's response to an input request is invalid. In 2026-07-28 that is an error of the
+    /// request, -32602. In older revisions the request itself was valid, and the failure is the
+    /// tool's (`isError`).
     pub fn invalid_input_response(why: impl Into<String>) -> Self {
         Self(Why::InputResponse(why.into()))
     }
 
-    /// An error of the protocol.
+    /// A JSON-RPC error.
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
         Self(Why::Error { code, message: message.into(), data: None })
     }
 
-    /// An error of the protocol that says more.
+    /// A JSON-RPC error with `data`.
     pub fn error_with_data(code: ErrorCode, message: impl Into<String>, data: OwnedJson) -> Self {
         Self(Why::Error { code, message: message.into(), data: Some(data) })
     }
 
-    /// The client did not declare what the request needs.
+    /// The client did not declare a capability that the request needs.
     #[must_use]
     pub const fn missing_capability(needed: ClientFeatures) -> Self {
         Self(Why::Missing(needed))
     }
 
-    /// Nobody waits for an answer any more.
+    /// The request has been cancelled, or has timed out, or its connection has ended.
     pub(super) const GONE: Self = Self(Why::Gone);
     pub(super) const ASKED: Self = Self(Why::Asked);
 
-    /// Whether it only means that nobody waits for an answer any more: cancelled, expired, or its
-    /// connection has ended.
+    /// Returns whether the failure only means that the response is no longer awaited: the request
+    /// was cancelled or has timed out, or its connection has ended.
     #[must_use]
     pub const fn is_gone(&self) -> bool {
         matches!(self.0, Why::Gone)
@@ -89,17 +90,17 @@ impl fmt::Debug for Failure {
     }
 }
 
-/// An application's code that panicked: see [`App::panic_observer`](super::App::panic_observer).
-/// All texts are harmless to a log and a terminal, as [`Printable`] makes them, and after
-/// [`MAX_PANIC_TEXT`] characters they are cut.
+/// A panic of the application's code: see [`App::panic_observer`](super::App::panic_observer).
+/// Control characters are escaped as by [`Printable`], and each text is cut after
+/// [`MAX_PANIC_TEXT`] characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PanicReport {
-    /// The method of the request that was worked on; empty where it was none.
+    /// Method of the request; empty if the panic was not in a handler.
     pub method: String,
-    /// The name of the tool or prompt, as the catalog has it; empty for anything else.
+    /// Name of the tool or prompt, as in the catalog; empty for other requests.
     pub name: String,
-    /// The text of the panic; empty where it carried something else.
+    /// Message of the panic; empty if its payload was not a string.
     pub message: String,
 }
 
@@ -121,11 +122,11 @@ impl fmt::Display for PanicReport {
     }
 }
 
-/// The most characters of a text of [`PanicReport`], before what is escaped of them.
+/// Maximum number of characters of each text of a [`PanicReport`], before escaping.
 pub const MAX_PANIC_TEXT: usize = 256;
 
 impl Why {
-    /// As an error of the protocol, where it is one.
+    /// Returns the JSON-RPC error, for the variants that are one.
     pub(super) fn as_error(&self) -> Option<RpcError<'_>> {
         match self {
             Self::Error { code, message, data: None } => Some(RpcError::new(*code, message)),

@@ -1,5 +1,3 @@
-//! A socket that is read only when there may be something.
-
 use std::fmt;
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -8,21 +6,21 @@ use std::task::{Context, Poll};
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
 
-/// A connection that was accepted. It reads as [`Async`] does, with fewer system calls: after a
-/// read that did not fill its buffer there is nothing left, and the next one waits until there is.
+/// An accepted connection. It reads as [`Async`] does, with fewer system calls: a read that did not
+/// fill the buffer has emptied the socket, so the next one waits for readiness first.
 pub struct Socket<T> {
     stream: Async<T>,
-    /// Whether there may be something to read.
+    /// Whether there may be data to read.
     is_readable: bool,
 }
 
 impl<T> Socket<T> {
     pub(super) fn new(stream: Async<T>) -> Self {
-        // Who connects mostly has something to say.
+        // Most clients send right after they connect.
         Self { stream, is_readable: true }
     }
 
-    /// The socket itself.
+    /// Returns the socket itself.
     pub fn get_ref(&self) -> &T {
         self.stream.get_ref()
     }
@@ -49,7 +47,7 @@ where
             let read = self.stream.get_ref().read(buf);
             match read {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.is_readable = false,
-                // The end and errors are there to be read again.
+                // End of input and errors are returned again by the next read.
                 Ok(read) if read > 0 && read < buf.len() => {
                     self.is_readable = false;
                     return Poll::Ready(Ok(read));
