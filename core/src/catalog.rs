@@ -395,7 +395,11 @@ impl Payload for Page<'_> {
 /// as a type where it is JSON: that would be linked.
 fn any_argument(prompt: &Prompt<'_>, is: &dyn Fn(Text<'_>, bool) -> bool) -> bool {
     let Some(arguments) = prompt.arguments else { return false };
-    arguments.own().iter().any(|argument| is(argument.name, argument.required == Some(true)))
+    arguments
+        .as_slice()
+        .unwrap_or_default()
+        .iter()
+        .any(|argument| is(argument.name, argument.required == Some(true)))
         || arguments.as_json().unwrap_or(RawJson::NULL).elements().any(|argument| {
             let name = argument.get("name").and_then(RawJson::as_string).map(Text::from_json);
             name.is_some_and(|name| {

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionRef,
+    CallToolResult, CompleteParams, CompleteResult, CompletionArgument, CompletionReference,
     ContentBlock, CreateMessageResult, ElicitAction, ElicitResult, GetPromptResult, Implementation,
     InputRequest, ListRootsResult, LoggingLevel, Prompt, PromptReference, ReadResourceResult,
-    Resource, ResourceData, ResourceTemplate, Role, Root, SamplingContents, Tool,
+    Resource, ResourceData, ResourceTemplate, Role, Root, SamplingMessageContent, Tool,
 };
 use mcp_sansio::{
     CallOptions, Changed, ClientConfig, ClientEvent, ClientFeatures, Era, RawJson, SendError,
@@ -53,7 +53,7 @@ impl Handler for Person {
                 self.note("model");
                 question.respond(&CreateMessageResult::new(
                     Role::Assistant,
-                    SamplingContents::text("Paris"),
+                    SamplingMessageContent::text("Paris"),
                     "none",
                 ))
             }
@@ -191,7 +191,7 @@ fn tools(client: &mut Client<'_>, person: &Person) {
 
     let typed = CompletionArgument::new("arg1", "pari");
     let params = CompleteParams::new(
-        CompletionRef::Prompt(PromptReference::new("test_prompt_with_arguments")),
+        CompletionReference::Prompt(PromptReference::new("test_prompt_with_arguments")),
         typed,
     );
     let completed = client.complete(&params).unwrap();

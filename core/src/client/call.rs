@@ -17,7 +17,7 @@ use crate::lifecycle::Method;
 use crate::rpc::write_notification_head;
 use crate::time::Instant;
 use crate::tx::{FrameKey, Tx};
-use crate::types::{SubscriptionFilter, SubscriptionParams};
+use crate::types::{SubscriptionFilter, SubscriptionsListenParams};
 
 impl<'c, const N: usize> Client<'c, N> {
     /// Sends a request. `params` is anything that serializes as a JSON object,
@@ -117,7 +117,7 @@ impl<'c, const N: usize> Client<'c, N> {
         if !self.session().is_some_and(|session| session.revision.is_modern()) {
             return Err(SendError::NotAllowed);
         }
-        let params = SubscriptionParams::new(*filter);
+        let params = SubscriptionsListenParams::new(*filter);
         let write: WriteResult<'_> = &|writer, extras| write_result(writer, &params, extras);
         // There is no progress in it.
         let options = CallOptions { progress: false, ..options };

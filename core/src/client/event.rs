@@ -40,7 +40,7 @@ pub enum ClientEvent<'f> {
         call: Call,
         /// What will be told: a [`SubscriptionFilter`](crate::types::SubscriptionFilter), the part
         /// of ours that the server honours. Whether that is all,
-        /// [`is_honoured_by`](crate::types::SubscriptionFilter::is_honoured_by) says.
+        /// [`is_subset`](crate::types::SubscriptionFilter::is_subset) says.
         filter: RawJson<'f>,
     },
     /// Something of the server's is not what it was: what was kept of it is stale.
@@ -112,7 +112,8 @@ impl<'f> Connected<'f> {
     pub(super) fn new(revision: Revision, result: RawJson<'f>) -> Self {
         let declared =
             result.get("capabilities").and_then(|raw| raw.to::<ServerCapabilities<'_>>().ok());
-        let mut capabilities = declared.map_or(ServerFeatures::NONE, |declared| declared.bits());
+        let mut capabilities =
+            declared.map_or(ServerFeatures::NONE, |declared| declared.features());
         if revision == Revision::V2024_11_05 {
             // There was nothing to declare.
             capabilities = capabilities.and(ServerFeatures::COMPLETIONS);
@@ -268,6 +269,6 @@ impl<'f> ServerRequest<'f> {
     /// # Errors
     /// What in the parameters does not fit: answer it with -32602.
     pub fn question(&self) -> Result<InputRequest<'f>, ReadError> {
-        InputRequest::read(self.method, self.params.given())
+        InputRequest::from_parts(self.method, self.params.given())
     }
 }

@@ -178,9 +178,8 @@ impl<'c, const N: usize> Client<'c, N> {
     }
 
     pub(super) fn capabilities(&self) -> ClientCapabilities<'c> {
-        ClientCapabilities::new(self.config.capabilities)
-            .with_experimental(self.config.experimental)
-            .with_extensions(self.config.extensions)
+        let config = self.config;
+        ClientCapabilities::declared(config.capabilities, config.experimental, config.extensions)
     }
 }
 

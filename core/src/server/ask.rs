@@ -33,7 +33,7 @@ impl<'a> ClientRequest<'a, CreateMessageParams<'a>> {
     pub fn sampling(params: &'a CreateMessageParams<'a>) -> Self {
         Self {
             is_sound: sound::sampling,
-            ..Self::new("sampling/createMessage", Some(params), params.needs())
+            ..Self::new("sampling/createMessage", Some(params), params.required_capabilities())
         }
     }
 }
@@ -44,7 +44,7 @@ impl<'a> ClientRequest<'a, ElicitParams<'a>> {
     pub fn elicitation(params: &'a ElicitParams<'a>) -> Self {
         Self {
             is_sound: sound::elicitation,
-            ..Self::new("elicitation/create", Some(params), params.needs())
+            ..Self::new("elicitation/create", Some(params), params.required_capabilities())
         }
     }
 }

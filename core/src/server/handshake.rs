@@ -13,7 +13,7 @@ use crate::message::{Id, Params};
 use crate::rpc::{MAX_ECHOED, RpcError, write_response_head};
 use crate::tx::{FrameKey, Tx};
 use crate::types::meta::SERVER_INFO;
-use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities};
+use crate::types::{DiscoverResult, InitializeResult, ServerCapabilities, Text};
 use crate::violation::Violation;
 
 impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
@@ -58,8 +58,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
             },
         };
         let config = self.config;
-        let result = InitializeResult::new(revision, self.capabilities(), config.info)
-            .with_instructions(config.instructions);
+        let mut result = InitializeResult::new(revision, self.capabilities(), config.info);
+        result.instructions = config.instructions.map(Text::new);
         tx.frame(FrameKey::ANSWER, revision, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
             write_payload(writer, &result, None)?;
@@ -86,10 +86,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         tx: &mut Tx<'_>,
     ) -> Result<Option<ServerEvent<'f>>, SendError> {
         let config = self.config;
-        let result = DiscoverResult::new(config.revisions, self.capabilities())
-            .with_instructions(config.instructions)
+        let mut result = DiscoverResult::new(config.revisions, self.capabilities())
             .ttl_ms(config.discover_ttl_ms)
             .cache_scope(config.discover_scope);
+        result.instructions = config.instructions.map(Text::new);
         tx.frame(FrameKey::ANSWER, Revision::LATEST, &mut |writer| {
             write_response_head(writer, id.as_str().as_bytes(), b",\"result\":")?;
             write_result::<dyn Payload>(config, writer, "complete", &result)?;
@@ -99,9 +99,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
     }
 
     fn capabilities(&self) -> ServerCapabilities<'c> {
-        ServerCapabilities::new(self.config.capabilities())
-            .with_experimental(self.config.experimental)
-            .with_extensions(self.config.extensions)
+        let config = self.config;
+        ServerCapabilities::declared(config.capabilities(), config.experimental, config.extensions)
     }
 
     pub(super) fn write_info(&self, writer: &mut Writer<'_>) -> Result<(), WriteError> {

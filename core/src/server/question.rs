@@ -8,10 +8,12 @@ use crate::lifecycle::{ClientFeatures, Revision};
 use crate::time::Instant;
 use crate::tx::Tx;
 use crate::types::encode::tell::{Object, Tell, Teller};
-use crate::types::{CreateMessageParams, ElicitForm, ElicitParams, ElicitUrl, InputRequest};
+use crate::types::{
+    CreateMessageParams, ElicitFormParams, ElicitParams, ElicitUrlParams, InputRequest,
+};
 
-/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitForm`],
-/// [`ElicitUrl`], [`CreateMessageParams`] and [`InputRequest`].
+/// What a person, a model or a client can be asked: [`ElicitParams`], [`ElicitFormParams`],
+/// [`ElicitUrlParams`], [`CreateMessageParams`] and [`InputRequest`].
 pub trait Question {
     #[doc(hidden)]
     fn asked(&self) -> Asked<'_>;
@@ -116,13 +118,18 @@ impl Tell for Questions<'_> {
 impl Question for ElicitParams<'_> {
     fn asked(&self) -> Asked<'_> {
         let is_sound = sound::elicitation(self, Revision::LATEST);
-        Asked { method: "elicitation/create", params: Some(self), needs: self.needs(), is_sound }
+        Asked {
+            method: "elicitation/create",
+            params: Some(self),
+            needs: self.required_capabilities(),
+            is_sound,
+        }
     }
 }
 
-impl Question for ElicitForm<'_> {
+impl Question for ElicitFormParams<'_> {
     fn asked(&self) -> Asked<'_> {
-        let is_sound = self.requested_schema.can_be_sent(Revision::LATEST);
+        let is_sound = self.requested_schema.is_valid_for(Revision::LATEST);
         Asked {
             method: "elicitation/create",
             params: Some(self),
@@ -132,9 +139,9 @@ impl Question for ElicitForm<'_> {
     }
 }
 
-impl Question for ElicitUrl<'_> {
+impl Question for ElicitUrlParams<'_> {
     fn asked(&self) -> Asked<'_> {
-        let is_sound = self.is_valid(Revision::LATEST);
+        let is_sound = self.is_valid_for(Revision::LATEST);
         Asked {
             method: "elicitation/create",
             params: Some(self),
@@ -150,7 +157,7 @@ impl Question for CreateMessageParams<'_> {
         Asked {
             method: "sampling/createMessage",
             params: Some(self),
-            needs: self.needs(),
+            needs: self.required_capabilities(),
             is_sound,
         }
     }

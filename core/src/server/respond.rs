@@ -13,7 +13,7 @@ use crate::lifecycle::{ClientFeatures, Revision};
 use crate::rpc::{ErrorCode, RpcError, write_error, write_response_head};
 use crate::tx::{FrameKey, Tx};
 use crate::types::encode::tell::{Object, Shown, Tell};
-use crate::types::{ElicitUrl, InputRequiredResult, StructuredContent};
+use crate::types::{ElicitUrlParams, InputRequiredResult, StructuredContent};
 
 impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Answers with a result: a type of [`types`](crate::types), or anything that serializes as a
@@ -144,14 +144,14 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         &mut self,
         request: RequestHandle,
         message: &str,
-        pages: &[ElicitUrl<'_>],
+        pages: &[ElicitUrlParams<'_>],
         tx: &mut Tx<'_>,
     ) -> Result<(), SendError> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if pending.revision != Revision::V2025_11_25 || cannot_show_pages(pending) {
             return Err(SendError::NotAllowed);
         }
-        if pages.is_empty() || !pages.iter().all(|page| page.is_valid(Revision::V2025_11_25)) {
+        if pages.is_empty() || !pages.iter().all(|page| page.is_valid_for(Revision::V2025_11_25)) {
             return Err(SendError::Value);
         }
         self.answer(request, tx, &|id: &str, writer: &mut Writer<'_>| {
@@ -187,7 +187,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         let Some(pending) = self.requests.get(request.0) else { return Ok(()) };
         if !pending.revision.is_modern()
             || !pending.may_require_input
-            || !pending.capabilities.contains(input.needs())
+            || !pending.capabilities.contains(input.required_capabilities())
         {
             return Err(SendError::NotAllowed);
         }

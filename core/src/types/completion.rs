@@ -12,7 +12,7 @@ payload! {
     pub struct CompleteParams<'a> {
         new {
             /// Whose argument it is.
-            "ref" reference: of(CompletionRef<'a>);
+            "ref" reference: of(CompletionReference<'a>);
             /// What has been typed.
             "argument" argument: of(CompletionArgument<'a>);
         }
@@ -28,7 +28,7 @@ payload! {
 /// Whose argument is to be completed.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum CompletionRef<'a> {
+pub enum CompletionReference<'a> {
     /// A prompt's.
     Prompt(PromptReference<'a>),
     /// A resource template's.
@@ -38,14 +38,14 @@ pub enum CompletionRef<'a> {
 }
 
 tell_one_of! {
-    CompletionRef<'_> {
+    CompletionReference<'_> {
         Self::Prompt(reference) => reference,
         Self::Resource(reference) => reference,
         Self::Other(reference) => reference,
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for CompletionRef<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for CompletionReference<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
@@ -114,7 +114,7 @@ payload! {
 impl<'a> CompleteParams<'a> {
     /// What has been filled in for another argument, the one with this name.
     #[must_use]
-    pub fn resolved(&self, name: &str) -> Option<Text<'a>> {
+    pub fn context_argument(&self, name: &str) -> Option<Text<'a>> {
         self.context?.arguments?.get(name).and_then(RawJson::as_string).map(Text::from_json)
     }
 }
@@ -196,7 +196,14 @@ impl Tell for First<'_, '_> {
             .filter_map(RawJson::as_string)
             .map(Text::from_json);
         to.open(b'[');
-        self.0.own().iter().copied().chain(json).take(MAX_VALUES).for_each(|text| to.item(&text));
+        self.0
+            .as_slice()
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .chain(json)
+            .take(MAX_VALUES)
+            .for_each(|text| to.item(&text));
         to.close();
     }
 }

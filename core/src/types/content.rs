@@ -59,7 +59,7 @@ impl<'a> ContentBlock<'a> {
 
     /// A link to a resource.
     #[must_use]
-    pub const fn link(uri: &'a str, name: &'a str) -> Self {
+    pub const fn resource_link(uri: &'a str, name: &'a str) -> Self {
         Self::ResourceLink(ResourceLink::new(uri, name))
     }
 

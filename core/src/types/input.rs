@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, de};
 use super::encode::macros::{payload, wrong};
 use super::encode::tell::{Tell, Teller, payload_told, serialize_told, tell_one_of};
 use super::{
-    CreateMessageParams, CreateMessageResult, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
+    CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitResult,
+    ElicitUrlParams, IncludeContext, List, ListRootsResult, Map, RequestedSchema, Text,
 };
 use crate::json::{JsonStr, RawJson, ReadError};
 use crate::lifecycle::ClientFeatures;
@@ -38,7 +38,7 @@ payload! {
 impl<'a> InputRequiredResult<'a> {
     /// With these questions.
     #[must_use]
-    pub const fn ask(requests: &'a [(&'a str, InputRequest<'a>)]) -> Self {
+    pub const fn with_input_requests(requests: &'a [(&'a str, InputRequest<'a>)]) -> Self {
         Self::new().input_requests(Map::new(requests))
     }
 
@@ -51,25 +51,30 @@ impl<'a> InputRequiredResult<'a> {
 
     /// What the client must have declared.
     #[must_use]
-    pub fn needs(&self) -> ClientFeatures {
-        let mut needs = ClientFeatures::NONE;
-        self.all_questions(&mut |_, question| {
-            needs = needs.and(question.map_or(ClientFeatures::NONE, InputRequest::needs));
+    pub fn required_capabilities(&self) -> ClientFeatures {
+        let mut features = ClientFeatures::NONE;
+        self.all_requests(&mut |_, question| {
+            features = features
+                .and(question.map_or(ClientFeatures::NONE, InputRequest::required_capabilities));
             true
         });
-        needs
+        features
     }
 
     /// Whether all questions are like that: each with its key, none where it is JSON that asks
     /// nothing known.
-    pub(crate) fn all_questions(
+    pub(crate) fn all_requests(
         &self,
         is: &mut dyn FnMut(Text<'a>, Option<&InputRequest<'a>>) -> bool,
     ) -> bool {
         let Some(requests) = self.input_requests else { return true };
-        requests.own().iter().all(|(key, question)| is(Text::new(key), Some(question)))
+        requests
+            .as_slice()
+            .unwrap_or_default()
+            .iter()
+            .all(|(key, question)| is(Text::new(key), Some(question)))
             && requests.as_json().unwrap_or(RawJson::NULL).members().all(|(key, question)| {
-                is(Text::from_json(key), InputRequest::outline(question).as_ref())
+                is(Text::from_json(key), InputRequest::summary(question).as_ref())
             })
     }
 }
@@ -94,7 +99,7 @@ impl<'a> InputRequest<'a> {
     /// # Errors
     /// What in the parameters does not fit, or that there are none. An unknown method is
     /// [`Other`](Self::Other), with the parameters.
-    pub fn read(method: JsonStr<'_>, params: Option<RawJson<'a>>) -> Result<Self, ReadError> {
+    pub fn from_parts(method: JsonStr<'_>, params: Option<RawJson<'a>>) -> Result<Self, ReadError> {
         let params = params.unwrap_or(RawJson::EMPTY);
         if method == "elicitation/create" {
             params.to().map(Self::Elicit)
@@ -109,7 +114,7 @@ impl<'a> InputRequest<'a> {
 
     /// As much of a question in JSON as the sender of it has to know: what it needs, and whether it
     /// can be answered. Reading all of it is for a client.
-    fn outline(question: RawJson<'a>) -> Option<Self> {
+    fn summary(question: RawJson<'a>) -> Option<Self> {
         let method = question.get("method").and_then(RawJson::as_string)?;
         let params = question.get("params").unwrap_or(RawJson::EMPTY);
         let text = |key| params.get(key).and_then(RawJson::as_string).map(Text::from_json);
@@ -118,28 +123,32 @@ impl<'a> InputRequest<'a> {
         } else if method == "elicitation/create" {
             let message = text("message")?;
             Some(Self::Elicit(if text("mode").is_some_and(|mode| mode == "url") {
-                ElicitParams::Url(ElicitUrl {
+                ElicitParams::Url(ElicitUrlParams {
                     message,
                     url: text("url")?,
-                    ..ElicitUrl::new("", "")
+                    ..ElicitUrlParams::new("", "")
                 })
             } else {
                 let requested_schema = RequestedSchema::from_json(params.get("requestedSchema")?)?;
-                ElicitParams::Form(ElicitForm { message, ..ElicitForm::new("", requested_schema) })
+                ElicitParams::Form(ElicitFormParams {
+                    message,
+                    ..ElicitFormParams::new("", requested_schema)
+                })
             }))
         } else if method == "sampling/createMessage" {
-            let mut outline = CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
-            outline.messages = List::from_json(params.get("messages")?)?;
-            outline.tools = params
+            let mut params_summary =
+                CreateMessageParams::new(&[], params.get("maxTokens")?.as_u64()?);
+            params_summary.messages = List::from_json(params.get("messages")?)?;
+            params_summary.tools = params
                 .get("tools")
                 .or(params.get("toolChoice"))
                 .filter(|tools| !tools.is_null())
                 .map(|_| List::EMPTY);
-            outline.include_context = params
+            params_summary.include_context = params
                 .get("includeContext")
                 .and_then(RawJson::as_string)
                 .and_then(IncludeContext::from_json);
-            Some(Self::CreateMessage(outline))
+            Some(Self::CreateMessage(params_summary))
         } else {
             None
         }
@@ -147,10 +156,10 @@ impl<'a> InputRequest<'a> {
 
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientFeatures {
+    pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
-            Self::Elicit(params) => params.needs(),
-            Self::CreateMessage(params) => params.needs(),
+            Self::Elicit(params) => params.required_capabilities(),
+            Self::CreateMessage(params) => params.required_capabilities(),
             Self::ListRoots => ClientFeatures::ROOTS,
             Self::Other(_) => ClientFeatures::NONE,
         }
@@ -180,7 +189,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for InputRequest<'a> {
         let Some(method) = raw.get("method").and_then(RawJson::as_string) else {
             return Err(de::Error::missing_field("method"));
         };
-        let read = match Self::read(method, raw.get("params")) {
+        let read = match Self::from_parts(method, raw.get("params")) {
             Ok(Self::Other(_)) => Ok(Self::Other(raw)),
             read => read,
         };

@@ -58,8 +58,8 @@ pub use content::{
 };
 // Errors.
 pub use common::{
-    ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData,
-    UrlElicitationRequiredData,
+    ErrorObject, MissingRequiredClientCapabilityData, ResourceErrorData,
+    UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 // `initialize` and `server/discover`.
 pub use lifecycle::{
@@ -69,7 +69,7 @@ pub use lifecycle::{
 // Server features.
 pub use completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext,
-    CompletionRef, PromptReference, ResourceTemplateReference,
+    CompletionReference, PromptReference, ResourceTemplateReference,
 };
 pub use logging::{LoggingLevel, LoggingMessageParams, SetLevelParams};
 pub use prompt::{
@@ -79,7 +79,7 @@ pub use resource::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult,
     Resource, ResourceContents, ResourceData, ResourceParams, ResourceTemplate,
 };
-pub use subscription::{SubscriptionFilter, SubscriptionParams};
+pub use subscription::{SubscriptionFilter, SubscriptionsListenParams};
 pub(crate) use tool::StructuredContent;
 pub use tool::{
     CallToolParams, CallToolResult, ListToolsResult, TaskSupport, TextResult, Tool,
@@ -87,17 +87,17 @@ pub use tool::{
 };
 // Client features.
 pub use elicitation::{
-    BooleanSchema, Choice, ElicitAction, ElicitForm, ElicitParams, ElicitResult, ElicitUrl,
-    ElicitationCompleteParams, Field, FieldSchema, Fields, FormDefaults, FormError, FormFault,
-    FormMode, Items, MAX_FORM_FIELDS, NumberKind, NumberSchema, Options, RequestedSchema,
-    SelectManySchema, SelectSchema, StringSchema,
+    BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitResult, ElicitUrlParams,
+    ElicitationCompleteParams, EnumOption, EnumOptions, Field, Fields, FormDefaults, FormError,
+    FormErrorKind, FormMode, MAX_FORM_FIELDS, MultiSelectEnumSchema, MultiSelectItems, NumberKind,
+    NumberSchema, PrimitiveSchema, RequestedSchema, SingleSelectEnumSchema, StringSchema,
 };
 pub use input::{InputRequest, InputRequests, InputRequiredResult, InputResponse, InputResponses};
 pub use roots::{ListRootsResult, Root};
 pub use sampling::{
-    Blocks, CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    SamplingContent, SamplingContents, SamplingError, SamplingMessage, ToolChoice, ToolChoiceMode,
-    ToolResultContent, ToolUseContent,
+    CreateMessageParams, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
+    SamplingError, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock,
+    SamplingMessageContentIter, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 // Messages of both sides.
 pub use progress::{CancelledParams, EmptyParams, EmptyResult, ProgressParams};

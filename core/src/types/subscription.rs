@@ -28,7 +28,7 @@ impl SubscriptionFilter<'_> {
     /// basic/patterns/subscriptions: SHOULD be compared). What it does not honour
     /// has to be asked for now and then.
     #[must_use]
-    pub fn is_honoured_by(&self, granted: &SubscriptionFilter<'_>) -> bool {
+    pub fn is_subset(&self, granted: &SubscriptionFilter<'_>) -> bool {
         let flag = |wanted: Option<bool>, granted: Option<bool>| {
             wanted != Some(true) || granted == Some(true)
         };
@@ -50,7 +50,7 @@ fn has_all(granted: Option<List<'_, Text<'_>>>, wanted: Option<List<'_, Text<'_>
 payload! {
     /// What `subscriptions/listen` asks for, and `notifications/subscriptions/acknowledged` grants. 2026-07-28, schema types
     /// `SubscriptionsListenRequestParams` and `SubscriptionsAcknowledgedNotificationParams`.
-    pub struct SubscriptionParams<'a> {
+    pub struct SubscriptionsListenParams<'a> {
         new {
             /// The kinds of notifications.
             "notifications" notifications: of(SubscriptionFilter<'a>);

@@ -168,7 +168,7 @@ impl<'a> CallToolResult<'a> {
     /// The structured content as `revision` means it: none before 2025-06-18, only an object before
     /// 2026-07-28, and any value from then on; `null` is one.
     #[must_use]
-    pub fn structured(&self, revision: Revision) -> Option<RawJson<'a>> {
+    pub fn structured_content_for(&self, revision: Revision) -> Option<RawJson<'a>> {
         self.structured_content.filter(|content| {
             revision.is_modern() || (revision >= Revision::V2025_06_18 && content.is_object())
         })

@@ -2,7 +2,7 @@
 //! fits.
 
 use mcp_sansio::types::{
-    ElicitParams, FieldSchema, InputRequest, NumberKind, Options, RequestedSchema,
+    ElicitParams, EnumOptions, InputRequest, NumberKind, PrimitiveSchema, RequestedSchema,
 };
 use mcp_sansio_adapters::blocking::client::{Handler, InputResponse, ReceivedInputRequest};
 use serde_json::{Map, Value, json};
@@ -32,7 +32,7 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
     let mut content = Map::new();
     for field in schema.fields().flatten() {
         let value = match field.schema {
-            FieldSchema::String(string) => match (string.default, string.format) {
+            PrimitiveSchema::String(string) => match (string.default, string.format) {
                 (Some(default), _) => default.to_string().into(),
                 (None, Some(format)) if format == "email" => "ada@example.com".into(),
                 (None, Some(format)) if format == "uri" => "https://example.com/".into(),
@@ -42,7 +42,7 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
                     .repeat(usize::try_from(string.min_length.unwrap_or(1).max(1)).unwrap_or(1))
                     .into(),
             },
-            FieldSchema::Number(number) => {
+            PrimitiveSchema::Number(number) => {
                 let integer = number.kind == NumberKind::Integer;
                 let least = number
                     .default
@@ -50,14 +50,14 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
                     .and_then(|least| serde_json::to_value(least).ok());
                 least.unwrap_or_else(|| if integer { json!(1) } else { json!(0.5) })
             }
-            FieldSchema::Boolean(boolean) => boolean.default.unwrap_or(true).into(),
-            FieldSchema::Select(select) => select
+            PrimitiveSchema::Boolean(boolean) => boolean.default.unwrap_or(true).into(),
+            PrimitiveSchema::SingleSelect(select) => select
                 .default
                 .map(|default| default.to_string())
                 .or_else(|| first(select.options))
                 .unwrap_or_default()
                 .into(),
-            FieldSchema::SelectMany(select) => match select.default {
+            PrimitiveSchema::MultiSelect(select) => match select.default {
                 Some(defaults) => {
                     defaults.iter().flatten().map(|default| default.to_string()).collect()
                 }
@@ -70,12 +70,12 @@ fn fill(schema: &RequestedSchema<'_>) -> Value {
     content.into()
 }
 
-fn first(options: Options<'_>) -> Option<String> {
+fn first(options: EnumOptions<'_>) -> Option<String> {
     match options {
-        Options::Plain(values) | Options::Legacy { values, .. } => {
+        EnumOptions::Untitled(values) | EnumOptions::Legacy { values, .. } => {
             values.iter().flatten().next().map(|value| value.to_string())
         }
-        Options::Titled(choices) => {
+        EnumOptions::Titled(choices) => {
             choices.iter().flatten().next().map(|choice| choice.value.to_string())
         }
     }

@@ -1,7 +1,7 @@
 //! All that a server offers, once.
 
 use mcp_sansio::types::{
-    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
+    CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
 };
 use mcp_sansio::{CallOptions, Printable, RawJson};
 use mcp_sansio_adapters::blocking::client::{Client, Error, List};
@@ -63,7 +63,7 @@ pub(crate) fn tour(client: &mut Client<'_>) -> Result<(), Error> {
             .collect();
         said("prompts/get", &prompt["name"], client.get_prompt(name, &arguments).map(|_| false))?;
         if let Some(argument) = arguments.keys().next() {
-            let reference = CompletionRef::Prompt(PromptReference::new(name));
+            let reference = CompletionReference::Prompt(PromptReference::new(name));
             let completed = client
                 .complete(&CompleteParams::new(reference, CompletionArgument::new(argument, "t")));
             said("completion/complete", &prompt["name"], completed.map(|_| false))?;

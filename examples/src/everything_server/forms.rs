@@ -1,8 +1,8 @@
 //! The forms that people are asked to fill in.
 
 use mcp_sansio::types::{
-    BooleanSchema, Choice, Field, List, Number, NumberSchema, Options, RequestedSchema,
-    SelectManySchema, SelectSchema, StringSchema, Text,
+    BooleanSchema, EnumOption, EnumOptions, Field, List, MultiSelectEnumSchema, Number,
+    NumberSchema, RequestedSchema, SingleSelectEnumSchema, StringSchema, Text,
 };
 
 pub(super) const NAME: RequestedSchema<'_> = RequestedSchema::new(&[Field::required(
@@ -52,9 +52,13 @@ pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
     ),
     Field::optional(
         "status",
-        SelectSchema::plain(&[Text::new("active"), Text::new("inactive"), Text::new("pending")])
-            .default("active")
-            .schema(),
+        SingleSelectEnumSchema::untitled(&[
+            Text::new("active"),
+            Text::new("inactive"),
+            Text::new("pending"),
+        ])
+        .default("active")
+        .schema(),
     ),
     Field::optional(
         "verified",
@@ -66,25 +70,32 @@ pub(super) const DEFAULTS: RequestedSchema<'_> = RequestedSchema::new(&[
 pub(super) const CHOICES: RequestedSchema<'_> = RequestedSchema::new(&[
     Field::optional(
         "untitledSingle",
-        SelectSchema::plain(PLAIN).description("One of these").schema(),
+        SingleSelectEnumSchema::untitled(PLAIN).description("One of these").schema(),
     ),
     Field::optional(
         "titledSingle",
-        SelectSchema::titled(TITLED).description("One of these, which have names").schema(),
-    ),
-    Field::optional(
-        "legacyEnum",
-        SelectSchema::of(Options::Legacy { values: List::new(LEGACY), names: List::new(NAMES) })
-            .description("One of these, whose names stand in a list of their own")
+        SingleSelectEnumSchema::titled(TITLED)
+            .description("One of these, which have names")
             .schema(),
     ),
     Field::optional(
+        "legacyEnum",
+        SingleSelectEnumSchema::new(EnumOptions::Legacy {
+            values: List::new(LEGACY),
+            names: List::new(NAMES),
+        })
+        .description("One of these, whose names stand in a list of their own")
+        .schema(),
+    ),
+    Field::optional(
         "untitledMulti",
-        SelectManySchema::plain(PLAIN).description("Any of these").schema(),
+        MultiSelectEnumSchema::untitled(PLAIN).description("Any of these").schema(),
     ),
     Field::optional(
         "titledMulti",
-        SelectManySchema::titled(TITLED).description("Any of these, which have names").schema(),
+        MultiSelectEnumSchema::titled(TITLED)
+            .description("Any of these, which have names")
+            .schema(),
     ),
 ]);
 
@@ -92,8 +103,8 @@ const PLAIN: &[Text<'_>] = &[Text::new("option1"), Text::new("option2"), Text::n
 const LEGACY: &[Text<'_>] = &[Text::new("opt1"), Text::new("opt2"), Text::new("opt3")];
 const NAMES: &[Text<'_>] =
     &[Text::new("Option one"), Text::new("Option two"), Text::new("Option three")];
-const TITLED: &[Choice<'_>] = &[
-    Choice::new("value1", "First option"),
-    Choice::new("value2", "Second option"),
-    Choice::new("value3", "Third option"),
+const TITLED: &[EnumOption<'_>] = &[
+    EnumOption::new("value1", "First option"),
+    EnumOption::new("value2", "Second option"),
+    EnumOption::new("value3", "Third option"),
 ];

@@ -7,7 +7,7 @@
 
 use mcp_sansio::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitParams, ElicitResult,
-    InputRequest, ListRootsResult, RequestedSchema, SamplingContent, SamplingMessage,
+    InputRequest, ListRootsResult, RequestedSchema, SamplingMessage, SamplingMessageContentBlock,
 };
 use mcp_sansio::{ClientFeatures, RawJson};
 use mcp_sansio_adapters::asynchronous::{Context, Failure, InputResponse};
@@ -140,7 +140,7 @@ fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<Strin
     let answer: ElicitResult<'_> = answer.to()?;
     if answer.action == ElicitAction::Accept {
         let content = answer.content.unwrap_or(RawJson::EMPTY);
-        form.validate(content).map_err(|error| {
+        form.validate_content(content).map_err(|error| {
             Failure::invalid_input_response(format!("The answer does not fit the form: {error}"))
         })?;
     }
@@ -161,8 +161,11 @@ fn filled_in(answer: &InputResponse, form: &RequestedSchema<'_>) -> Result<Strin
 /// What a model said.
 fn said(answer: &InputResponse) -> Result<String, Failure> {
     let answer: CreateMessageResult<'_> = answer.to()?;
-    let texts =
-        answer.content.iter().flatten().filter_map(|block: SamplingContent<'_>| block.as_text());
+    let texts = answer
+        .content
+        .iter()
+        .flatten()
+        .filter_map(|block: SamplingMessageContentBlock<'_>| block.as_text());
     Ok(format!(
         "{} says: {}",
         answer.model,

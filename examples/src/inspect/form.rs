@@ -3,20 +3,20 @@
 use std::io::{self, BufRead, Write};
 
 use mcp_sansio::RawJson;
-use mcp_sansio::types::{ElicitForm, FieldSchema, NumberKind, Options, Text};
+use mcp_sansio::types::{ElicitFormParams, EnumOptions, NumberKind, PrimitiveSchema, Text};
 use serde_json::{Map, Value, json};
 
 use super::table::plain;
 
 /// What the person did: the answer to `elicitation/create`.
 pub(crate) fn fill(
-    form: &ElicitForm<'_>,
+    form: &ElicitFormParams<'_>,
     input: &mut impl BufRead,
     output: &mut impl Write,
 ) -> io::Result<Value> {
     writeln!(output, "\nThe server asks: {}", shown(form.message))?;
     writeln!(output, "(an empty line takes what is in brackets, `!` refuses)")?;
-    if form.requested_schema.check().is_err() {
+    if form.requested_schema.validate().is_err() {
         writeln!(output, "  Its form is not one that the protocol allows; it gets no answer.")?;
         return Ok(json!({"action": "cancel"}));
     }
@@ -59,7 +59,7 @@ pub(crate) fn fill(
         let content = Value::Object(content);
         let text = content.to_string();
         let checked = RawJson::parse(&text).ok().map(|content| {
-            form.requested_schema.validate(content).map_err(|error| error.to_string())
+            form.requested_schema.validate_content(content).map_err(|error| error.to_string())
         });
         match checked {
             Some(Err(why)) => writeln!(output, "  That does not fit: {}. Once more:", plain(&why))?,
@@ -77,28 +77,28 @@ struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    fn new(schema: &FieldSchema<'a>) -> Self {
+    fn new(schema: &PrimitiveSchema<'a>) -> Self {
         let text = |text: Text<'_>| Value::from(text.to_string());
         let (title, description, kind, default, options) = match schema {
-            FieldSchema::String(s) => (
+            PrimitiveSchema::String(s) => (
                 s.title,
                 s.description,
                 s.format.map_or("text".to_owned(), shown),
                 s.default.map(text),
                 None,
             ),
-            FieldSchema::Number(s) => {
+            PrimitiveSchema::Number(s) => {
                 let kind = if s.kind == NumberKind::Integer { "integer" } else { "number" };
                 let default = s.default.and_then(|number| serde_json::to_value(number).ok());
                 (s.title, s.description, kind.to_owned(), default, None)
             }
-            FieldSchema::Boolean(s) => {
+            PrimitiveSchema::Boolean(s) => {
                 (s.title, s.description, "yes or no".to_owned(), s.default.map(Value::from), None)
             }
-            FieldSchema::Select(s) => {
+            PrimitiveSchema::SingleSelect(s) => {
                 (s.title, s.description, "one of".to_owned(), s.default.map(text), Some(s.options))
             }
-            FieldSchema::SelectMany(s) => {
+            PrimitiveSchema::MultiSelect(s) => {
                 let default = s.default.map(|list| list.iter().flatten().map(text).collect());
                 (
                     s.title,
@@ -128,20 +128,20 @@ impl<'a> About<'a> {
         Self { title, hint, default, choices }
     }
 
-    fn read(&self, text: &str, schema: &FieldSchema<'_>) -> Result<Value, String> {
+    fn read(&self, text: &str, schema: &PrimitiveSchema<'_>) -> Result<Value, String> {
         match schema {
-            FieldSchema::String(_) => Ok(text.into()),
-            FieldSchema::Number(_) => match serde_json::from_str::<Value>(text) {
+            PrimitiveSchema::String(_) => Ok(text.into()),
+            PrimitiveSchema::Number(_) => match serde_json::from_str::<Value>(text) {
                 Ok(value) if value.is_number() => Ok(value),
                 _ => Err(format!("`{text}` is no number")),
             },
-            FieldSchema::Boolean(_) => match text.to_lowercase().as_str() {
+            PrimitiveSchema::Boolean(_) => match text.to_lowercase().as_str() {
                 "y" | "yes" | "true" => Ok(true.into()),
                 "n" | "no" | "false" => Ok(false.into()),
                 _ => Err("yes or no?".to_owned()),
             },
-            FieldSchema::Select(_) => self.choose(text),
-            FieldSchema::SelectMany(_) => {
+            PrimitiveSchema::SingleSelect(_) => self.choose(text),
+            PrimitiveSchema::MultiSelect(_) => {
                 text.split(',').map(|part| self.choose(part.trim())).collect()
             }
             _ => serde_json::from_str(text).map_err(|error| error.to_string()),
@@ -160,14 +160,14 @@ impl<'a> About<'a> {
 }
 
 /// The values to choose from, and how they are shown.
-fn named(options: Options<'_>) -> (Vec<String>, Vec<String>) {
+fn named(options: EnumOptions<'_>) -> (Vec<String>, Vec<String>) {
     let texts = |list: mcp_sansio::types::List<'_, Text<'_>>| {
         list.iter().flatten().map(|text| text.to_string()).collect::<Vec<_>>()
     };
     let (values, names) = match options {
-        Options::Plain(values) => (texts(values), texts(values)),
-        Options::Legacy { values, names } => (texts(values), texts(names)),
-        Options::Titled(choices) => choices
+        EnumOptions::Untitled(values) => (texts(values), texts(values)),
+        EnumOptions::Legacy { values, names } => (texts(values), texts(names)),
+        EnumOptions::Titled(choices) => choices
             .iter()
             .flatten()
             .map(|choice| (choice.value.to_string(), choice.title.to_string()))
@@ -196,7 +196,7 @@ mod tests {
         "tags":{"type":"array","items":{"type":"string","enum":["a","b","c"]}}},"required":["name"]}}"#;
 
     fn filled(lines: &str) -> (Value, String) {
-        let form: ElicitForm<'_> = RawJson::parse(FORM).unwrap().to().unwrap();
+        let form: ElicitFormParams<'_> = RawJson::parse(FORM).unwrap().to().unwrap();
         let mut output = Vec::new();
         let answer = fill(&form, &mut lines.as_bytes(), &mut output).unwrap();
         (answer, String::from_utf8(output).unwrap())

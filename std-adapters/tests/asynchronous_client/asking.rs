@@ -64,8 +64,8 @@ impl Greeter {
                             ("who", InputRequest::Elicit(ELICIT)),
                             ("roots", InputRequest::ListRoots),
                         ];
-                        let input =
-                            InputRequiredResult::ask(&questions).request_state("a \"state\"");
+                        let input = InputRequiredResult::with_input_requests(&questions)
+                            .request_state("a \"state\"");
                         let _ = session
                             .server
                             .input_required(request.handle, &input, &mut session.tx)

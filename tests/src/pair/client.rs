@@ -3,7 +3,7 @@
 
 use mcp_sansio::types::{
     CreateMessageResult, ElicitResult, InputRequest, InputResponse, InputResponses,
-    ListRootsResult, Role, Root, SamplingContents, SubscriptionFilter, Text,
+    ListRootsResult, Role, Root, SamplingMessageContent, SubscriptionFilter, Text,
 };
 use mcp_sansio::{
     Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, InputRequired,
@@ -265,7 +265,7 @@ impl ClientApp {
 /// What the application answers, in both eras.
 fn answer<'a>(question: &InputRequest<'_>) -> Option<InputResponse<'a>> {
     const ROOTS: [Root<'static>; 1] = [Root::new("file:///home")];
-    const TEXT: SamplingContents<'static> = SamplingContents::text("42");
+    const TEXT: SamplingMessageContent<'static> = SamplingMessageContent::text("42");
     Some(match question {
         InputRequest::Elicit(_) => {
             InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"who":"me"}"#)))

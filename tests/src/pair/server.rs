@@ -122,7 +122,13 @@ impl ServerApp {
         if needs_input && request.revision.is_modern() && request.input_response("k").is_none() {
             let questions = [("k", InputRequest::ListRoots)];
             _ = line
-                .send(|tx| server.input_required(handle, &InputRequiredResult::ask(&questions), tx))
+                .send(|tx| {
+                    server.input_required(
+                        handle,
+                        &InputRequiredResult::with_input_requests(&questions),
+                        tx,
+                    )
+                })
                 .expect("an answer");
             return;
         }
@@ -269,10 +275,11 @@ impl ServerApp {
             _ => InputRequest::Elicit(FORM),
         };
         let (questions, state) = ([("k", question)], (round + 1).to_string());
-        let input = InputRequiredResult::ask(&questions).request_state(state.as_str());
+        let input =
+            InputRequiredResult::with_input_requests(&questions).request_state(state.as_str());
         match line.send(|tx| server.input_required(handle, &input, tx)) {
             Err(SendError::NotAllowed) => {
-                let error = RpcError::missing_capability(questions[0].1.needs());
+                let error = RpcError::missing_capability(questions[0].1.required_capabilities());
                 line.send(|tx| server.respond_error(handle, &error, tx))
             }
             other => other,

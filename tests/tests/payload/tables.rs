@@ -303,18 +303,18 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
             good.iter().map(|text| (text, true)).chain(bad.iter().map(|text| (text, false)))
         {
             let content = serde_json::json!({"f": text}).to_string();
-            let found = form.validate(raw(&content)).map_err(|error| error.fault);
+            let found = form.validate_content(raw(&content)).map_err(|error| error.kind);
             assert_eq!(
                 found,
-                if fits { Ok(()) } else { Err(FormFault::Format) },
+                if fits { Ok(()) } else { Err(FormErrorKind::InvalidFormat) },
                 "{format} {text}"
             );
         }
     }
-    let whole = RequestedSchema::from_json(raw("{}")).expect("an object").check().unwrap_err();
+    let whole = RequestedSchema::from_json(raw("{}")).expect("an object").validate().unwrap_err();
     assert_eq!(whole.to_string(), "the form: its schema is not one that a form may have");
     assert_eq!(
-        RequestedSchema::new(&[]).validate(raw("[]")).unwrap_err().to_string(),
+        RequestedSchema::new(&[]).validate_content(raw("[]")).unwrap_err().to_string(),
         "the form: the value is of another type"
     );
     let whole_numbers = [Field::required("n", NumberSchema::integer().schema())];
@@ -329,7 +329,7 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
     ] {
         let content = format!("{{\"n\":{number}}}");
         assert_eq!(
-            RequestedSchema::new(&whole_numbers).validate(raw(&content)).is_ok(),
+            RequestedSchema::new(&whole_numbers).validate_content(raw(&content)).is_ok(),
             fits,
             "{number}"
         );
@@ -348,7 +348,11 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
         ("1e1", false),
     ] {
         let content = format!("{{\"n\":{number}}}");
-        assert_eq!(RequestedSchema::new(&half).validate(raw(&content)).is_ok(), fits, "{number}");
+        assert_eq!(
+            RequestedSchema::new(&half).validate_content(raw(&content)).is_ok(),
+            fits,
+            "{number}"
+        );
     }
 }
 

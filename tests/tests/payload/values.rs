@@ -46,8 +46,8 @@ fn a_list_of_ones_own_and_a_list_of_a_message_hold_the_same() {
         assert_eq!(latest(&list).replace(' ', ""), "[3,5]");
         assert_eq!(format!("{list:?}").replace(' ', ""), "[3,5]");
     }
-    assert!(own.as_json().is_none() && own.own() == [3, 5]);
-    assert!(read.as_json().is_some() && read.own().is_empty());
+    assert!(own.as_json().is_none() && own.as_slice() == Some(&[3, 5]));
+    assert!(read.as_json().is_some() && read.as_slice().is_none());
     for empty in [List::<u8>::EMPTY, List::default(), raw("[]").to().unwrap()] {
         assert!(empty.is_empty() && matches!(empty.len(), 0) && empty.iter().next().is_none());
     }
@@ -68,8 +68,8 @@ fn a_map_of_ones_own_and_a_map_of_a_message_hold_the_same() {
         assert_eq!(latest(&map).replace(' ', ""), r#"{"a":3,"b":5}"#);
         assert_eq!(format!("{map:?}").replace(' ', ""), r#"{"a":3,"b":5}"#);
     }
-    assert!(own.as_json().is_none() && own.own().len() == 2);
-    assert!(read.as_json().is_some() && read.own().is_empty());
+    assert!(own.as_json().is_none() && own.as_slice().is_some_and(|entries| entries.len() == 2));
+    assert!(read.as_json().is_some() && read.as_slice().is_none());
     assert!(Map::<u8>::new(&[]).is_empty() && raw("{}").to::<Map<'_, u8>>().unwrap().is_empty());
     assert!(Map::<u8>::from_json(raw("[]")).is_none());
 }
@@ -118,7 +118,7 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
             assert_eq!(blob.decode_to(&mut [0; 145]).unwrap(), bytes);
             assert_eq!(blob.decode_to(&mut vec![0; len]).unwrap(), bytes);
             if len > 0 {
-                assert_eq!(blob.decode_to(&mut vec![0; len - 1]), Err(BlobError::TooLong));
+                assert_eq!(blob.decode_to(&mut vec![0; len - 1]), Err(BlobError::OutputTooSmall));
             }
             assert_eq!(latest(&blob), text);
         }
@@ -138,7 +138,7 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
             let wrong = format!("\"{wrong}\"");
             assert_eq!(
                 raw(&wrong).to::<Blob<'_>>().unwrap().decoded_len(),
-                Err(BlobError::NotBase64),
+                Err(BlobError::InvalidBase64),
                 "{wrong}"
             );
         }
@@ -152,8 +152,8 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
         format!("{:?} {:?}", Blob::new(b"abc"), Blob::from_base64(Text::new("QQ=="))),
         "Blob(3 bytes) Blob(\"QQ==\")"
     );
-    assert_eq!(BlobError::NotBase64.to_string(), "the data is not base64");
-    assert_eq!(BlobError::TooLong.to_string(), "the data is longer than the output");
+    assert_eq!(BlobError::InvalidBase64.to_string(), "the data is not base64");
+    assert_eq!(BlobError::OutputTooSmall.to_string(), "the data is longer than the output");
 }
 
 #[test]
@@ -212,15 +212,21 @@ fn supported_versions_say_which_they_are() {
 /// Blocks of each kind, and what a client reads that knows nothing but text (2024-11-05; that knows
 /// sound, 2025-03-26).
 const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
-    (SamplingMessage::new(Role::User, SamplingContents::text("hello")), ["hello", "hello"]),
+    (SamplingMessage::new(Role::User, SamplingMessageContent::text("hello")), ["hello", "hello"]),
     (
         SamplingMessage::new(
             Role::Assistant,
-            SamplingContents::many(&[
-                SamplingContent::Text(TextContent::new("one")),
-                SamplingContent::Audio(AudioContent::new(Blob::new(b"ab"), "audio/wav")),
-                SamplingContent::Image(ImageContent::new(Blob::new(b"cd"), "image/png")),
-                SamplingContent::ToolUse(ToolUseContent::new(
+            SamplingMessageContent::many(&[
+                SamplingMessageContentBlock::Text(TextContent::new("one")),
+                SamplingMessageContentBlock::Audio(AudioContent::new(
+                    Blob::new(b"ab"),
+                    "audio/wav",
+                )),
+                SamplingMessageContentBlock::Image(ImageContent::new(
+                    Blob::new(b"cd"),
+                    "image/png",
+                )),
+                SamplingMessageContentBlock::ToolUse(ToolUseContent::new(
                     "7",
                     "find",
                     RawJson::from_static(r#"{"key":"x"}"#),
@@ -235,17 +241,19 @@ const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
     (
         SamplingMessage::new(
             Role::User,
-            SamplingContents::One(SamplingContent::ToolResult(ToolResultContent::new(
-                "7",
-                &[
-                    ContentBlock::text("found"),
-                    ContentBlock::image(b"ab", "image/png"),
-                    ContentBlock::audio(b"ab", "audio/wav"),
-                    ContentBlock::resource(ResourceContents::text("file:///a", "content")),
-                    ContentBlock::link("file:///b", "b"),
-                    ContentBlock::Other(RawJson::from_static(r#"{"type":"hologram"}"#)),
-                ],
-            ))),
+            SamplingMessageContent::One(SamplingMessageContentBlock::ToolResult(
+                ToolResultContent::new(
+                    "7",
+                    &[
+                        ContentBlock::text("found"),
+                        ContentBlock::image(b"ab", "image/png"),
+                        ContentBlock::audio(b"ab", "audio/wav"),
+                        ContentBlock::resource(ResourceContents::text("file:///a", "content")),
+                        ContentBlock::resource_link("file:///b", "b"),
+                        ContentBlock::Other(RawJson::from_static(r#"{"type":"hologram"}"#)),
+                    ],
+                ),
+            )),
         ),
         ["[tool result: found [image/png image] [audio/wav audio] file:///a [resource b: file:///b] [content of an unknown type]]";
             2],
@@ -253,7 +261,7 @@ const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
     (
         SamplingMessage::new(
             Role::Assistant,
-            SamplingContents::One(SamplingContent::Other(RawJson::from_static(
+            SamplingMessageContent::One(SamplingMessageContentBlock::Other(RawJson::from_static(
                 r#"{"type":"hologram"}"#,
             ))),
         ),
@@ -326,15 +334,16 @@ fn an_answer_of_a_model_that_is_json_is_written_for_each_revision_as_one_of_type
 
 #[test]
 fn a_conversation_uses_tools_as_it_must() {
-    const USE: SamplingContent<'_> =
-        SamplingContent::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
-    const RESULT: SamplingContent<'_> =
-        SamplingContent::ToolResult(ToolResultContent::new("7", &[]));
-    const OTHER: SamplingContent<'_> =
-        SamplingContent::ToolResult(ToolResultContent::new("8", &[]));
-    const TEXT: SamplingContent<'_> = SamplingContent::Text(TextContent::new("x"));
+    const USE: SamplingMessageContentBlock<'_> =
+        SamplingMessageContentBlock::ToolUse(ToolUseContent::new("7", "find", RawJson::EMPTY));
+    const RESULT: SamplingMessageContentBlock<'_> =
+        SamplingMessageContentBlock::ToolResult(ToolResultContent::new("7", &[]));
+    const OTHER: SamplingMessageContentBlock<'_> =
+        SamplingMessageContentBlock::ToolResult(ToolResultContent::new("8", &[]));
+    const TEXT: SamplingMessageContentBlock<'_> =
+        SamplingMessageContentBlock::Text(TextContent::new("x"));
     use Role::{Assistant, User};
-    type Turns = &'static [(Role, &'static [SamplingContent<'static>])];
+    type Turns = &'static [(Role, &'static [SamplingMessageContentBlock<'static>])];
     let cases: &[(Turns, &str)] = &[
         (&[(User, &[TEXT])], ""),
         (&[(Assistant, &[TEXT, USE]), (User, &[RESULT])], ""),
@@ -364,9 +373,9 @@ fn a_conversation_uses_tools_as_it_must() {
     for (turns, fault) in cases {
         // Each block alone where there is one.
         for one in [true, false] {
-            let content = |blocks: &'static [SamplingContent<'static>]| match blocks {
-                [block] if one => SamplingContents::One(*block),
-                blocks => SamplingContents::many(blocks),
+            let content = |blocks: &'static [SamplingMessageContentBlock<'static>]| match blocks {
+                [block] if one => SamplingMessageContent::One(*block),
+                blocks => SamplingMessageContent::many(blocks),
             };
             let messages: Vec<_> = turns
                 .iter()
@@ -376,7 +385,7 @@ fn a_conversation_uses_tools_as_it_must() {
             let text = latest(&own);
             let read: CreateMessageParams<'_> = raw(&text).to().unwrap();
             for params in [own, read] {
-                let found = params.check().err().map(|e| e.to_string()).unwrap_or_default();
+                let found = params.validate().err().map(|e| e.to_string()).unwrap_or_default();
                 assert_eq!(found, *fault, "{text}");
             }
         }
@@ -385,7 +394,7 @@ fn a_conversation_uses_tools_as_it_must() {
         raw(r#"{"messages":[{"role":"user","content":{"type":"text"}}],"maxTokens":1}"#)
             .to()
             .unwrap();
-    assert_eq!(broken.check().unwrap_err().to_string(), "missing field `text`");
+    assert_eq!(broken.validate().unwrap_err().to_string(), "missing field `text`");
 }
 
 #[test]
@@ -440,13 +449,17 @@ impl std::fmt::Debug for OwnedJsonOf<'_> {
 #[test]
 fn a_field_to_choose_from_has_a_title_a_description_and_a_default() {
     let choices = [Text::new("a")];
-    let plain = SelectSchema::plain(&choices).title("T").description("D").default("a").schema();
+    let plain = SingleSelectEnumSchema::untitled(&choices)
+        .title("T")
+        .description("D")
+        .default("a")
+        .schema();
     assert_eq!(
         latest(&plain),
         r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#
     );
     // In 2025-06-18 one can be chosen, not several.
-    let many = SelectManySchema::plain(&choices).title("T").description("D").schema();
+    let many = MultiSelectEnumSchema::untitled(&choices).title("T").description("D").schema();
     let old: serde_json::Value =
         serde_json::from_str(&written(&many, Revision::V2025_06_18)).unwrap();
     assert_eq!(

@@ -160,9 +160,9 @@ fn x1_a_client_declares_its_extensions_in_initialize_and_learns_of_the_servers()
 
 #[test]
 fn x1_tasks_alone_leave_nothing_to_declare_in_a_session() {
-    let only = Some(RawJson::from_static(r#"{"io.modelcontextprotocol\/tasks":{}}"#));
-    let server = ServerCapabilities::new(ServerFeatures::NONE).with_extensions(only);
-    let client = ClientCapabilities::new(ClientFeatures::NONE).with_extensions(only);
+    let only = RawJson::from_static(r#"{"io.modelcontextprotocol\/tasks":{}}"#);
+    let server = ServerCapabilities::new(ServerFeatures::NONE).extensions(only);
+    let client = ClientCapabilities::new(ClientFeatures::NONE).extensions(only);
     for revision in Revision::ALL {
         for written in [OwnedJson::new(&server, revision), OwnedJson::new(&client, revision)] {
             assert_eq!(

@@ -1,7 +1,7 @@
 //! Limits to what a peer's collections may hold, and what is said beyond them.
 
 use mcp_sansio::http::param_headers::{MAX_PARAMS, check_schema};
-use mcp_sansio::types::{FormFault, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
+use mcp_sansio::types::{FormErrorKind, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};
 use mcp_sansio::{
     Catalog, Instant, Messages, OwnedJson, Position, RawJson, RxBuffer, Server, ServerConfig,
     ServerEvent, ServerFeatures, TxBuffer,
@@ -45,7 +45,7 @@ fn c5_a_form_has_at_most_100_fields() {
     };
     let json = form(MAX_FORM_FIELDS, &[0, 7, MAX_FORM_FIELDS - 1, 1000]);
     let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
-    assert!(schema.check().is_ok());
+    assert!(schema.validate().is_ok());
     let required: Vec<_> = schema
         .fields()
         .enumerate()
@@ -53,12 +53,15 @@ fn c5_a_form_has_at_most_100_fields() {
         .map(|(at, _)| at)
         .collect();
     assert_eq!(required, [0, 7, MAX_FORM_FIELDS - 1]);
-    assert_eq!(schema.validate(RawJson::EMPTY).unwrap_err().fault, FormFault::Missing);
+    assert_eq!(schema.validate_content(RawJson::EMPTY).unwrap_err().kind, FormErrorKind::Missing);
 
     let json = form(MAX_FORM_FIELDS + 1, &[]);
     let schema = RequestedSchema::from_json(json.as_raw()).unwrap();
-    assert_eq!(schema.check().unwrap_err().fault, FormFault::TooMany);
-    assert_eq!(schema.validate(RawJson::EMPTY).unwrap_err().fault, FormFault::TooMany);
+    assert_eq!(schema.validate().unwrap_err().kind, FormErrorKind::TooManyFields);
+    assert_eq!(
+        schema.validate_content(RawJson::EMPTY).unwrap_err().kind,
+        FormErrorKind::TooManyFields
+    );
     let fields: Vec<_> = schema.fields().collect();
     assert!(
         fields.len() == MAX_FORM_FIELDS + 1
@@ -68,8 +71,8 @@ fn c5_a_form_has_at_most_100_fields() {
 
     let json = form(1, &(0..=MAX_FORM_FIELDS).collect::<Vec<_>>());
     assert_eq!(
-        RequestedSchema::from_json(json.as_raw()).unwrap().check().unwrap_err().fault,
-        FormFault::TooMany
+        RequestedSchema::from_json(json.as_raw()).unwrap().validate().unwrap_err().kind,
+        FormErrorKind::TooManyFields
     );
 }
 

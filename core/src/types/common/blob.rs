@@ -6,50 +6,41 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::types::Text;
+use super::{Source, Text};
 use crate::types::encode::tell::{Tell, Teller};
 
 /// Binary data, base64 on the wire: bytes of the application's, or the text of a message, decoded
 /// when it is asked for.
 #[derive(Clone, Copy)]
-pub struct Blob<'a>(Form<'a>);
-
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Bytes(&'a [u8]),
-    Base64(Text<'a>),
-}
+pub struct Blob<'a>(Source<&'a [u8], Text<'a>>);
 
 /// Why binary data cannot be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BlobError {
     /// The text is not base64 (RFC 4648, with padding).
-    NotBase64,
+    InvalidBase64,
     /// It is longer than the output.
-    TooLong,
+    OutputTooSmall,
 }
 
 impl<'a> Blob<'a> {
     /// Bytes, encoded while they are written.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self(Form::Bytes(bytes))
+        Self(Source::Own(bytes))
     }
 
     /// Text that is base64 already. It is not checked.
     #[must_use]
     pub const fn from_base64(text: Text<'a>) -> Self {
-        Self(Form::Base64(text))
+        Self(Source::Received(text))
     }
 
     /// The base64 text, where it was read.
     #[must_use]
     pub const fn as_base64(&self) -> Option<Text<'a>> {
-        match self.0 {
-            Form::Bytes(_) => None,
-            Form::Base64(text) => Some(text),
-        }
+        self.0.received()
     }
 
     /// Decodes into the beginning of `out` and returns that.
@@ -58,16 +49,16 @@ impl<'a> Blob<'a> {
     /// When it is not base64, or does not fit.
     pub fn decode_to<'o>(&self, out: &'o mut [u8]) -> Result<&'o mut [u8], BlobError> {
         let len = match self.0 {
-            Form::Bytes(bytes) => {
-                out.get_mut(..bytes.len()).ok_or(BlobError::TooLong)?.copy_from_slice(bytes);
+            Source::Own(bytes) => {
+                out.get_mut(..bytes.len()).ok_or(BlobError::OutputTooSmall)?.copy_from_slice(bytes);
                 bytes.len()
             }
-            Form::Base64(text) => {
+            Source::Received(text) => {
                 let mut len = 0;
                 decode(text, &mut |bytes| {
                     out.get_mut(len..)
                         .and_then(|out| out.get_mut(..bytes.len()))
-                        .ok_or(BlobError::TooLong)?
+                        .ok_or(BlobError::OutputTooSmall)?
                         .copy_from_slice(bytes);
                     len += bytes.len();
                     Ok(())
@@ -75,7 +66,7 @@ impl<'a> Blob<'a> {
                 len
             }
         };
-        out.get_mut(..len).ok_or(BlobError::TooLong)
+        out.get_mut(..len).ok_or(BlobError::OutputTooSmall)
     }
 
     /// How many bytes it is.
@@ -84,8 +75,8 @@ impl<'a> Blob<'a> {
     /// When it is not base64.
     pub fn decoded_len(&self) -> Result<usize, BlobError> {
         match self.0 {
-            Form::Bytes(bytes) => Ok(bytes.len()),
-            Form::Base64(text) => {
+            Source::Own(bytes) => Ok(bytes.len()),
+            Source::Received(text) => {
                 let mut len = 0;
                 decode(text, &mut |bytes| {
                     len += bytes.len();
@@ -107,16 +98,17 @@ fn decode(
         let mut piece = [0; 64];
         let mut len = 0;
         for (place, c) in piece.iter_mut().zip(&mut chars) {
-            *place = u8::try_from(c).map_err(|_| BlobError::NotBase64)?;
+            *place = u8::try_from(c).map_err(|_| BlobError::InvalidBase64)?;
             len += 1;
         }
         let piece = piece.get(..len).unwrap_or_default();
         let mut decoded = [0; 48];
-        let len = STANDARD.decode_slice(piece, &mut decoded).map_err(|_| BlobError::NotBase64)?;
+        let len =
+            STANDARD.decode_slice(piece, &mut decoded).map_err(|_| BlobError::InvalidBase64)?;
         put(decoded.get(..len).unwrap_or_default())?;
         if piece.len() < 64 || len < 48 {
             // Padding, or the end: nothing may follow.
-            return if chars.next().is_none() { Ok(()) } else { Err(BlobError::NotBase64) };
+            return if chars.next().is_none() { Ok(()) } else { Err(BlobError::InvalidBase64) };
         }
     }
 }
@@ -130,8 +122,8 @@ impl<'a> From<&'a [u8]> for Blob<'a> {
 impl fmt::Debug for Blob<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Form::Bytes(bytes) => write!(f, "Blob({} bytes)", bytes.len()),
-            Form::Base64(text) => write!(f, "Blob({text:?})"),
+            Source::Own(bytes) => write!(f, "Blob({} bytes)", bytes.len()),
+            Source::Received(text) => write!(f, "Blob({text:?})"),
         }
     }
 }
@@ -139,8 +131,8 @@ impl fmt::Debug for Blob<'_> {
 impl Serialize for Blob<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Form::Bytes(bytes) => crate::json::Blob(bytes).serialize(serializer),
-            Form::Base64(text) => text.serialize(serializer),
+            Source::Own(bytes) => crate::json::Blob(bytes).serialize(serializer),
+            Source::Received(text) => text.serialize(serializer),
         }
     }
 }
@@ -148,8 +140,8 @@ impl Serialize for Blob<'_> {
 impl Tell for Blob<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Bytes(bytes) => to.made(&crate::json::Blob(bytes)),
-            Form::Base64(text) => text.tell(to),
+            Source::Own(bytes) => to.made(&crate::json::Blob(bytes)),
+            Source::Received(text) => text.tell(to),
         }
     }
 }
@@ -163,8 +155,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Blob<'a> {
 impl fmt::Display for BlobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotBase64 => "the data is not base64",
-            Self::TooLong => "the data is longer than the output",
+            Self::InvalidBase64 => "the data is not base64",
+            Self::OutputTooSmall => "the data is longer than the output",
         })
     }
 }

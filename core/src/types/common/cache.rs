@@ -15,20 +15,20 @@ pub struct CacheHint {
     /// For how many milliseconds the result stays fresh. Zero: not at all.
     pub ttl_ms: u64,
     /// Who may share it.
-    pub scope: CacheScope,
+    pub cache_scope: CacheScope,
 }
 
 impl CacheHint {
     /// The hint of a result. What is absent, negative or no integer counts as zero; what is not
     /// plainly public is private.
     #[must_use]
-    pub fn of(result: RawJson<'_>) -> Self {
+    pub fn from_result(result: RawJson<'_>) -> Self {
         let public = result
             .get("cacheScope")
             .and_then(RawJson::as_string)
             .is_some_and(|scope| scope == "public");
-        let scope = if public { CacheScope::Public } else { CacheScope::Private };
-        Self { ttl_ms: result.get("ttlMs").and_then(RawJson::as_u64).unwrap_or(0), scope }
+        let cache_scope = if public { CacheScope::Public } else { CacheScope::Private };
+        Self { ttl_ms: result.get("ttlMs").and_then(RawJson::as_u64).unwrap_or(0), cache_scope }
     }
 
     /// When a result that came at `received` goes stale.

@@ -22,7 +22,7 @@ payload! {
 
 payload! {
     /// Data of an error that says which revisions the server speaks. In schema type `UnsupportedProtocolVersionError`; legacy servers send it, too.
-    pub struct UnsupportedVersionData<'a> {
+    pub struct UnsupportedProtocolVersionData<'a> {
         new {
             /// The revisions that the server speaks.
             "supported" supported: list(Text<'a>);
@@ -34,7 +34,7 @@ payload! {
 
 payload! {
     /// Data of an error that says what a client would have to declare. 2026-07-28, in schema type `MissingRequiredClientCapabilityError`.
-    pub struct MissingCapabilityData<'a> {
+    pub struct MissingRequiredClientCapabilityData<'a> {
         new {
             /// Everything that is needed, what was declared included.
             "requiredCapabilities" required_capabilities: of(ClientCapabilities<'a>);

@@ -26,7 +26,7 @@ impl Icon<'_> {
     /// client (2025-11-25, basic: Icons). Whether the host is one to be trusted is for you to
     /// say.
     #[must_use]
-    pub fn is_allowed(&self) -> bool {
+    pub fn has_allowed_scheme(&self) -> bool {
         let begins = |scheme: &str| {
             self.src.chars().map(|c| c.to_ascii_lowercase()).take(scheme.len()).eq(scheme.chars())
         };

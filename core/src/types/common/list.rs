@@ -1,11 +1,11 @@
 //! Lists and maps that an application writes down or a message lends.
 
-use core::fmt;
+use core::{fmt, slice};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::{Source, Text};
 use crate::json::{Elements, Members, RawJson, ReadError};
-use crate::types::Text;
 use crate::types::encode::macros::wrong;
 use crate::types::encode::tell::{Tell, Teller};
 
@@ -14,12 +14,7 @@ use crate::types::encode::tell::{Tell, Teller};
 ///
 /// As read, it is also written as it was read: unknown members survive, and nothing is left out for
 /// the sake of an older revision.
-pub struct List<'a, T>(Items<'a, T>);
-
-enum Items<'a, T> {
-    Slice(&'a [T]),
-    Json(RawJson<'a>),
-}
+pub struct List<'a, T>(Source<&'a [T], RawJson<'a>>);
 
 impl<'a, T> List<'a, T> {
     /// No elements.
@@ -28,21 +23,21 @@ impl<'a, T> List<'a, T> {
     /// The application's own.
     #[must_use]
     pub const fn new(items: &'a [T]) -> Self {
-        Self(Items::Slice(items))
+        Self(Source::Own(items))
     }
 
     /// Elements that are JSON already; `None` when it is not an array.
     #[must_use]
     pub fn from_json(array: RawJson<'a>) -> Option<Self> {
-        array.is_array().then_some(Self(Items::Json(array)))
+        array.is_array().then_some(Self(Source::Received(array)))
     }
 
     /// How many elements there are. For a list of a message, this counts them.
     #[must_use]
     pub fn len(&self) -> usize {
         match self.0 {
-            Items::Slice(items) => items.len(),
-            Items::Json(array) => array.elements().count(),
+            Source::Own(items) => items.len(),
+            Source::Received(array) => array.elements().count(),
         }
     }
 
@@ -50,28 +45,22 @@ impl<'a, T> List<'a, T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
-            Items::Slice(items) => items.is_empty(),
-            Items::Json(array) => array.elements().next().is_none(),
+            Source::Own(items) => items.is_empty(),
+            Source::Received(array) => array.elements().next().is_none(),
         }
     }
 
     /// The array, where the list was read.
     #[must_use]
-    pub fn as_json(&self) -> Option<RawJson<'a>> {
-        match self.0 {
-            Items::Slice(_) => None,
-            Items::Json(array) => Some(array),
-        }
+    pub const fn as_json(&self) -> Option<RawJson<'a>> {
+        self.0.received()
     }
 
-    /// The application's own elements; none where the list was read ([`as_json`](Self::as_json)).
-    /// Unlike [`iter`](Self::iter) it links no reading.
+    /// Returns the application's own elements; `None` for a received list
+    /// ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter), it links no deserializer.
     #[must_use]
-    pub const fn own(&self) -> &'a [T] {
-        match self.0 {
-            Items::Slice(items) => items,
-            Items::Json(_) => &[],
-        }
+    pub const fn as_slice(&self) -> Option<&'a [T]> {
+        self.0.own()
     }
 
     /// The elements. One that does not fit the type is an error of its own: the others stay
@@ -82,8 +71,8 @@ impl<'a, T> List<'a, T> {
         T: Copy + Deserialize<'a>,
     {
         ListIter(match self.0 {
-            Items::Slice(items) => Rest::Slice(items.iter()),
-            Items::Json(array) => Rest::Json(array.elements()),
+            Source::Own(items) => Source::Own(items.iter()),
+            Source::Received(array) => Source::Received(array.elements()),
         })
     }
 
@@ -104,14 +93,6 @@ impl<T> Clone for List<'_, T> {
 }
 
 impl<T> Copy for List<'_, T> {}
-
-impl<T> Clone for Items<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Items<'_, T> {}
 
 impl<T> Default for List<'_, T> {
     fn default() -> Self {
@@ -142,18 +123,15 @@ impl<'a, T: Copy + Deserialize<'a>> IntoIterator for List<'a, T> {
 
 impl<T: fmt::Debug> fmt::Debug for List<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Items::Slice(items) => items.fmt(f),
-            Items::Json(array) => fmt::Debug::fmt(&array, f),
-        }
+        self.0.fmt(f)
     }
 }
 
 impl<T: Serialize> Serialize for List<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Items::Slice(items) => serializer.collect_seq(items),
-            Items::Json(array) => array.serialize(serializer),
+            Source::Own(items) => serializer.collect_seq(items),
+            Source::Received(array) => array.serialize(serializer),
         }
     }
 }
@@ -161,8 +139,8 @@ impl<T: Serialize> Serialize for List<'_, T> {
 impl<T: Tell> Tell for List<'_, T> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Items::Slice(items) => items.tell(to),
-            Items::Json(array) => to.json(array),
+            Source::Own(items) => items.tell(to),
+            Source::Received(array) => to.json(array),
         }
     }
 }
@@ -175,73 +153,56 @@ impl<'de: 'a, 'a, T> Deserialize<'de> for List<'a, T> {
 
 /// Elements of a [`List`]: see [`List::iter`].
 #[derive(Clone, Debug)]
-pub struct ListIter<'a, T>(Rest<'a, T>);
-
-#[derive(Clone, Debug)]
-enum Rest<'a, T> {
-    Slice(core::slice::Iter<'a, T>),
-    Json(Elements<'a>),
-}
+pub struct ListIter<'a, T>(Source<slice::Iter<'a, T>, Elements<'a>>);
 
 impl<'a, T: Copy + Deserialize<'a>> Iterator for ListIter<'a, T> {
     type Item = Result<T, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Rest::Slice(items) => items.next().map(|item| Ok(*item)),
-            Rest::Json(elements) => elements.next().map(RawJson::to),
+            Source::Own(items) => items.next().map(|item| Ok(*item)),
+            Source::Received(elements) => elements.next().map(RawJson::to),
         }
     }
 }
 
 /// A map: pairs of the application's, or an object of a message, whose members are read when they
 /// are asked for.
-pub struct Map<'a, T>(Entries<'a, T>);
-
-enum Entries<'a, T> {
-    Slice(&'a [(&'a str, T)]),
-    Json(RawJson<'a>),
-}
+pub struct Map<'a, T>(Source<&'a [(&'a str, T)], RawJson<'a>>);
 
 impl<'a, T> Map<'a, T> {
     /// The application's own.
     #[must_use]
     pub const fn new(entries: &'a [(&'a str, T)]) -> Self {
-        Self(Entries::Slice(entries))
+        Self(Source::Own(entries))
     }
 
     /// Members that are JSON already; `None` when it is not an object.
     #[must_use]
     pub fn from_json(object: RawJson<'a>) -> Option<Self> {
-        object.is_object().then_some(Self(Entries::Json(object)))
+        object.is_object().then_some(Self(Source::Received(object)))
     }
 
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self.0 {
-            Entries::Slice(entries) => entries.is_empty(),
-            Entries::Json(object) => object.members().next().is_none(),
+            Source::Own(entries) => entries.is_empty(),
+            Source::Received(object) => object.members().next().is_none(),
         }
     }
 
     /// The object, where the map was read.
     #[must_use]
-    pub fn as_json(&self) -> Option<RawJson<'a>> {
-        match self.0 {
-            Entries::Slice(_) => None,
-            Entries::Json(object) => Some(object),
-        }
+    pub const fn as_json(&self) -> Option<RawJson<'a>> {
+        self.0.received()
     }
 
-    /// The application's own entries; none where the map was read ([`as_json`](Self::as_json)).
-    /// Unlike [`iter`](Self::iter) it links no reading.
+    /// Returns the application's own entries; `None` for a received map
+    /// ([`as_json`](Self::as_json)). Unlike [`iter`](Self::iter), it links no deserializer.
     #[must_use]
-    pub const fn own(&self) -> &'a [(&'a str, T)] {
-        match self.0 {
-            Entries::Slice(entries) => entries,
-            Entries::Json(_) => &[],
-        }
+    pub const fn as_slice(&self) -> Option<&'a [(&'a str, T)]> {
+        self.0.own()
     }
 
     /// Keys and values. A value that does not fit the type is an error of its own: the others stay
@@ -252,8 +213,8 @@ impl<'a, T> Map<'a, T> {
         T: Copy + Deserialize<'a>,
     {
         MapIter(match self.0 {
-            Entries::Slice(entries) => Left::Slice(entries.iter()),
-            Entries::Json(object) => Left::Json(object.members()),
+            Source::Own(entries) => Source::Own(entries.iter()),
+            Source::Received(object) => Source::Received(object.members()),
         })
     }
 
@@ -264,10 +225,10 @@ impl<'a, T> Map<'a, T> {
         T: Copy + Deserialize<'a>,
     {
         match self.0 {
-            Entries::Slice(entries) => {
+            Source::Own(entries) => {
                 entries.iter().find(|(name, _)| *name == key).map(|(_, value)| Ok(*value))
             }
-            Entries::Json(object) => object.get(key).map(RawJson::to),
+            Source::Received(object) => object.get(key).map(RawJson::to),
         }
     }
 }
@@ -280,21 +241,13 @@ impl<T> Clone for Map<'_, T> {
 
 impl<T> Copy for Map<'_, T> {}
 
-impl<T> Clone for Entries<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Entries<'_, T> {}
-
 impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Entries::Slice(entries) => {
+            Source::Own(entries) => {
                 f.debug_map().entries(entries.iter().map(|(key, value)| (key, value))).finish()
             }
-            Entries::Json(object) => fmt::Debug::fmt(&object, f),
+            Source::Received(object) => fmt::Debug::fmt(&object, f),
         }
     }
 }
@@ -302,10 +255,10 @@ impl<T: fmt::Debug> fmt::Debug for Map<'_, T> {
 impl<T: Serialize> Serialize for Map<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Entries::Slice(entries) => {
+            Source::Own(entries) => {
                 serializer.collect_map(entries.iter().map(|(key, value)| (key, value)))
             }
-            Entries::Json(object) => object.serialize(serializer),
+            Source::Received(object) => object.serialize(serializer),
         }
     }
 }
@@ -313,7 +266,7 @@ impl<T: Serialize> Serialize for Map<'_, T> {
 impl<T: Tell> Tell for Map<'_, T> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Entries::Slice(entries) => {
+            Source::Own(entries) => {
                 to.open(b'{');
                 for (key, value) in entries {
                     to.item(key);
@@ -321,7 +274,7 @@ impl<T: Tell> Tell for Map<'_, T> {
                 }
                 to.close();
             }
-            Entries::Json(object) => to.json(object),
+            Source::Received(object) => to.json(object),
         }
     }
 }
@@ -334,21 +287,15 @@ impl<'de: 'a, 'a, T> Deserialize<'de> for Map<'a, T> {
 
 /// Keys and values of a [`Map`]: see [`Map::iter`].
 #[derive(Clone, Debug)]
-pub struct MapIter<'a, T>(Left<'a, T>);
-
-#[derive(Clone, Debug)]
-enum Left<'a, T> {
-    Slice(core::slice::Iter<'a, (&'a str, T)>),
-    Json(Members<'a>),
-}
+pub struct MapIter<'a, T>(Source<slice::Iter<'a, (&'a str, T)>, Members<'a>>);
 
 impl<'a, T: Copy + Deserialize<'a>> Iterator for MapIter<'a, T> {
     type Item = (Text<'a>, Result<T, ReadError>);
 
     fn next(&mut self) -> Option<Self::Item> {
         match &mut self.0 {
-            Left::Slice(entries) => entries.next().map(|(key, value)| (Text::new(key), Ok(*value))),
-            Left::Json(members) => {
+            Source::Own(entries) => entries.next().map(|(key, value)| (Text::new(key), Ok(*value))),
+            Source::Received(members) => {
                 members.next().map(|(key, value)| (Text::from_json(key), value.to()))
             }
         }

@@ -8,16 +8,18 @@ mod list;
 pub mod meta;
 mod number;
 mod pagination;
+mod source;
 mod text;
 
 pub use blob::{Blob, BlobError};
 pub use cache::CacheHint;
 pub use error::{
-    ErrorObject, MissingCapabilityData, ResourceErrorData, UnsupportedVersionData,
-    UrlElicitationRequiredData,
+    ErrorObject, MissingRequiredClientCapabilityData, ResourceErrorData,
+    UnsupportedProtocolVersionData, UrlElicitationRequiredData,
 };
 pub use icon::{Icon, IconTheme};
 pub use list::{List, ListIter, Map, MapIter};
 pub use number::Number;
 pub use pagination::{CacheScope, PaginatedParams};
+pub(in crate::types) use source::Source;
 pub use text::Text;

@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Source;
 use crate::json::{RawJson, divide_by_ten};
 use crate::types::encode::macros::wrong;
 use crate::types::encode::tell::{Tell, Teller, payload_told};
@@ -17,18 +18,19 @@ use crate::types::encode::tell::{Tell, Teller, payload_told};
 /// assert_eq!(PRIORITY.as_f64(), 0.85);
 /// ```
 #[derive(Clone, Copy)]
-pub struct Number<'a>(Form<'a>);
+pub struct Number<'a>(Source<Decimal, RawJson<'a>>);
 
+/// `digits` divided by 10 to the power of `places`.
 #[derive(Clone, Copy)]
-enum Form<'a> {
-    Decimal { digits: i64, places: u8 },
-    Json(RawJson<'a>),
+struct Decimal {
+    digits: i64,
+    places: u8,
 }
 
 /// Sign, zero and point, and the digits or places of the longest.
-const LONGEST: usize = 24;
+const MAX_LEN: usize = 24;
 /// Decimal places that an `i64` has digits for.
-const MOST_PLACES: u8 = 18;
+const MAX_PLACES: u8 = 18;
 
 impl<'a> Number<'a> {
     /// An integer.
@@ -41,46 +43,44 @@ impl<'a> Number<'a> {
     /// places.
     #[must_use]
     pub const fn decimal(digits: i64, places: u8) -> Self {
-        Self(Form::Decimal {
-            digits,
-            places: if places > MOST_PLACES { MOST_PLACES } else { places },
-        })
+        let places = if places > MAX_PLACES { MAX_PLACES } else { places };
+        Self(Source::Own(Decimal { digits, places }))
     }
 
     /// A number of a message; `None` when it is not one.
     #[must_use]
     pub fn from_json(number: RawJson<'a>) -> Option<Self> {
-        number.is_number().then_some(Self(Form::Json(number)))
+        number.is_number().then_some(Self(Source::Received(number)))
     }
 
     /// The integer that it is.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self.0 {
-            Form::Decimal { digits, places } => {
+            Source::Own(Decimal { digits, places }) => {
                 let unit = 10i64.checked_pow(u32::from(places))?;
                 (digits.checked_rem(unit)? == 0).then_some(digits.checked_div(unit)?)
             }
-            Form::Json(number) => number.as_i64(),
+            Source::Received(number) => number.as_i64(),
         }
     }
 
     /// As near as a `f64` comes to it.
     #[must_use]
     pub fn as_f64(self) -> f64 {
-        self.text(&mut [0; LONGEST]).parse().unwrap_or(f64::NAN)
+        self.text(&mut [0; MAX_LEN]).parse().unwrap_or(f64::NAN)
     }
 
     /// The digits.
-    fn text<'o>(self, out: &'o mut [u8; LONGEST]) -> &'o str
+    fn text<'o>(self, out: &'o mut [u8; MAX_LEN]) -> &'o str
     where
         'a: 'o,
     {
         match self.0 {
-            Form::Json(number) => number.as_str(),
-            Form::Decimal { digits, places } => {
+            Source::Received(number) => number.as_str(),
+            Source::Own(Decimal { digits, places }) => {
                 let mut rest = digits.unsigned_abs();
-                let mut start = LONGEST;
+                let mut start = MAX_LEN;
                 let mut written = 0;
                 loop {
                     let byte = if places > 0 && written == places {
@@ -140,25 +140,23 @@ impl fmt::Debug for Number<'_> {
 
 impl fmt::Display for Number<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.text(&mut [0; LONGEST]))
+        f.write_str(self.text(&mut [0; MAX_LEN]))
     }
 }
 
 impl Serialize for Number<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Form::Decimal { digits, places: 0 } => serializer.serialize_i64(digits),
-            Form::Decimal { .. } => {
-                RawJson::scanned(self.text(&mut [0; LONGEST])).serialize(serializer)
-            }
-            Form::Json(number) => number.serialize(serializer),
+            Source::Own(Decimal { digits, places: 0 }) => serializer.serialize_i64(digits),
+            Source::Own(_) => RawJson::scanned(self.text(&mut [0; MAX_LEN])).serialize(serializer),
+            Source::Received(number) => number.serialize(serializer),
         }
     }
 }
 
 impl Tell for Number<'_> {
     fn tell(&self, to: &mut dyn Teller) {
-        to.json(RawJson::scanned(self.text(&mut [0; LONGEST])));
+        to.json(RawJson::scanned(self.text(&mut [0; MAX_LEN])));
     }
 }
 

@@ -1,11 +1,8 @@
 //! What all lists have in common: pages and caching.
 
 use crate::json::RawJson;
+use crate::types::Text;
 use crate::types::encode::macros::{names, payload};
-use crate::types::{
-    DiscoverResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, ReadResourceResult, Text,
-};
 
 payload! {
     /// What the requests for a list say. Schema type `PaginatedRequestParams`.
@@ -28,12 +25,12 @@ impl<'a> PaginatedParams<'a> {
     /// use mcp_sansio::{RawJson, types::PaginatedParams};
     /// let page = RawJson::from_static(r#"{"tools":[],"nextCursor":"p2"}"#);
     /// assert!(
-    ///     PaginatedParams::after(page)
+    ///     PaginatedParams::next_page(page)
     ///         .is_some_and(|next| next.cursor.is_some_and(|cursor| cursor == "p2"))
     /// );
     /// ```
     #[must_use]
-    pub fn after(page: RawJson<'a>) -> Option<Self> {
+    pub fn next_page(page: RawJson<'a>) -> Option<Self> {
         let cursor = page.get("nextCursor").and_then(RawJson::as_string).map(Text::from_json);
         cursor.map(|cursor| Self { cursor: Some(cursor), ..Self::new() })
     }
@@ -48,22 +45,4 @@ names! {
         /// Only who asked.
         Private = "private",
     }
-}
-
-macro_rules! cacheable {
-    ($($name:ident)*) => {$(
-        impl $name<'_> {
-            /// For how many milliseconds the answer stays fresh, and who may share it. At first: 0, and only who asked.
-            #[must_use]
-            pub const fn with_cache(mut self, ttl_ms: u64, scope: CacheScope) -> Self {
-                self.ttl_ms = Some(ttl_ms);
-                self.cache_scope = Some(scope);
-                self
-            }
-        }
-    )*};
-}
-
-cacheable! {
-    DiscoverResult ListToolsResult ListResourcesResult ListResourceTemplatesResult ListPromptsResult ReadResourceResult
 }

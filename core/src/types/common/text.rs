@@ -4,6 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Source;
 use crate::json::{Chars, JsonStr};
 use crate::types::encode::tell::{Tell, Teller, payload_told};
 
@@ -11,41 +12,35 @@ use crate::types::encode::tell::{Tell, Teller, payload_told};
 ///
 /// Compares and shows itself by its meaning, whichever it is.
 #[derive(Clone, Copy)]
-pub struct Text<'a>(Form<'a>);
-
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Plain(&'a str),
-    Json(JsonStr<'a>),
-}
+pub struct Text<'a>(Source<&'a str, JsonStr<'a>>);
 
 impl<'a> Text<'a> {
     /// The application's own.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
-        Self(Form::Plain(text))
+        Self(Source::Own(text))
     }
 
     /// One of a message.
     #[must_use]
     pub const fn from_json(text: JsonStr<'a>) -> Self {
-        Self(Form::Json(text))
+        Self(Source::Received(text))
     }
 
     /// The string itself, where it is not written with escapes: the usual case.
     #[must_use]
     pub fn as_plain(self) -> Option<&'a str> {
         match self.0 {
-            Form::Plain(text) => Some(text),
-            Form::Json(text) => text.as_plain(),
+            Source::Own(text) => Some(text),
+            Source::Received(text) => text.as_plain(),
         }
     }
 
     /// The characters, escapes resolved.
     pub fn chars(self) -> impl Iterator<Item = char> + 'a {
         match self.0 {
-            Form::Plain(text) => Chars::plain(text),
-            Form::Json(text) => text.decoded(),
+            Source::Own(text) => Chars::plain(text),
+            Source::Received(text) => text.decoded(),
         }
     }
 
@@ -53,12 +48,12 @@ impl<'a> Text<'a> {
     /// than `out`.
     pub fn copy_to(self, out: &mut [u8]) -> Option<&str> {
         match self.0 {
-            Form::Plain(text) => {
+            Source::Own(text) => {
                 let out = out.get_mut(..text.len())?;
                 out.copy_from_slice(text.as_bytes());
                 core::str::from_utf8(out).ok()
             }
-            Form::Json(text) => text.copy_to(out),
+            Source::Received(text) => text.copy_to(out),
         }
     }
 
@@ -66,8 +61,8 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn is_empty(self) -> bool {
         match self.0 {
-            Form::Plain(text) => text.is_empty(),
-            Form::Json(text) => text.inner().is_empty(),
+            Source::Own(text) => text.is_empty(),
+            Source::Received(text) => text.inner().is_empty(),
         }
     }
 }
@@ -93,8 +88,8 @@ impl Default for Text<'_> {
 impl PartialEq<str> for Text<'_> {
     fn eq(&self, other: &str) -> bool {
         match self.0 {
-            Form::Plain(text) => text == other,
-            Form::Json(text) => text == *other,
+            Source::Own(text) => text == other,
+            Source::Received(text) => text == *other,
         }
     }
 }
@@ -108,8 +103,8 @@ impl PartialEq<&str> for Text<'_> {
 impl PartialEq<JsonStr<'_>> for Text<'_> {
     fn eq(&self, other: &JsonStr<'_>) -> bool {
         match self.0 {
-            Form::Plain(plain) => *other == *plain,
-            Form::Json(json) => json == *other,
+            Source::Own(plain) => *other == *plain,
+            Source::Received(json) => json == *other,
         }
     }
 }
@@ -117,9 +112,9 @@ impl PartialEq<JsonStr<'_>> for Text<'_> {
 impl PartialEq for Text<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self.0, other.0) {
-            (Form::Plain(text), _) => *other == *text,
-            (_, Form::Plain(text)) => *self == *text,
-            (Form::Json(one), Form::Json(other)) => one == other,
+            (Source::Own(text), _) => *other == *text,
+            (_, Source::Own(text)) => *self == *text,
+            (Source::Received(one), Source::Received(other)) => one == other,
         }
     }
 }
@@ -128,18 +123,15 @@ impl Eq for Text<'_> {}
 
 impl fmt::Debug for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Form::Plain(text) => fmt::Debug::fmt(text, f),
-            Form::Json(text) => fmt::Debug::fmt(&text, f),
-        }
+        self.0.fmt(f)
     }
 }
 
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Form::Plain(text) => f.write_str(text),
-            Form::Json(text) => fmt::Display::fmt(&text, f),
+            Source::Own(text) => f.write_str(text),
+            Source::Received(text) => fmt::Display::fmt(&text, f),
         }
     }
 }
@@ -148,8 +140,8 @@ impl Serialize for Text<'_> {
     #[cfg_attr(not(small), inline(always))]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Form::Plain(text) => serializer.serialize_str(text),
-            Form::Json(text) => text.serialize(serializer),
+            Source::Own(text) => serializer.serialize_str(text),
+            Source::Received(text) => text.serialize(serializer),
         }
     }
 }
@@ -157,8 +149,8 @@ impl Serialize for Text<'_> {
 impl Tell for Text<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Plain(text) => to.text(text),
-            Form::Json(text) => to.json(text.into()),
+            Source::Own(text) => to.text(text),
+            Source::Received(text) => to.json(text.into()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::types::{FieldSchema, RequestedSchema, Text};
+use crate::types::{PrimitiveSchema, RequestedSchema, Text};
 
 /// The defaults of a form's fields, as the object that an answer would have: see
 /// [`RequestedSchema::defaults`].
@@ -24,12 +24,16 @@ impl Serialize for FormDefaults<'_> {
         let mut object = serializer.serialize_map(None)?;
         for field in self.0.fields().flatten() {
             match field.schema {
-                FieldSchema::String(schema) => put(&mut object, field.name, schema.default)?,
-                FieldSchema::Number(schema) => put(&mut object, field.name, schema.default)?,
-                FieldSchema::Boolean(schema) => put(&mut object, field.name, schema.default)?,
-                FieldSchema::Select(schema) => put(&mut object, field.name, schema.default)?,
-                FieldSchema::SelectMany(schema) => put(&mut object, field.name, schema.default)?,
-                FieldSchema::Other(_) => {}
+                PrimitiveSchema::String(schema) => put(&mut object, field.name, schema.default)?,
+                PrimitiveSchema::Number(schema) => put(&mut object, field.name, schema.default)?,
+                PrimitiveSchema::Boolean(schema) => put(&mut object, field.name, schema.default)?,
+                PrimitiveSchema::SingleSelect(schema) => {
+                    put(&mut object, field.name, schema.default)?
+                }
+                PrimitiveSchema::MultiSelect(schema) => {
+                    put(&mut object, field.name, schema.default)?
+                }
+                PrimitiveSchema::Other(_) => {}
             }
         }
         object.end()

@@ -5,15 +5,15 @@ use serde::{Deserialize, Deserializer, de};
 use crate::json::RawJson;
 use crate::types::encode::macros::payload;
 use crate::types::encode::tell::{Tell, Teller, serialize_told};
-use crate::types::{FieldSchema, List, Text};
+use crate::types::{List, PrimitiveSchema, Text};
 
 /// One of several texts. Schema types `UntitledSingleSelectEnumSchema`,
 /// `TitledSingleSelectEnumSchema`, `LegacyTitledEnumSchema`; in 2025-06-18 `EnumSchema`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct SelectSchema<'a> {
+pub struct SingleSelectEnumSchema<'a> {
     /// What there is to choose from.
-    pub options: Options<'a>,
+    pub options: EnumOptions<'a>,
     /// The name for people.
     pub title: Option<Text<'a>>,
     /// What it is for.
@@ -24,11 +24,11 @@ pub struct SelectSchema<'a> {
 
 /// What there is to choose from.
 #[derive(Clone, Copy, Debug)]
-pub enum Options<'a> {
+pub enum EnumOptions<'a> {
     /// Texts.
-    Plain(List<'a, Text<'a>>),
+    Untitled(List<'a, Text<'a>>),
     /// Texts with names for people. In 2025-06-18 they are written as in [`Legacy`](Self::Legacy).
-    Titled(List<'a, Choice<'a>>),
+    Titled(List<'a, EnumOption<'a>>),
     /// Texts, and in another list their names: as in 2025-06-18.
     Legacy {
         /// The texts.
@@ -38,12 +38,12 @@ pub enum Options<'a> {
     },
 }
 
-impl<'a> Options<'a> {
+impl<'a> EnumOptions<'a> {
     /// Whether this is one of them.
     #[must_use]
     pub fn contains(&self, text: Text<'_>) -> bool {
         match self {
-            Self::Plain(values) | Self::Legacy { values, .. } => {
+            Self::Untitled(values) | Self::Legacy { values, .. } => {
                 values.iter().flatten().any(|value| value == text)
             }
             Self::Titled(choices) => choices.iter().flatten().any(|choice| choice.value == text),
@@ -53,7 +53,7 @@ impl<'a> Options<'a> {
 
 payload! {
     /// A text to choose, and its name.
-    pub struct Choice<'a> {
+    pub struct EnumOption<'a> {
         new {
             /// What the answer will be.
             "const" value: text;
@@ -63,22 +63,22 @@ payload! {
     }
 }
 
-impl<'a> SelectSchema<'a> {
+impl<'a> SingleSelectEnumSchema<'a> {
     /// One of these texts.
     #[must_use]
-    pub const fn plain(values: &'a [Text<'a>]) -> Self {
-        Self::of(Options::Plain(List::new(values)))
+    pub const fn untitled(values: &'a [Text<'a>]) -> Self {
+        Self::new(EnumOptions::Untitled(List::new(values)))
     }
 
     /// One of these texts, which have names.
     #[must_use]
-    pub const fn titled(choices: &'a [Choice<'a>]) -> Self {
-        Self::of(Options::Titled(List::new(choices)))
+    pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
+        Self::new(EnumOptions::Titled(List::new(choices)))
     }
 
     /// One of these.
     #[must_use]
-    pub const fn of(options: Options<'a>) -> Self {
+    pub const fn new(options: EnumOptions<'a>) -> Self {
         Self { options, title: None, description: None, default: None }
     }
 
@@ -105,24 +105,24 @@ impl<'a> SelectSchema<'a> {
 
     /// As the schema of a [`Field`](crate::types::Field).
     #[must_use]
-    pub const fn schema(self) -> FieldSchema<'a> {
-        FieldSchema::Select(self)
+    pub const fn schema(self) -> PrimitiveSchema<'a> {
+        PrimitiveSchema::SingleSelect(self)
     }
 }
 
-impl Tell for SelectSchema<'_> {
+impl Tell for SingleSelectEnumSchema<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         let (mut values, mut names, mut choices, mut columns) = (None, None, None, None);
         match &self.options {
-            Options::Plain(list) => values = Some(list),
-            Options::Titled(list) => {
+            EnumOptions::Untitled(list) => values = Some(list),
+            EnumOptions::Titled(list) => {
                 choices = Some(list);
                 columns = Some((
                     Column(list, "const", |choice| choice.value),
                     Column(list, "title", |choice| choice.title),
                 ));
             }
-            Options::Legacy { values: list, names: of_list } => {
+            EnumOptions::Legacy { values: list, names: of_list } => {
                 (values, names) = (Some(list), Some(of_list))
             }
         }
@@ -143,10 +143,10 @@ impl Tell for SelectSchema<'_> {
     }
 }
 
-serialize_told!(SelectSchema<'_>, Items<'_>);
+serialize_told!(SingleSelectEnumSchema<'_>, MultiSelectItems<'_>);
 
 /// The texts alone, or the names alone.
-struct Column<'x, 'a>(&'x List<'a, Choice<'a>>, &'static str, fn(&Choice<'a>) -> Text<'a>);
+struct Column<'x, 'a>(&'x List<'a, EnumOption<'a>>, &'static str, fn(&EnumOption<'a>) -> Text<'a>);
 
 impl Tell for Column<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
@@ -155,19 +155,25 @@ impl Tell for Column<'_, '_> {
             .elements()
             .filter_map(|choice| choice.get(self.1)?.as_string().map(Text::from_json));
         to.open(b'[');
-        self.0.own().iter().map(self.2).chain(texts).for_each(|text| to.item(&text));
+        self.0
+            .as_slice()
+            .unwrap_or_default()
+            .iter()
+            .map(self.2)
+            .chain(texts)
+            .for_each(|text| to.item(&text));
         to.close();
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for SelectSchema<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for SingleSelectEnumSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Members { title, description, values, names, choices, default } =
             Members::deserialize(deserializer)?;
         let options = match (values, names, choices) {
-            (Some(values), Some(names), _) => Options::Legacy { values, names },
-            (Some(values), None, _) => Options::Plain(values),
-            (None, _, Some(choices)) => Options::Titled(choices),
+            (Some(values), Some(names), _) => EnumOptions::Legacy { values, names },
+            (Some(values), None, _) => EnumOptions::Untitled(values),
+            (None, _, Some(choices)) => EnumOptions::Titled(choices),
             (None, _, None) => return Err(de::Error::missing_field("enum")),
         };
         Ok(Self { options, title, description, default })
@@ -183,7 +189,7 @@ payload! {
             "description" description: text;
             "enum" values: list(Text<'a>);
             "enumNames" names: list(Text<'a>);
-            "oneOf" choices: list(Choice<'a>);
+            "oneOf" choices: list(EnumOption<'a>);
             "default" default: text;
         }
     }
@@ -191,11 +197,11 @@ payload! {
 
 payload! {
     /// Any of several texts. From 2025-11-25 on, schema types `UntitledMultiSelectEnumSchema` and `TitledMultiSelectEnumSchema`.
-    pub struct SelectManySchema<'a> {
+    pub struct MultiSelectEnumSchema<'a> {
         tag "type" = "array";
         new {
             /// What there is to choose from.
-            "items" items: of(Items<'a>);
+            "items" items: of(MultiSelectItems<'a>);
         }
         with {
             /// The name for people.
@@ -212,58 +218,58 @@ payload! {
     }
 }
 
-impl<'a> SelectManySchema<'a> {
+impl<'a> MultiSelectEnumSchema<'a> {
     /// Any of these texts.
     #[must_use]
-    pub const fn plain(values: &'a [Text<'a>]) -> Self {
-        Self::new(Items(Options::Plain(List::new(values))))
+    pub const fn untitled(values: &'a [Text<'a>]) -> Self {
+        Self::new(MultiSelectItems(EnumOptions::Untitled(List::new(values))))
     }
 
     /// Any of these texts, which have names.
     #[must_use]
-    pub const fn titled(choices: &'a [Choice<'a>]) -> Self {
-        Self::new(Items(Options::Titled(List::new(choices))))
+    pub const fn titled(choices: &'a [EnumOption<'a>]) -> Self {
+        Self::new(MultiSelectItems(EnumOptions::Titled(List::new(choices))))
     }
 
     /// As the schema of a [`Field`](crate::types::Field).
     #[must_use]
-    pub const fn schema(self) -> FieldSchema<'a> {
-        FieldSchema::SelectMany(self)
+    pub const fn schema(self) -> PrimitiveSchema<'a> {
+        PrimitiveSchema::MultiSelect(self)
     }
 
     /// For 2025-06-18: one of them.
-    pub(super) fn as_select(&self) -> SelectSchema<'a> {
-        SelectSchema {
+    pub(super) fn as_select(&self) -> SingleSelectEnumSchema<'a> {
+        SingleSelectEnumSchema {
             title: self.title,
             description: self.description,
-            ..SelectSchema::of(self.items.0)
+            ..SingleSelectEnumSchema::new(self.items.0)
         }
     }
 }
 
-/// What there is to choose from in a [`SelectManySchema`].
+/// What there is to choose from in a [`MultiSelectEnumSchema`].
 #[derive(Clone, Copy, Debug)]
-pub struct Items<'a>(pub Options<'a>);
+pub struct MultiSelectItems<'a>(pub EnumOptions<'a>);
 
-impl Tell for Items<'_> {
+impl Tell for MultiSelectItems<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match &self.0 {
-            Options::Plain(values) | Options::Legacy { values, .. } => {
+            EnumOptions::Untitled(values) | EnumOptions::Legacy { values, .. } => {
                 to.object("type,enum,", &[&"string", values])
             }
-            Options::Titled(choices) => to.object("anyOf,", &[choices]),
+            EnumOptions::Titled(choices) => to.object("anyOf,", &[choices]),
         }
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Items<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for MultiSelectItems<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         if let Some(choices) = raw.get("anyOf").and_then(List::from_json) {
-            return Ok(Self(Options::Titled(choices)));
+            return Ok(Self(EnumOptions::Titled(choices)));
         }
         match raw.get("enum").and_then(List::from_json) {
-            Some(values) => Ok(Self(Options::Plain(values))),
+            Some(values) => Ok(Self(EnumOptions::Untitled(values))),
             None => Err(de::Error::missing_field("enum")),
         }
     }

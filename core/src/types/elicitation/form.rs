@@ -6,9 +6,10 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::json::{Members, RawJson, ReadError};
 use crate::message::hash_text;
+use crate::types::common::Source;
 use crate::types::encode::macros::{names, payload, wrong};
 use crate::types::encode::tell::{Tell, Teller, serialize_told};
-use crate::types::{Number, SelectManySchema, SelectSchema, Text};
+use crate::types::{MultiSelectEnumSchema, Number, SingleSelectEnumSchema, Text};
 
 /// The fields of a form: an object without nesting. The member `requestedSchema` of schema type
 /// `ElicitRequestFormParams`.
@@ -29,13 +30,7 @@ use crate::types::{Number, SelectManySchema, SelectSchema, Text};
 /// );
 /// ```
 #[derive(Clone, Copy)]
-pub struct RequestedSchema<'a>(Form<'a>);
-
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Own(&'a [Field<'a>]),
-    Json(RawJson<'a>),
-}
+pub struct RequestedSchema<'a>(pub(super) Source<&'a [Field<'a>], RawJson<'a>>);
 
 /// A field of a form.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +38,7 @@ pub struct Field<'a> {
     /// The key of its value.
     pub name: Text<'a>,
     /// What may be filled in.
-    pub schema: FieldSchema<'a>,
+    pub schema: PrimitiveSchema<'a>,
     /// Whether it must be.
     pub required: bool,
 }
@@ -51,13 +46,13 @@ pub struct Field<'a> {
 impl<'a> Field<'a> {
     /// One that must be filled in.
     #[must_use]
-    pub const fn required(name: &'a str, schema: FieldSchema<'a>) -> Self {
+    pub const fn required(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: true }
     }
 
     /// One that may be left empty.
     #[must_use]
-    pub const fn optional(name: &'a str, schema: FieldSchema<'a>) -> Self {
+    pub const fn optional(name: &'a str, schema: PrimitiveSchema<'a>) -> Self {
         Self { name: Text::new(name), schema, required: false }
     }
 }
@@ -66,31 +61,20 @@ impl<'a> RequestedSchema<'a> {
     /// These fields.
     #[must_use]
     pub const fn new(fields: &'a [Field<'a>]) -> Self {
-        Self(Form::Own(fields))
+        Self(Source::Own(fields))
     }
 
-    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`check`](Self::check)
+    /// A JSON Schema; `None` when it is not an object. Whether it is flat, [`validate`](Self::validate)
     /// says.
     #[must_use]
     pub fn from_json(schema: RawJson<'a>) -> Option<Self> {
-        schema.is_object().then_some(Self(Form::Json(schema)))
+        schema.is_object().then_some(Self(Source::Received(schema)))
     }
 
     /// The JSON Schema, where it was read.
     #[must_use]
     pub const fn as_json(&self) -> Option<RawJson<'a>> {
-        match self.0 {
-            Form::Own(_) => None,
-            Form::Json(raw) => Some(raw),
-        }
-    }
-
-    /// The application's own fields; none where it is JSON.
-    pub(super) const fn own(&self) -> &'a [Field<'a>] {
-        match self.0 {
-            Form::Own(fields) => fields,
-            Form::Json(_) => &[],
-        }
+        self.0.received()
     }
 
     /// The fields. Of JSON that has more than [`MAX_FORM_FIELDS`] the next one is an error, and the
@@ -98,10 +82,10 @@ impl<'a> RequestedSchema<'a> {
     #[must_use]
     pub fn fields(&self) -> Fields<'a> {
         match self.0 {
-            Form::Own(fields) => {
+            Source::Own(fields) => {
                 Fields { own: fields, required: 0, at: 0, members: RawJson::EMPTY.members() }
             }
-            Form::Json(schema) => {
+            Source::Received(schema) => {
                 let members = schema.get("properties").unwrap_or(RawJson::EMPTY).members();
                 let required =
                     required(members.clone(), schema.get("required").unwrap_or(RawJson::NULL));
@@ -166,18 +150,15 @@ impl<'a> Iterator for Fields<'a> {
 
 impl fmt::Debug for RequestedSchema<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Form::Own(fields) => fields.fmt(f),
-            Form::Json(raw) => fmt::Debug::fmt(raw, f),
-        }
+        self.0.fmt(f)
     }
 }
 
 impl Tell for RequestedSchema<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Json(raw) => to.json(raw),
-            Form::Own(fields) => {
+            Source::Received(raw) => to.json(raw),
+            Source::Own(fields) => {
                 let required =
                     fields.iter().any(|field| field.required).then_some(Required(fields));
                 to.object(
@@ -214,7 +195,7 @@ impl Tell for Required<'_> {
     }
 }
 
-serialize_told!(RequestedSchema<'_>, FieldSchema<'_>);
+serialize_told!(RequestedSchema<'_>, PrimitiveSchema<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -225,7 +206,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for RequestedSchema<'a> {
 /// What may be filled into a field. Schema type `PrimitiveSchemaDefinition`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum FieldSchema<'a> {
+pub enum PrimitiveSchema<'a> {
     /// A text.
     String(StringSchema<'a>),
     /// A number.
@@ -233,36 +214,36 @@ pub enum FieldSchema<'a> {
     /// Yes or no.
     Boolean(BooleanSchema<'a>),
     /// One of several texts.
-    Select(SelectSchema<'a>),
+    SingleSelect(SingleSelectEnumSchema<'a>),
     /// Any of several texts. From 2025-11-25 on; in 2025-06-18 the person may choose one, and the
     /// answer is that text.
-    SelectMany(SelectManySchema<'a>),
+    MultiSelect(MultiSelectEnumSchema<'a>),
     /// A schema that no revision allows.
     Other(RawJson<'a>),
 }
 
-impl Tell for FieldSchema<'_> {
+impl Tell for PrimitiveSchema<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self {
             Self::String(schema) => schema.tell(to),
             Self::Number(schema) => schema.tell(to),
             Self::Boolean(schema) => schema.tell(to),
-            Self::Select(schema) => schema.tell(to),
-            Self::SelectMany(schema) => to.or_else("$mcp?DE", schema, &schema.as_select()),
+            Self::SingleSelect(schema) => schema.tell(to),
+            Self::MultiSelect(schema) => to.or_else("$mcp?DE", schema, &schema.as_select()),
             Self::Other(schema) => to.json(*schema),
         }
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for FieldSchema<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for PrimitiveSchema<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         let read = match FieldKind::of(raw) {
-            Some(FieldKind::Select) => raw.to().map(Self::Select),
+            Some(FieldKind::SingleSelect) => raw.to().map(Self::SingleSelect),
             Some(FieldKind::String) => raw.to().map(Self::String),
             Some(FieldKind::Number) => raw.to().map(Self::Number),
             Some(FieldKind::Boolean) => raw.to().map(Self::Boolean),
-            Some(FieldKind::SelectMany) => raw.to().map(Self::SelectMany),
+            Some(FieldKind::MultiSelect) => raw.to().map(Self::MultiSelect),
             None => Ok(Self::Other(raw)),
         };
         read.map_err(de::Error::custom)
@@ -275,8 +256,8 @@ pub(super) enum FieldKind {
     String,
     Number,
     Boolean,
-    Select,
-    SelectMany,
+    SingleSelect,
+    MultiSelect,
 }
 
 impl FieldKind {
@@ -284,13 +265,13 @@ impl FieldKind {
         let kind = schema.get("type").and_then(RawJson::as_string)?;
         let has = |schema: RawJson<'_>, one, other| schema.get(one).or(schema.get(other)).is_some();
         if kind == "string" {
-            Some(if has(schema, "enum", "oneOf") { Self::Select } else { Self::String })
+            Some(if has(schema, "enum", "oneOf") { Self::SingleSelect } else { Self::String })
         } else if kind == "number" || kind == "integer" {
             Some(Self::Number)
         } else if kind == "boolean" {
             Some(Self::Boolean)
         } else if kind == "array" && has(schema.get("items")?, "enum", "anyOf") {
-            Some(Self::SelectMany)
+            Some(Self::MultiSelect)
         } else {
             None
         }
@@ -322,8 +303,8 @@ payload! {
 impl<'a> StringSchema<'a> {
     /// As the schema of a [`Field`].
     #[must_use]
-    pub const fn schema(self) -> FieldSchema<'a> {
-        FieldSchema::String(self)
+    pub const fn schema(self) -> PrimitiveSchema<'a> {
+        PrimitiveSchema::String(self)
     }
 }
 
@@ -375,8 +356,8 @@ impl<'a> NumberSchema<'a> {
 
     /// As the schema of a [`Field`].
     #[must_use]
-    pub const fn schema(self) -> FieldSchema<'a> {
-        FieldSchema::Number(self)
+    pub const fn schema(self) -> PrimitiveSchema<'a> {
+        PrimitiveSchema::Number(self)
     }
 }
 
@@ -399,7 +380,7 @@ payload! {
 impl<'a> BooleanSchema<'a> {
     /// As the schema of a [`Field`].
     #[must_use]
-    pub const fn schema(self) -> FieldSchema<'a> {
-        FieldSchema::Boolean(self)
+    pub const fn schema(self) -> PrimitiveSchema<'a> {
+        PrimitiveSchema::Boolean(self)
     }
 }

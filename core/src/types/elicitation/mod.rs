@@ -6,12 +6,14 @@ mod form;
 mod validation;
 
 pub use defaults::FormDefaults;
-pub use enums::{Choice, Items, Options, SelectManySchema, SelectSchema};
+pub use enums::{
+    EnumOption, EnumOptions, MultiSelectEnumSchema, MultiSelectItems, SingleSelectEnumSchema,
+};
 pub use form::{
-    BooleanSchema, Field, FieldSchema, Fields, MAX_FORM_FIELDS, NumberKind, NumberSchema,
+    BooleanSchema, Field, Fields, MAX_FORM_FIELDS, NumberKind, NumberSchema, PrimitiveSchema,
     RequestedSchema, StringSchema,
 };
-pub use validation::{FormError, FormFault};
+pub use validation::{FormError, FormErrorKind};
 
 use serde::{Deserialize, Deserializer, de};
 
@@ -26,28 +28,28 @@ use crate::types::encode::tell::{payload_told, tell_one_of};
 #[non_exhaustive]
 pub enum ElicitParams<'a> {
     /// A form.
-    Form(ElicitForm<'a>),
+    Form(ElicitFormParams<'a>),
     /// A page in the web. From 2025-11-25 on.
-    Url(ElicitUrl<'a>),
+    Url(ElicitUrlParams<'a>),
 }
 
 impl<'a> ElicitParams<'a> {
     /// A form.
     #[must_use]
     pub const fn form(message: &'a str, requested_schema: RequestedSchema<'a>) -> Self {
-        Self::Form(ElicitForm::new(message, requested_schema))
+        Self::Form(ElicitFormParams::new(message, requested_schema))
     }
 
     /// A page in the web, for 2026-07-28; 2025-11-25 wants an id as well
-    /// ([`ElicitUrl::elicitation_id`]).
+    /// ([`ElicitUrlParams::elicitation_id`]).
     #[must_use]
     pub const fn url(message: &'a str, url: &'a str) -> Self {
-        Self::Url(ElicitUrl::new(message, url))
+        Self::Url(ElicitUrlParams::new(message, url))
     }
 
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientFeatures {
+    pub const fn required_capabilities(&self) -> ClientFeatures {
         match self {
             Self::Form(_) => ClientFeatures::ELICITATION_FORM,
             Self::Url(_) => ClientFeatures::ELICITATION_URL,
@@ -75,7 +77,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ElicitParams<'a> {
 
 payload! {
     /// A form for the person. From 2025-06-18 on, schema type `ElicitRequestFormParams`.
-    pub struct ElicitForm<'a> {
+    pub struct ElicitFormParams<'a> {
         new {
             /// What it is for.
             "message" message: text;
@@ -93,19 +95,19 @@ payload! {
     }
 }
 
-impl<'a> ElicitForm<'a> {
+impl<'a> ElicitFormParams<'a> {
     /// The answer of a person who filled it in: checked against the form, as a client should before
     /// it answers (client/elicitation).
     ///
     /// # Errors
     /// What does not fit: have it corrected.
     pub fn accept(&self, content: RawJson<'a>) -> Result<ElicitResult<'a>, FormError<'a>> {
-        self.requested_schema.validate(content).map(|()| ElicitResult::accept(content))
+        self.requested_schema.validate_content(content).map(|()| ElicitResult::accept(content))
     }
 }
 
 names! {
-    /// The mode of an [`ElicitForm`].
+    /// The mode of an [`ElicitFormParams`].
     #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
     pub enum FormMode {
         /// A form.
@@ -115,7 +117,7 @@ names! {
 
 payload! {
     /// A page for the person. From 2025-11-25 on, schema type `ElicitRequestURLParams`.
-    pub struct ElicitUrl<'a> {
+    pub struct ElicitUrlParams<'a> {
         tag "mode" = "url";
         new {
             /// What it is for.
@@ -134,11 +136,11 @@ payload! {
     }
 }
 
-impl ElicitUrl<'_> {
+impl ElicitUrlParams<'_> {
     /// Whether it has what `revision` wants: something that looks like a URL, and in 2025-11-25 an
     /// id.
     #[must_use]
-    pub fn is_valid(&self, revision: Revision) -> bool {
+    pub fn is_valid_for(&self, revision: Revision) -> bool {
         validation::looks_like_uri(self.url)
             && (revision != Revision::V2025_11_25 || self.elicitation_id.is_some())
     }
@@ -170,7 +172,7 @@ impl<'a> ElicitResult<'a> {
     /// Whether it has what `revision` wants: content only when something was accepted, and in it
     /// only strings, numbers and booleans, from 2025-11-25 on lists of strings, too.
     #[must_use]
-    pub fn is_valid(&self, revision: Revision) -> bool {
+    pub fn is_valid_for(&self, revision: Revision) -> bool {
         let lists = revision >= Revision::V2025_11_25;
         let is_flat = |value: RawJson<'_>| {
             let is_list =

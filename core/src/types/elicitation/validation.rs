@@ -6,7 +6,10 @@ use super::form::{FieldKind, MAX_FORM_FIELDS};
 use crate::json::RawJson;
 use crate::lifecycle::Revision;
 use crate::printable::Printable;
-use crate::types::{Field, FieldSchema, Number, NumberKind, Options, RequestedSchema, Text};
+use crate::types::common::Source;
+use crate::types::{
+    EnumOptions, Field, Number, NumberKind, PrimitiveSchema, RequestedSchema, Text,
+};
 
 /// Why a form, or what was filled in, is not right.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,32 +17,32 @@ pub struct FormError<'a> {
     /// The field; empty when it is the whole.
     pub field: Text<'a>,
     /// What is wrong with it.
-    pub fault: FormFault,
+    pub kind: FormErrorKind,
 }
 
 /// What is wrong with a field of a form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum FormFault {
+pub enum FormErrorKind {
     /// The form itself is not one: not an object, or the field's schema is not one of the flat ones
     /// that are allowed.
-    Schema,
+    InvalidSchema,
     /// It must be filled in.
     Missing,
     /// It is not a text, a number, a boolean or a list of texts, as the field wants.
-    Type,
+    InvalidType,
     /// The text has too few characters, or too many.
-    Length,
+    InvalidLength,
     /// The number is too small or too great.
-    Range,
+    OutOfRange,
     /// The text is not what the field's format wants.
-    Format,
+    InvalidFormat,
     /// It is not one of the choices.
-    Choice,
+    UnknownOption,
     /// Too few choices, or too many.
-    Count,
+    InvalidItemCount,
     /// The form has more fields, or requires more, than [`MAX_FORM_FIELDS`].
-    TooMany,
+    TooManyFields,
 }
 
 impl<'a> RequestedSchema<'a> {
@@ -48,13 +51,13 @@ impl<'a> RequestedSchema<'a> {
     ///
     /// # Errors
     /// The first field that is not.
-    pub fn check(&self) -> Result<(), FormError<'a>> {
-        let whole = |fault| FormError { field: Text::new(""), fault };
+    pub fn validate(&self) -> Result<(), FormError<'a>> {
+        let whole = |kind| FormError { field: Text::new(""), kind };
         if let Some(raw) = self.as_json() {
             let object =
                 raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object");
             if !object || !raw.get("properties").is_some_and(RawJson::is_object) {
-                return Err(whole(FormFault::Schema));
+                return Err(whole(FormErrorKind::InvalidSchema));
             }
             // A required name may be none of the properties, so there is a limit to these, too.
             let required = raw.get("required").unwrap_or(RawJson::NULL);
@@ -66,14 +69,14 @@ impl<'a> RequestedSchema<'a> {
                     .nth(MAX_FORM_FIELDS)
                     .is_some()
             {
-                return Err(whole(FormFault::TooMany));
+                return Err(whole(FormErrorKind::TooManyFields));
             }
             for (name, schema) in raw.get("properties").unwrap_or(RawJson::EMPTY).members() {
-                match schema.to::<FieldSchema<'_>>() {
-                    Ok(FieldSchema::Other(_)) | Err(_) => {
+                match schema.to::<PrimitiveSchema<'_>>() {
+                    Ok(PrimitiveSchema::Other(_)) | Err(_) => {
                         return Err(FormError {
                             field: Text::from_json(name),
-                            fault: FormFault::Schema,
+                            kind: FormErrorKind::InvalidSchema,
                         });
                     }
                     Ok(_) => {}
@@ -81,9 +84,9 @@ impl<'a> RequestedSchema<'a> {
             }
         }
         for field in self.fields() {
-            let field = field.map_err(|_| whole(FormFault::Schema))?;
-            if matches!(field.schema, FieldSchema::Other(_)) {
-                return Err(FormError { field: field.name, fault: FormFault::Schema });
+            let field = field.map_err(|_| whole(FormErrorKind::InvalidSchema))?;
+            if matches!(field.schema, PrimitiveSchema::Other(_)) {
+                return Err(FormError { field: field.name, kind: FormErrorKind::InvalidSchema });
             }
         }
         Ok(())
@@ -92,15 +95,20 @@ impl<'a> RequestedSchema<'a> {
     /// The same before it is sent, and whether `revision` can have it: fields of our own are
     /// written as 2025-06-18 knows them, JSON is written as it is. Of that only the kinds of
     /// the fields are looked at: whoever sends need not be able to read.
-    pub(crate) fn can_be_sent(&self, revision: Revision) -> bool {
-        let Some(raw) = self.as_json() else {
-            return !self.own().iter().any(|field| matches!(field.schema, FieldSchema::Other(_)));
+    pub(crate) fn is_valid_for(&self, revision: Revision) -> bool {
+        let raw = match self.0 {
+            Source::Own(fields) => {
+                return !fields
+                    .iter()
+                    .any(|field| matches!(field.schema, PrimitiveSchema::Other(_)));
+            }
+            Source::Received(raw) => raw,
         };
         let properties = raw.get("properties").unwrap_or(RawJson::NULL);
         raw.get("type").and_then(RawJson::as_string).is_some_and(|kind| kind == "object")
             && properties.is_object()
             && properties.members().all(|(_, schema)| match FieldKind::of(schema) {
-                Some(FieldKind::SelectMany) => revision != Revision::V2025_06_18,
+                Some(FieldKind::MultiSelect) => revision != Revision::V2025_06_18,
                 kind => kind.is_some(),
             })
     }
@@ -113,19 +121,21 @@ impl<'a> RequestedSchema<'a> {
     ///
     /// # Errors
     /// What is wrong first.
-    pub fn validate(&self, content: RawJson<'a>) -> Result<(), FormError<'a>> {
+    pub fn validate_content(&self, content: RawJson<'a>) -> Result<(), FormError<'a>> {
         if !content.is_object() {
-            return Err(FormError { field: Text::new(""), fault: FormFault::Type });
+            return Err(FormError { field: Text::new(""), kind: FormErrorKind::InvalidType });
         }
-        self.check()?;
+        self.validate()?;
         for field in self.fields() {
-            let field =
-                field.map_err(|_| FormError { field: Text::new(""), fault: FormFault::Schema })?;
+            let field = field.map_err(|_| FormError {
+                field: Text::new(""),
+                kind: FormErrorKind::InvalidSchema,
+            })?;
             match find(content, field.name) {
                 Some(value) => check_value(&field, value)
-                    .map_err(|fault| FormError { field: field.name, fault })?,
+                    .map_err(|kind| FormError { field: field.name, kind })?,
                 None if field.required => {
-                    return Err(FormError { field: field.name, fault: FormFault::Missing });
+                    return Err(FormError { field: field.name, kind: FormErrorKind::Missing });
                 }
                 None => {}
             }
@@ -134,7 +144,7 @@ impl<'a> RequestedSchema<'a> {
         let required = self.as_json().and_then(|raw| raw.get("required")).unwrap_or(RawJson::NULL);
         for name in required.elements().filter_map(RawJson::as_string).map(Text::from_json) {
             if find(content, name).is_none() {
-                return Err(FormError { field: name, fault: FormFault::Missing });
+                return Err(FormError { field: name, kind: FormErrorKind::Missing });
             }
         }
         for (name, value) in content.members() {
@@ -142,7 +152,10 @@ impl<'a> RequestedSchema<'a> {
                 || value.is_null()
                 || value.elements().any(|element| element.as_string().is_none())
             {
-                return Err(FormError { field: Text::from_json(name), fault: FormFault::Type });
+                return Err(FormError {
+                    field: Text::from_json(name),
+                    kind: FormErrorKind::InvalidType,
+                });
             }
         }
         Ok(())
@@ -153,50 +166,57 @@ fn find<'a>(object: RawJson<'a>, name: Text<'_>) -> Option<RawJson<'a>> {
     object.members().find(|(key, _)| Text::from_json(*key) == name).map(|(_, value)| value)
 }
 
-fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormFault> {
+fn check_value(field: &Field<'_>, value: RawJson<'_>) -> Result<(), FormErrorKind> {
     let text = value.as_string().map(Text::from_json);
     match &field.schema {
-        FieldSchema::String(schema) => {
-            let text = text.ok_or(FormFault::Type)?;
+        PrimitiveSchema::String(schema) => {
+            let text = text.ok_or(FormErrorKind::InvalidType)?;
             if schema.min_length.is_some() || schema.max_length.is_some() {
                 within(text.chars().count(), schema.min_length, schema.max_length)
                     .then_some(())
-                    .ok_or(FormFault::Length)?;
+                    .ok_or(FormErrorKind::InvalidLength)?;
             }
-            fits_format(text, schema.format).then_some(()).ok_or(FormFault::Format)
+            fits_format(text, schema.format).then_some(()).ok_or(FormErrorKind::InvalidFormat)
         }
-        FieldSchema::Number(schema) => {
-            let number = Number::from_json(value).ok_or(FormFault::Type)?;
+        PrimitiveSchema::Number(schema) => {
+            let number = Number::from_json(value).ok_or(FormErrorKind::InvalidType)?;
             if schema.kind == NumberKind::Integer && !is_integer(value) {
-                return Err(FormFault::Type);
+                return Err(FormErrorKind::InvalidType);
             }
             let low = schema.minimum.is_some_and(|minimum| less(number, minimum));
             let high = schema.maximum.is_some_and(|maximum| less(maximum, number));
-            if low || high { Err(FormFault::Range) } else { Ok(()) }
+            if low || high { Err(FormErrorKind::OutOfRange) } else { Ok(()) }
         }
-        FieldSchema::Boolean(_) => value.as_bool().map(|_| ()).ok_or(FormFault::Type),
-        FieldSchema::Select(schema) => chosen(&schema.options, text.ok_or(FormFault::Type)?),
-        FieldSchema::SelectMany(schema) => {
+        PrimitiveSchema::Boolean(_) => {
+            value.as_bool().map(|_| ()).ok_or(FormErrorKind::InvalidType)
+        }
+        PrimitiveSchema::SingleSelect(schema) => {
+            chosen(&schema.options, text.ok_or(FormErrorKind::InvalidType)?)
+        }
+        PrimitiveSchema::MultiSelect(schema) => {
             let options = &schema.items.0;
             if let Some(text) = text {
                 return chosen(options, text);
             }
             if !value.is_array() {
-                return Err(FormFault::Type);
+                return Err(FormErrorKind::InvalidType);
             }
             for element in value.elements() {
-                chosen(options, Text::from_json(element.as_string().ok_or(FormFault::Type)?))?;
+                chosen(
+                    options,
+                    Text::from_json(element.as_string().ok_or(FormErrorKind::InvalidType)?),
+                )?;
             }
             within(value.elements().count(), schema.min_items, schema.max_items)
                 .then_some(())
-                .ok_or(FormFault::Count)
+                .ok_or(FormErrorKind::InvalidItemCount)
         }
-        FieldSchema::Other(_) => Err(FormFault::Schema),
+        PrimitiveSchema::Other(_) => Err(FormErrorKind::InvalidSchema),
     }
 }
 
-fn chosen(options: &Options<'_>, text: Text<'_>) -> Result<(), FormFault> {
-    if options.contains(text) { Ok(()) } else { Err(FormFault::Choice) }
+fn chosen(options: &EnumOptions<'_>, text: Text<'_>) -> Result<(), FormErrorKind> {
+    if options.contains(text) { Ok(()) } else { Err(FormErrorKind::UnknownOption) }
 }
 
 fn within(count: usize, least: Option<u64>, most: Option<u64>) -> bool {
@@ -281,16 +301,16 @@ impl fmt::Display for FormError<'_> {
             fmt::Display::fmt(&Printable::new(self.field), f)?;
             f.write_str(": ")?;
         }
-        f.write_str(match self.fault {
-            FormFault::Schema => "its schema is not one that a form may have",
-            FormFault::Missing => "it must be filled in",
-            FormFault::Type => "the value is of another type",
-            FormFault::Length => "the text is too short or too long",
-            FormFault::Range => "the number is too small or too great",
-            FormFault::Format => "the text does not fit the format",
-            FormFault::Choice => "it is not one of the choices",
-            FormFault::Count => "too few choices, or too many",
-            FormFault::TooMany => "it has more than 100 fields",
+        f.write_str(match self.kind {
+            FormErrorKind::InvalidSchema => "its schema is not one that a form may have",
+            FormErrorKind::Missing => "it must be filled in",
+            FormErrorKind::InvalidType => "the value is of another type",
+            FormErrorKind::InvalidLength => "the text is too short or too long",
+            FormErrorKind::OutOfRange => "the number is too small or too great",
+            FormErrorKind::InvalidFormat => "the text does not fit the format",
+            FormErrorKind::UnknownOption => "it is not one of the choices",
+            FormErrorKind::InvalidItemCount => "too few choices, or too many",
+            FormErrorKind::TooManyFields => "it has more than 100 fields",
         })
     }
 }

@@ -6,49 +6,60 @@ use serde::{Deserialize, Deserializer};
 
 use crate::json::RawJson;
 use crate::lifecycle::{ClientFeatures, Revision, ServerFeatures};
+use crate::types::common::Source;
 use crate::types::encode::macros::wrong;
 use crate::types::encode::older::{Absent, OrElse};
 use crate::types::encode::tell::{Tell, Teller, serialize_told};
 use crate::types::meta::is_modern_only;
 
 macro_rules! capabilities {
-    ($(#[$meta:meta])* $name:ident of $bits:ident) => {
+    ($(#[$meta:meta])* $name:ident of $features:ident) => {
         $(#[$meta])*
         #[derive(Clone, Copy)]
-        pub struct $name<'a>(Form<'a, $bits>);
+        pub struct $name<'a>(Source<Declared<'a, $features>, RawJson<'a>>);
 
         impl<'a> $name<'a> {
-            /// These, and nothing else.
+            /// Declares `features` and nothing else.
             #[must_use]
-            pub const fn new(bits: $bits) -> Self {
-                Self(Form::Own(Own { bits, experimental: None, extensions: None, tasks: None }))
+            pub const fn new(features: $features) -> Self {
+                Self::declared(features, None, None)
             }
 
-            /// With an object `experimental`. Without effect on what was read.
+            pub(crate) const fn declared(
+                features: $features,
+                experimental: Option<RawJson<'a>>,
+                extensions: Option<RawJson<'a>>,
+            ) -> Self {
+                Self(Source::Own(Declared { features, experimental, extensions, tasks: None }))
+            }
+
+            /// Sets the member `experimental`: an object of objects, keyed by the name of a
+            /// capability that the protocol does not define. No effect on received capabilities.
             #[must_use]
-            pub const fn with_experimental(mut self, experimental: Option<RawJson<'a>>) -> Self {
-                if let Form::Own(own) = &mut self.0 {
-                    own.experimental = experimental;
+            pub const fn experimental(mut self, experimental: RawJson<'a>) -> Self {
+                if let Source::Own(own) = &mut self.0 {
+                    own.experimental = Some(experimental);
                 }
                 self
             }
 
-            /// With an object `extensions`: settings by the id of the extension. From 2025-06-18
-            /// on, but for those that only 2026-07-28 has (`io.modelcontextprotocol/tasks`).
-            /// Without effect on what was read.
+            /// Sets the member `extensions`: an object of settings, keyed by the id of the
+            /// extension. Since 2025-06-18; `io.modelcontextprotocol/tasks` is written for
+            /// 2026-07-28 only. No effect on received capabilities.
             #[must_use]
-            pub const fn with_extensions(mut self, extensions: Option<RawJson<'a>>) -> Self {
-                if let Form::Own(own) = &mut self.0 {
-                    own.extensions = extensions;
+            pub const fn extensions(mut self, extensions: RawJson<'a>) -> Self {
+                if let Source::Own(own) = &mut self.0 {
+                    own.extensions = Some(extensions);
                 }
                 self
             }
 
-            /// With an object `tasks`. 2025-11-25 only. Without effect on what was read.
+            /// Sets the member `tasks`, an object. 2025-11-25 only. No effect on received
+            /// capabilities.
             #[must_use]
-            pub const fn with_tasks(mut self, tasks: Option<RawJson<'a>>) -> Self {
-                if let Form::Own(own) = &mut self.0 {
-                    own.tasks = tasks;
+            pub const fn tasks(mut self, tasks: RawJson<'a>) -> Self {
+                if let Source::Own(own) = &mut self.0 {
+                    own.tasks = Some(tasks);
                 }
                 self
             }
@@ -56,52 +67,26 @@ macro_rules! capabilities {
             /// The object, where it was read: with the members that this library does not know.
             #[must_use]
             pub const fn as_json(&self) -> Option<RawJson<'a>> {
-                match self.0 {
-                    Form::Own(_) => None,
-                    Form::Json(raw) => Some(raw),
-                }
+                self.0.received()
             }
 
-            /// Capabilities outside of the protocol, by name.
-            #[must_use]
-            pub fn experimental(&self) -> Option<RawJson<'a>> {
-                match self.0 {
-                    Form::Own(own) => own.experimental,
-                    Form::Json(raw) => raw.get("experimental"),
-                }
-            }
-
-            /// Settings of an extension, when it is declared. In all revisions, since an older peer
-            /// may declare it, too.
+            /// Returns the settings of the extension `id`, if it is declared. Reads received
+            /// capabilities of every revision, since an older peer may declare extensions, too.
             #[must_use]
             pub fn extension(&self, id: &str) -> Option<RawJson<'a>> {
-                self.extensions()?.get(id)
-            }
-
-            /// Settings by the id of the extension.
-            #[must_use]
-            pub fn extensions(&self) -> Option<RawJson<'a>> {
-                match self.0 {
-                    Form::Own(own) => own.extensions,
-                    Form::Json(raw) => raw.get("extensions"),
-                }
-            }
-
-            /// What of tasks is supported. 2025-11-25 only.
-            #[must_use]
-            pub fn tasks(&self) -> Option<RawJson<'a>> {
-                match self.0 {
-                    Form::Own(own) => own.tasks,
-                    Form::Json(raw) => raw.get("tasks"),
-                }
+                let extensions = match self.0 {
+                    Source::Own(own) => own.extensions,
+                    Source::Received(raw) => raw.get("extensions"),
+                };
+                extensions?.get(id)
             }
         }
 
         impl fmt::Debug for $name<'_> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match &self.0 {
-                    Form::Own(own) => own.bits.fmt(f),
-                    Form::Json(raw) => fmt::Debug::fmt(raw, f),
+                    Source::Own(own) => own.features.fmt(f),
+                    Source::Received(raw) => fmt::Debug::fmt(raw, f),
                 }
             }
         }
@@ -109,8 +94,8 @@ macro_rules! capabilities {
         impl Tell for $name<'_> {
             fn tell(&self, to: &mut dyn Teller) {
                 match &self.0 {
-                    Form::Own(own) => own.tell(to),
-                    Form::Json(raw) => to.json(*raw),
+                    Source::Own(own) => own.tell(to),
+                    Source::Received(raw) => to.json(*raw),
                 }
             }
         }
@@ -120,13 +105,13 @@ macro_rules! capabilities {
         impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let raw = RawJson::deserialize(deserializer)?;
-                if raw.is_object() { Ok(Self(Form::Json(raw))) } else { Err(wrong(&"an object")) }
+                if raw.is_object() { Ok(Self(Source::Received(raw))) } else { Err(wrong(&"an object")) }
             }
         }
 
-        impl From<$bits> for $name<'_> {
-            fn from(bits: $bits) -> Self {
-                Self::new(bits)
+        impl From<$features> for $name<'_> {
+            fn from(features: $features) -> Self {
+                Self::new(features)
             }
         }
     };
@@ -149,10 +134,10 @@ capabilities! {
 impl ClientCapabilities<'_> {
     /// Those that this library knows, as `revision` means them.
     #[must_use]
-    pub fn bits(&self, revision: Revision) -> ClientFeatures {
+    pub fn features(&self, revision: Revision) -> ClientFeatures {
         match self.0 {
-            Form::Own(own) => own.bits,
-            Form::Json(raw) => ClientFeatures::read(raw, revision),
+            Source::Own(own) => own.features,
+            Source::Received(raw) => ClientFeatures::read(raw, revision),
         }
     }
 }
@@ -160,13 +145,13 @@ impl ClientCapabilities<'_> {
 impl ServerCapabilities<'_> {
     /// Those that this library knows.
     #[must_use]
-    pub fn bits(&self) -> ServerFeatures {
+    pub fn features(&self) -> ServerFeatures {
         use ServerFeatures as C;
         let raw = match self.0 {
-            Form::Own(own) => return own.bits,
-            Form::Json(raw) => raw,
+            Source::Own(own) => return own.features,
+            Source::Received(raw) => raw,
         };
-        let mut bits = C::NONE;
+        let mut features = C::NONE;
         for (name, bit, flags) in [
             ("tools", C::TOOLS, [("listChanged", C::TOOLS_LIST_CHANGED), ("", C::NONE)]),
             (
@@ -179,26 +164,20 @@ impl ServerCapabilities<'_> {
             ("logging", C::LOGGING, [("", C::NONE); 2]),
         ] {
             let Some(declared) = raw.get(name).filter(|value| value.is_object()) else { continue };
-            bits = bits.and(bit);
+            features = features.and(bit);
             for (flag, bit) in flags {
                 if declared.get(flag).and_then(RawJson::as_bool) == Some(true) {
-                    bits = bits.and(bit);
+                    features = features.and(bit);
                 }
             }
         }
-        bits
+        features
     }
 }
 
 #[derive(Clone, Copy)]
-enum Form<'a, B> {
-    Own(Own<'a, B>),
-    Json(RawJson<'a>),
-}
-
-#[derive(Clone, Copy)]
-struct Own<'a, B> {
-    bits: B,
+struct Declared<'a, F> {
+    features: F,
     experimental: Option<RawJson<'a>>,
     extensions: Option<RawJson<'a>>,
     tasks: Option<RawJson<'a>>,
@@ -246,10 +225,10 @@ impl Tell for Flags<'_> {
 /// `{}`
 const EMPTY: Flags<'static> = Flags("", &[]);
 
-impl Tell for Own<'_, ServerFeatures> {
+impl Tell for Declared<'_, ServerFeatures> {
     fn tell(&self, to: &mut dyn Teller) {
         use ServerFeatures as C;
-        let has = |bit| self.bits.contains(bit);
+        let has = |bit| self.features.contains(bit);
         let on = |bit| has(bit).then_some(true);
         let object = |bit| has(bit).then_some(EMPTY);
         to.object(
@@ -271,10 +250,10 @@ impl Tell for Own<'_, ServerFeatures> {
     }
 }
 
-impl Tell for Own<'_, ClientFeatures> {
+impl Tell for Declared<'_, ClientFeatures> {
     fn tell(&self, to: &mut dyn Teller) {
         use ClientFeatures as C;
-        let has = |bit| self.bits.contains(bit);
+        let has = |bit| self.features.contains(bit);
         let object = |bit| has(bit).then_some(EMPTY);
         let (tools, context) = (object(C::SAMPLING_TOOLS), object(C::SAMPLING_CONTEXT));
         let (form, url) = (object(C::ELICITATION_FORM), object(C::ELICITATION_URL));

@@ -5,6 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Deserializer};
 
 use crate::lifecycle::{Revision, Revisions};
+use crate::types::common::Source;
 use crate::types::encode::macros::payload;
 use crate::types::encode::tell::{Tell, Teller, payload_told, serialize_told};
 use crate::types::{CacheScope, List, ServerCapabilities, Text};
@@ -31,51 +32,32 @@ payload! {
     }
 }
 
-impl<'a> DiscoverResult<'a> {
-    /// The instructions, if there are some.
-    #[must_use]
-    pub const fn with_instructions(mut self, instructions: Option<&'a str>) -> Self {
-        self.instructions = match instructions {
-            Some(text) => Some(Text::new(text)),
-            None => None,
-        };
-        self
-    }
-}
-
 /// The revisions that a server speaks.
 #[derive(Clone, Copy)]
-pub struct SupportedVersions<'a>(Form<'a>);
-
-#[derive(Clone, Copy)]
-enum Form<'a> {
-    Own(Revisions),
-    Read(List<'a, Text<'a>>),
-}
+pub struct SupportedVersions<'a>(Source<Revisions, List<'a, Text<'a>>>);
 
 impl<'a> SupportedVersions<'a> {
     /// These.
     #[must_use]
     pub const fn new(revisions: Revisions) -> Self {
-        Self(Form::Own(revisions))
+        Self(Source::Own(revisions))
     }
 
     /// Whether this revision is one of them.
     #[must_use]
     pub fn contains(&self, revision: Revision) -> bool {
         match self.0 {
-            Form::Own(revisions) => revisions.contains(revision),
-            Form::Read(list) => list.iter().flatten().any(|version| version == revision.as_str()),
+            Source::Own(revisions) => revisions.contains(revision),
+            Source::Received(list) => {
+                list.iter().flatten().any(|version| version == revision.as_str())
+            }
         }
     }
 
     /// The list, where it was read: with the revisions that this library does not know.
     #[must_use]
     pub const fn as_list(&self) -> Option<List<'a, Text<'a>>> {
-        match self.0 {
-            Form::Own(_) => None,
-            Form::Read(list) => Some(list),
-        }
+        self.0.received()
     }
 }
 
@@ -88,8 +70,8 @@ impl From<Revisions> for SupportedVersions<'_> {
 impl fmt::Debug for SupportedVersions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Form::Own(revisions) => f.debug_list().entries(revisions.iter()).finish(),
-            Form::Read(list) => list.fmt(f),
+            Source::Own(revisions) => f.debug_list().entries(revisions.iter()).finish(),
+            Source::Received(list) => list.fmt(f),
         }
     }
 }
@@ -97,12 +79,12 @@ impl fmt::Debug for SupportedVersions<'_> {
 impl Tell for SupportedVersions<'_> {
     fn tell(&self, to: &mut dyn Teller) {
         match self.0 {
-            Form::Own(revisions) => {
+            Source::Own(revisions) => {
                 to.open(b'[');
                 revisions.iter().for_each(|revision| to.item(&revision.as_str()));
                 to.close();
             }
-            Form::Read(list) => list.tell(to),
+            Source::Received(list) => list.tell(to),
         }
     }
 }
@@ -111,7 +93,7 @@ serialize_told!(SupportedVersions<'_>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for SupportedVersions<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        List::deserialize(deserializer).map(|list| Self(Form::Read(list)))
+        List::deserialize(deserializer).map(|list| Self(Source::Received(list)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! `initialize`, up to 2025-11-25.
 
 use crate::types::encode::macros::payload;
-use crate::types::{ClientCapabilities, Implementation, ServerCapabilities, Text};
+use crate::types::{ClientCapabilities, Implementation, ServerCapabilities};
 
 payload! {
     /// What `initialize` says. Up to 2025-11-25, schema type `InitializeRequestParams`.
@@ -38,17 +38,5 @@ payload! {
             /// Anything else.
             "_meta" meta: object;
         }
-    }
-}
-
-impl<'a> InitializeResult<'a> {
-    /// The instructions, if there are some.
-    #[must_use]
-    pub const fn with_instructions(mut self, instructions: Option<&'a str>) -> Self {
-        self.instructions = match instructions {
-            Some(text) => Some(Text::new(text)),
-            None => None,
-        };
-        self
     }
 }

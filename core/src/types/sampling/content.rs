@@ -20,7 +20,7 @@ use crate::types::{AudioContent, ContentBlock, ImageContent, List, ListIter, Tex
 /// it is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum SamplingContent<'a> {
+pub enum SamplingMessageContentBlock<'a> {
     /// Text.
     Text(TextContent<'a>),
     /// A picture.
@@ -36,7 +36,7 @@ pub enum SamplingContent<'a> {
 }
 
 tell_one_of! {
-    SamplingContent<'_> {
+    SamplingMessageContentBlock<'_> {
         Self::Text(content) => content,
         Self::Image(content) => content,
         Self::Audio(content) => content.or_notice(&content.notice()),
@@ -46,13 +46,13 @@ tell_one_of! {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for SamplingContent<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContentBlock<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::read(RawJson::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
-impl<'a> SamplingContent<'a> {
+impl<'a> SamplingMessageContentBlock<'a> {
     fn read(raw: RawJson<'a>) -> Result<Self, ReadError> {
         let Some(kind) = raw.get("type").and_then(RawJson::as_string) else {
             return Err(de::Error::missing_field("type"));
@@ -83,7 +83,7 @@ impl<'a> SamplingContent<'a> {
 }
 
 /// The text, or what is said in its place where only text is known.
-impl fmt::Display for SamplingContent<'_> {
+impl fmt::Display for SamplingMessageContentBlock<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Text(content) => fmt::Display::fmt(&content.text, f),
@@ -151,7 +151,7 @@ payload! {
 impl fmt::Display for ToolResultContent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[tool result:")?;
-        for block in self.content.own() {
+        for block in self.content.as_slice().unwrap_or_default() {
             f.write_str(" ")?;
             match block {
                 ContentBlock::Text(content) => fmt::Display::fmt(&content.text, f)?,
@@ -188,54 +188,56 @@ pub(super) const UNKNOWN: &str = "[content of an unknown type]";
 
 /// One block, or several (from 2025-11-25 on).
 #[derive(Clone, Copy, Debug)]
-pub enum SamplingContents<'a> {
+pub enum SamplingMessageContent<'a> {
     /// One.
-    One(SamplingContent<'a>),
+    One(SamplingMessageContentBlock<'a>),
     /// Several.
-    Many(List<'a, SamplingContent<'a>>),
+    Many(List<'a, SamplingMessageContentBlock<'a>>),
 }
 
-impl<'a> SamplingContents<'a> {
+impl<'a> SamplingMessageContent<'a> {
     /// One block of text.
     #[must_use]
     pub const fn text(text: &'a str) -> Self {
-        Self::One(SamplingContent::Text(TextContent::new(text)))
+        Self::One(SamplingMessageContentBlock::Text(TextContent::new(text)))
     }
 
     /// Several blocks.
     #[must_use]
-    pub const fn many(blocks: &'a [SamplingContent<'a>]) -> Self {
+    pub const fn many(blocks: &'a [SamplingMessageContentBlock<'a>]) -> Self {
         Self::Many(List::new(blocks))
     }
 
     /// The blocks, be it one or several.
     #[must_use]
-    pub fn iter(&self) -> Blocks<'a> {
+    pub fn iter(&self) -> SamplingMessageContentIter<'a> {
         match self {
-            Self::One(block) => Blocks { one: Some(*block), many: List::EMPTY.iter() },
-            Self::Many(blocks) => Blocks { one: None, many: blocks.iter() },
+            Self::One(block) => {
+                SamplingMessageContentIter { one: Some(*block), many: List::EMPTY.iter() }
+            }
+            Self::Many(blocks) => SamplingMessageContentIter { one: None, many: blocks.iter() },
         }
     }
 }
 
-impl<'a> IntoIterator for SamplingContents<'a> {
-    type Item = Result<SamplingContent<'a>, ReadError>;
-    type IntoIter = Blocks<'a>;
+impl<'a> IntoIterator for SamplingMessageContent<'a> {
+    type Item = Result<SamplingMessageContentBlock<'a>, ReadError>;
+    type IntoIter = SamplingMessageContentIter<'a>;
 
-    fn into_iter(self) -> Blocks<'a> {
+    fn into_iter(self) -> SamplingMessageContentIter<'a> {
         self.iter()
     }
 }
 
-/// Blocks of a message: see [`SamplingContents::iter`].
+/// SamplingMessageContentIter of a message: see [`SamplingMessageContent::iter`].
 #[derive(Clone, Debug)]
-pub struct Blocks<'a> {
-    one: Option<SamplingContent<'a>>,
-    many: ListIter<'a, SamplingContent<'a>>,
+pub struct SamplingMessageContentIter<'a> {
+    one: Option<SamplingMessageContentBlock<'a>>,
+    many: ListIter<'a, SamplingMessageContentBlock<'a>>,
 }
 
-impl<'a> Iterator for Blocks<'a> {
-    type Item = Result<SamplingContent<'a>, ReadError>;
+impl<'a> Iterator for SamplingMessageContentIter<'a> {
+    type Item = Result<SamplingMessageContentBlock<'a>, ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.one.take() {
@@ -246,18 +248,20 @@ impl<'a> Iterator for Blocks<'a> {
 }
 
 tell_one_of! {
-    SamplingContents<'_> {
+    SamplingMessageContent<'_> {
         Self::One(block) => block,
         Self::Many(blocks) => blocks,
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for SamplingContents<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for SamplingMessageContent<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = RawJson::deserialize(deserializer)?;
         match List::from_json(raw) {
             Some(blocks) => Ok(Self::Many(blocks)),
-            None => SamplingContent::read(raw).map(Self::One).map_err(de::Error::custom),
+            None => {
+                SamplingMessageContentBlock::read(raw).map(Self::One).map_err(de::Error::custom)
+            }
         }
     }
 }

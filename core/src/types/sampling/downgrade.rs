@@ -10,10 +10,12 @@ use super::content::{UNKNOWN, show_file};
 use crate::json::RawJson;
 use crate::types::encode::older::Notice;
 use crate::types::encode::tell::{Object, Tell, Teller};
-use crate::types::{List, SamplingContent, SamplingContents, SamplingMessage, Text};
+use crate::types::{
+    List, SamplingMessage, SamplingMessageContent, SamplingMessageContentBlock, Text,
+};
 
 /// The block, if there is one; all as one text, if there are several.
-pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingContents<'a>);
+pub(super) struct AsOneBlock<'x, 'a>(pub(super) &'x SamplingMessageContent<'a>);
 
 impl Tell for AsOneBlock<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
@@ -44,7 +46,7 @@ pub(super) struct OneBlockEach<'x, 'a>(pub(super) &'x List<'a, SamplingMessage<'
 impl Tell for OneBlockEach<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
         to.open(b'[');
-        for message in self.0.own() {
+        for message in self.0.as_slice().unwrap_or_default() {
             for block in Block::all(&message.content) {
                 to.item(&Object { names: "role,content,", members: &[&message.role, &block] });
             }
@@ -61,16 +63,16 @@ impl Tell for OneBlockEach<'_, '_> {
 
 /// A block of the application's, or of a message.
 enum Block<'x, 'a> {
-    Own(&'x SamplingContent<'a>),
+    Own(&'x SamplingMessageContentBlock<'a>),
     Json(RawJson<'a>),
 }
 
 impl<'x, 'a> Block<'x, 'a> {
-    fn all(contents: &'x SamplingContents<'a>) -> impl Iterator<Item = Self> {
+    fn all(contents: &'x SamplingMessageContent<'a>) -> impl Iterator<Item = Self> {
         let (own, json) = match contents {
-            SamplingContents::One(block) => (core::slice::from_ref(block), RawJson::NULL),
-            SamplingContents::Many(blocks) => {
-                (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL))
+            SamplingMessageContent::One(block) => (core::slice::from_ref(block), RawJson::NULL),
+            SamplingMessageContent::Many(blocks) => {
+                (blocks.as_slice().unwrap_or_default(), blocks.as_json().unwrap_or(RawJson::NULL))
             }
         };
         own.iter().map(Self::Own).chain(json.elements().map(Self::Json))

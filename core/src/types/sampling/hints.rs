@@ -11,10 +11,10 @@ impl ModelPreferences<'_> {
     /// use mcp_sansio::types::{ModelHint, ModelPreferences};
     /// let hints = [ModelHint::new().name("sonnet"), ModelHint::new().name("claude")];
     /// let preferences = ModelPreferences::new().hints(&hints);
-    /// assert_eq!(preferences.choose(&["claude-opus", "claude-sonnet"]), Some(1));
+    /// assert_eq!(preferences.select_model(&["claude-opus", "claude-sonnet"]), Some(1));
     /// ```
     #[must_use]
-    pub fn choose(&self, models: &[&str]) -> Option<usize> {
+    pub fn select_model(&self, models: &[&str]) -> Option<usize> {
         let hints = self.hints.iter().flat_map(|hints| hints.iter()).flatten();
         hints
             .filter_map(|hint| hint.name)

@@ -6,7 +6,10 @@ mod downgrade;
 mod hints;
 mod validation;
 
-pub use content::{Blocks, SamplingContent, SamplingContents, ToolResultContent, ToolUseContent};
+pub use content::{
+    SamplingMessageContent, SamplingMessageContentBlock, SamplingMessageContentIter,
+    ToolResultContent, ToolUseContent,
+};
 pub use validation::SamplingError;
 
 use crate::lifecycle::ClientFeatures;
@@ -64,18 +67,18 @@ serialize_told!(Messages<'_, '_>, Contents<'_, '_>);
 impl CreateMessageParams<'_> {
     /// What the client must have declared.
     #[must_use]
-    pub const fn needs(&self) -> ClientFeatures {
-        let mut needs = ClientFeatures::SAMPLING;
+    pub const fn required_capabilities(&self) -> ClientFeatures {
+        let mut features = ClientFeatures::SAMPLING;
         if self.tools.is_some() || self.tool_choice.is_some() {
-            needs = needs.and(ClientFeatures::SAMPLING_TOOLS);
+            features = features.and(ClientFeatures::SAMPLING_TOOLS);
         }
         if matches!(
             self.include_context,
             Some(IncludeContext::ThisServer | IncludeContext::AllServers)
         ) {
-            needs = needs.and(ClientFeatures::SAMPLING_CONTEXT);
+            features = features.and(ClientFeatures::SAMPLING_CONTEXT);
         }
-        needs
+        features
     }
 }
 
@@ -86,7 +89,7 @@ payload! {
             /// Who says it.
             "role" role: of(Role);
             /// What is said.
-            "content" content: of(SamplingContents<'a>), via Contents;
+            "content" content: of(SamplingMessageContent<'a>), via Contents;
         }
         with {
             /// From 2025-11-25 on.
@@ -95,7 +98,7 @@ payload! {
     }
 }
 
-struct Contents<'x, 'a>(&'x SamplingContents<'a>);
+struct Contents<'x, 'a>(&'x SamplingMessageContent<'a>);
 
 impl Tell for Contents<'_, '_> {
     fn tell(&self, to: &mut dyn Teller) {
@@ -107,13 +110,13 @@ impl<'a> SamplingMessage<'a> {
     /// Text that the person says.
     #[must_use]
     pub const fn user(text: &'a str) -> Self {
-        Self::new(Role::User, SamplingContents::text(text))
+        Self::new(Role::User, SamplingMessageContent::text(text))
     }
 
     /// Text that the model says.
     #[must_use]
     pub const fn assistant(text: &'a str) -> Self {
-        Self::new(Role::Assistant, SamplingContents::text(text))
+        Self::new(Role::Assistant, SamplingMessageContent::text(text))
     }
 }
 
@@ -191,7 +194,7 @@ payload! {
             /// The model.
             "role" role: of(Role);
             /// What it said.
-            "content" content: of(SamplingContents<'a>), via Contents;
+            "content" content: of(SamplingMessageContent<'a>), via Contents;
             /// Its name.
             "model" model: text;
         }

@@ -6,7 +6,9 @@ use serde::de;
 
 use crate::json::{RawJson, ReadError};
 use crate::types::encode::macros::wrong;
-use crate::types::{CreateMessageParams, Role, SamplingContent, SamplingContents, Text};
+use crate::types::{
+    CreateMessageParams, Role, SamplingMessageContent, SamplingMessageContentBlock, Text,
+};
 
 /// Why a conversation is not one. `message` is the index of the message.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,13 +42,13 @@ impl CreateMessageParams<'_> {
     ///
     /// # Errors
     /// What is wrong first.
-    pub fn check(&self) -> Result<(), SamplingError> {
-        self.check_with(|block| block.to::<SamplingContent<'_>>().map(|_| ()))
+    pub fn validate(&self) -> Result<(), SamplingError> {
+        self.check_with(|block| block.to::<SamplingMessageContentBlock<'_>>().map(|_| ()))
     }
 
     /// The same before it is sent. Of blocks that are JSON already only the type is looked at:
     /// whoever sends need not be able to read.
-    pub(crate) fn check_uses(&self) -> Result<(), SamplingError> {
+    pub(crate) fn validate_tool_results(&self) -> Result<(), SamplingError> {
         self.check_with(|block| match block.get("type").and_then(RawJson::as_string) {
             Some(_) => Ok(()),
             None => Err(de::Error::missing_field("type")),
@@ -54,7 +56,7 @@ impl CreateMessageParams<'_> {
     }
 
     fn check_with(&self, read: ReadBlock) -> Result<(), SamplingError> {
-        let own = self.messages.own().iter().map(|message| {
+        let own = self.messages.as_slice().unwrap_or_default().iter().map(|message| {
             Ok(Turn { role: message.role, content: Content::Own(&message.content) })
         });
         let read_before =
@@ -81,7 +83,7 @@ struct Turn<'m> {
 }
 
 enum Content<'m> {
-    Own(&'m SamplingContents<'m>),
+    Own(&'m SamplingMessageContent<'m>),
     Json(RawJson<'m>),
 }
 
@@ -110,18 +112,18 @@ impl<'m> Turn<'m> {
         take: &mut dyn FnMut(Part<'m>) -> Result<(), SamplingError>,
     ) -> Result<(), SamplingError> {
         let (one, json) = match &self.content {
-            Content::Own(SamplingContents::One(block)) => {
+            Content::Own(SamplingMessageContent::One(block)) => {
                 (core::slice::from_ref(block), RawJson::NULL)
             }
-            Content::Own(SamplingContents::Many(blocks)) => {
-                (blocks.own(), blocks.as_json().unwrap_or(RawJson::NULL))
+            Content::Own(SamplingMessageContent::Many(blocks)) => {
+                (blocks.as_slice().unwrap_or_default(), blocks.as_json().unwrap_or(RawJson::NULL))
             }
             Content::Json(json) => (&[][..], *json),
         };
         for block in one {
             take(match block {
-                SamplingContent::ToolUse(used) => Part::Use(used.id),
-                SamplingContent::ToolResult(result) => Part::Result(result.tool_use_id),
+                SamplingMessageContentBlock::ToolUse(used) => Part::Use(used.id),
+                SamplingMessageContentBlock::ToolResult(result) => Part::Result(result.tool_use_id),
                 _ => Part::Other,
             })?;
         }

@@ -197,9 +197,9 @@ impl<const N: usize, const S: usize> Context<N, S> {
         questions: [(&str, InputRequest<'_>); K],
     ) -> Result<[InputResponse; K], Failure> {
         let request = self.request();
-        let needed = questions
-            .iter()
-            .fold(ClientFeatures::NONE, |needed, (_, question)| needed.and(question.needs()));
+        let needed = questions.iter().fold(ClientFeatures::NONE, |needed, (_, question)| {
+            needed.and(question.required_capabilities())
+        });
         if !request.capabilities.contains(needed) {
             return Err(Failure::missing_capability(needed));
         }

@@ -65,7 +65,7 @@ impl PendingResponse {
                     .iter()
                     .filter_map(|(key, question)| Some((key.as_str(), question.to().ok()?)))
                     .collect();
-                let mut input = InputRequiredResult::ask(&questions);
+                let mut input = InputRequiredResult::with_input_requests(&questions);
                 if let Some(carried) = carried {
                     input = input.request_state(carried);
                 }

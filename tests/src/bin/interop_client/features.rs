@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::CallOptions;
 use mcp_sansio::types::{
-    CompleteParams, CompletionArgument, CompletionRef, LoggingLevel, PromptReference,
+    CompleteParams, CompletionArgument, CompletionReference, LoggingLevel, PromptReference,
     ResourceTemplateReference,
 };
 use mcp_sansio_adapters::blocking::client::Error;
@@ -167,8 +167,9 @@ pub(crate) const ALL: [Feature; 30] = [
     }),
     ("unknown_prompt", |s| s.refused(-32602, "prompts/get", json!({"name": "nothing"}))),
     ("complete", |s| {
-        let prompt = CompletionRef::Prompt(PromptReference::new("with_args"));
-        let template = CompletionRef::Resource(ResourceTemplateReference::new("test://item/{id}"));
+        let prompt = CompletionReference::Prompt(PromptReference::new("with_args"));
+        let template =
+            CompletionReference::Resource(ResourceTemplateReference::new("test://item/{id}"));
         for (reference, argument, values) in [
             (prompt, CompletionArgument::new("name", "A"), json!(["Ada", "Alan"])),
             (template, CompletionArgument::new("id", "1"), json!(["1", "10", "11"])),

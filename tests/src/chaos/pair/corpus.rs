@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_sansio::types::{
-    CreateMessageResult, Implementation, LoggingLevel, Role, SamplingContents,
+    CreateMessageResult, Implementation, LoggingLevel, Role, SamplingMessageContent,
 };
 use mcp_sansio::{
     ClientConfig, ClientFeatures, RawJson, Revision, Revisions, RxBuffer, ServerConfig,
@@ -45,7 +45,7 @@ pub(super) const ANSWERS: RawJson<'static> =
     RawJson::from_static(r#"{"k":{"action":"accept","content":{"who":"me"}}}"#);
 pub(super) const ROOTS: RawJson<'static> = RawJson::from_static(r#"{"roots":[]}"#);
 pub(super) const SAMPLED: CreateMessageResult<'static> =
-    CreateMessageResult::new(Role::Assistant, SamplingContents::text("42"), "m");
+    CreateMessageResult::new(Role::Assistant, SamplingMessageContent::text("42"), "m");
 
 const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("chaos", "0.0.0"),

@@ -83,7 +83,7 @@ impl Role for ServerApp {
                 let long = "a \"text\"\n".repeat(60);
                 let (state, nothing) = (
                     InputRequiredResult::new().request_state("state"),
-                    InputRequiredResult::ask(&questions),
+                    InputRequiredResult::with_input_requests(&questions),
                 );
                 let answered = match kind {
                     0 | 1 => end.respond(request, |server, tx| {
@@ -105,7 +105,8 @@ impl Role for ServerApp {
                         server.input_required(request, &nothing, tx)
                     }),
                     _ => {
-                        let one = InputRequiredResult::ask(&questions[..1]).request_state("state");
+                        let one = InputRequiredResult::with_input_requests(&questions[..1])
+                            .request_state("state");
                         end.respond(request, |server, tx| server.input_required(request, &one, tx))
                     }
                 };

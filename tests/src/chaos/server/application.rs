@@ -341,9 +341,9 @@ impl World<'_> {
         let Some(Job { handle, .. }) = self.job() else { return };
         let questions = [("k", InputRequest::Elicit(FORM)), ("r", InputRequest::ListRoots)];
         let input = match self.script.below(4) {
-            0 => InputRequiredResult::ask(&questions[..1]),
+            0 => InputRequiredResult::with_input_requests(&questions[..1]),
             1 => InputRequiredResult::new().request_state("state"),
-            2 => InputRequiredResult::ask(&questions),
+            2 => InputRequiredResult::with_input_requests(&questions),
             _ => InputRequiredResult::new(),
         };
         match self.respond(handle, |server, tx| server.input_required(handle, &input, tx)) {

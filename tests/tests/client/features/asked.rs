@@ -116,8 +116,8 @@ fn sample(revision: Revision, params: Value) -> Value {
         Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
             let ClientEvent::Request(request) = event else { panic!("{event:?}") };
             let answered = match request.question() {
-                Ok(InputRequest::CreateMessage(question)) if question.check().is_ok() => {
-                    let said = SamplingContents::text("said");
+                Ok(InputRequest::CreateMessage(question)) if question.validate().is_ok() => {
+                    let said = SamplingMessageContent::text("said");
                     client.respond(
                         request.handle,
                         &CreateMessageResult::new(Role::Assistant, said, "model"),
@@ -197,7 +197,7 @@ fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
         raw(&text)
             .to::<ModelPreferences<'_>>()
             .expect("preferences")
-            .choose(&models)
+            .select_model(&models)
             .map(|at| models[at])
     };
     assert_eq!(
@@ -221,7 +221,7 @@ fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
     }
     let escaped = r#"{"hints":[{"name":"g\u0065mini"}]}"#;
     assert_eq!(
-        raw(escaped).to::<ModelPreferences<'_>>().expect("preferences").choose(&models),
+        raw(escaped).to::<ModelPreferences<'_>>().expect("preferences").select_model(&models),
         Some(3)
     );
 }
@@ -230,9 +230,9 @@ fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
 fn samp_16_hints_on_blocks_go_back_as_they_came() {
     let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {"a": [1]}, "_meta": {"cache": {"x": 1}}});
     let answer = block.to_string();
-    let block: SamplingContent<'_> = raw(&answer).to().expect("a block");
+    let block: SamplingMessageContentBlock<'_> = raw(&answer).to().expect("a block");
     let blocks = [block];
-    let message = SamplingMessage::new(Role::Assistant, SamplingContents::many(&blocks));
+    let message = SamplingMessage::new(Role::Assistant, SamplingMessageContent::many(&blocks));
     for revision in [Revision::V2025_11_25, Revision::LATEST] {
         let mut out = [0; 512];
         let written = to_slice(&message, revision, &mut out).expect("it can be written");
@@ -244,8 +244,8 @@ fn samp_16_hints_on_blocks_go_back_as_they_came() {
 #[test]
 fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
     let blocks = [
-        SamplingContent::Text(TextContent::new("a")),
-        SamplingContent::Text(TextContent::new("b")),
+        SamplingMessageContentBlock::Text(TextContent::new("a")),
+        SamplingMessageContentBlock::Text(TextContent::new("b")),
     ];
     for revision in LEGACY {
         let sent = Peer::new(revision).is_asked(
@@ -253,9 +253,12 @@ fn samp_19_prm_12_answers_have_one_block_or_several_as_the_revision_knows() {
             json!({"messages": [], "maxTokens": 1}),
             |client, event, tx| {
                 let ClientEvent::Request(request) = event else { panic!("{event:?}") };
-                let result =
-                    CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
-                        .stop_reason("because");
+                let result = CreateMessageResult::new(
+                    Role::Assistant,
+                    SamplingMessageContent::many(&blocks),
+                    "m",
+                )
+                .stop_reason("because");
                 assert_eq!(client.respond(request.handle, &result, tx), Ok(()));
             },
         );
@@ -312,7 +315,11 @@ fn elic_21_a_form_says_what_is_filled_in_already() {
         to_slice(&form.defaults(), Revision::LATEST, &mut out).expect("they can be written");
     let expected = json!({"name": "Ada", "age": 36, "ratio": 0.5, "news": false, "size": "M", "color": "r", "tags": ["b"], "old": "x"});
     assert_eq!(serde_json::from_str::<Value>(defaults.as_str()).expect("JSON"), expected);
-    assert_eq!(form.validate(defaults), Ok(()), "what is filled in already may be sent as it is");
+    assert_eq!(
+        form.validate_content(defaults),
+        Ok(()),
+        "what is filled in already may be sent as it is"
+    );
 }
 
 #[test]
@@ -335,7 +342,7 @@ fn elic_22_content_goes_with_what_was_accepted_only() {
             (answer(ElicitAction::Decline, "{}"), false),
             (answer(ElicitAction::Cancel, r#"{"a":"x"}"#), false),
         ] {
-            assert_eq!(answer.is_valid(revision), good, "{answer:?} in {revision}");
+            assert_eq!(answer.is_valid_for(revision), good, "{answer:?} in {revision}");
         }
     }
 }

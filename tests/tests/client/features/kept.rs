@@ -38,7 +38,7 @@ fn follow(
                         .flat_map(|list| list.elements())
                         .map(|item| item.as_str().to_owned()),
                 );
-                if let Some(next) = PaginatedParams::after(page) {
+                if let Some(next) = PaginatedParams::next_page(page) {
                     client.request(NOW, method, &next, CallOptions::new(), tx).expect("it is sent");
                 }
             },
@@ -85,7 +85,7 @@ fn page_08_an_empty_cursor_is_one_and_only_its_absence_is_the_end() {
     let (items, cursors) = follow(Revision::LATEST, "tools/list", "tools", &pages);
     assert_eq!((items, cursors), (vec![json!(1), json!(2)], vec![Value::Null, json!("")]));
     for last in ["{}", r#"{"nextCursor":null}"#, r#"{"nextCursor":7}"#, "[]"] {
-        assert!(PaginatedParams::after(raw(last)).is_none(), "{last}");
+        assert!(PaginatedParams::next_page(raw(last)).is_none(), "{last}");
     }
 }
 
@@ -93,7 +93,7 @@ fn page_08_an_empty_cursor_is_one_and_only_its_absence_is_the_end() {
 fn page_07_a_cursor_goes_back_byte_for_byte() {
     let page = r#"{"tools":[],"nextCursor":"a\u00e9\/\ud83e\udd80\""}"#;
     let mut out = [0; 64];
-    let next = PaginatedParams::after(raw(page)).expect("another page");
+    let next = PaginatedParams::next_page(raw(page)).expect("another page");
     let sent = mcp_sansio::to_slice(&next, Revision::LATEST, &mut out).expect("it can be written");
     assert_eq!(sent.as_str(), r#"{"cursor":"a\u00e9\/\ud83e\udd80\""}"#);
 }
@@ -102,7 +102,7 @@ fn page_07_a_cursor_goes_back_byte_for_byte() {
 fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as_it_says() {
     let received = Instant::from_millis(1_000);
     let fresh = |result: &str, at: u64| {
-        CacheHint::of(raw(result)).is_fresh(received, Instant::from_millis(at))
+        CacheHint::from_result(raw(result)).is_fresh(received, Instant::from_millis(at))
     };
     assert!(fresh(r#"{"ttlMs":500}"#, 1_000) && fresh(r#"{"ttlMs":500}"#, 1_499));
     assert!(
@@ -118,15 +118,15 @@ fn cache_07_cache_08_cache_09_cache_10_cache_11_a_result_is_fresh_for_as_long_as
         r#"{"ttlMs":-1e9}"#,
     ] {
         assert!(!fresh(stale, 1_000), "{stale}");
-        assert_eq!(CacheHint::of(raw(stale)).ttl_ms, 0, "{stale}");
+        assert_eq!(CacheHint::from_result(raw(stale)).ttl_ms, 0, "{stale}");
     }
-    let for_ever = CacheHint::of(raw(r#"{"ttlMs":18446744073709551615}"#));
+    let for_ever = CacheHint::from_result(raw(r#"{"ttlMs":18446744073709551615}"#));
     assert!(for_ever.is_fresh(received, Instant::from_millis(u64::MAX - 1)), "no overflow");
 }
 
 #[test]
 fn cache_14_what_is_not_plainly_public_is_private() {
-    let scope = |result: &str| CacheHint::of(raw(result)).scope;
+    let scope = |result: &str| CacheHint::from_result(raw(result)).cache_scope;
     assert_eq!(scope(r#"{"cacheScope":"public"}"#), CacheScope::Public);
     for private in [
         r#"{"cacheScope":"private"}"#,
@@ -206,12 +206,9 @@ fn sub_06_what_is_acknowledged_is_compared_with_what_was_asked_for() {
         let mut verdict = None;
         peer.hears(&message, |_, event, _| {
             let ClientEvent::Listening { filter, .. } = event else { panic!("{event:?}") };
-            verdict = Some(wanted.is_honoured_by(&filter.to().expect("a filter")));
+            verdict = Some(wanted.is_subset(&filter.to().expect("a filter")));
         });
         assert_eq!(verdict, Some(all), "{granted}");
     }
-    assert!(
-        SubscriptionFilter::new().is_honoured_by(&SubscriptionFilter::new()),
-        "nothing was wanted"
-    );
+    assert!(SubscriptionFilter::new().is_subset(&SubscriptionFilter::new()), "nothing was wanted");
 }

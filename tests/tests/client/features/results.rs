@@ -12,9 +12,11 @@ fn comp_07_arguments_that_are_known_go_along_from_2025_06_18_on() {
         let mut peer = Peer::new(revision);
         let known = raw(r#"{"owner":"me"}"#);
         let argument = CompletionArgument::new("repository", "mc");
-        let params =
-            CompleteParams::new(CompletionRef::Prompt(PromptReference::new("open")), argument)
-                .context(CompletionContext::new().arguments(known));
+        let params = CompleteParams::new(
+            CompletionReference::Prompt(PromptReference::new("open")),
+            argument,
+        )
+        .context(CompletionContext::new().arguments(known));
         let sent = peer.does(|client, tx| {
             client
                 .request(NOW, "completion/complete", &params, CallOptions::new(), tx)
@@ -31,7 +33,7 @@ fn tool_14_structured_content_is_what_the_revision_says() {
     let read = |revision: Revision, content: &str| {
         let text = format!(r#"{{"content":[]{content}}}"#);
         let result: CallToolResult<'_> = raw(&text).to().expect("a result");
-        result.structured(revision).map(|content| content.as_str().to_owned())
+        result.structured_content_for(revision).map(|content| content.as_str().to_owned())
     };
     for (content, known_in) in
         [("{\"a\":1}", "CDE"), ("[1]", "E"), ("7", "E"), ("\"x\"", "E"), ("null", "E")]
@@ -72,8 +74,11 @@ fn tool_12_tool_21_structured_content_is_checked_before_it_is_believed() {
                     };
                     let result: CallToolResult<'_> = result.to().expect("a result");
                     verdict = Some(
-                        mcp_sansio::Catalog::check_structured(&tool, result.structured(revision))
-                            .is_ok(),
+                        mcp_sansio::Catalog::check_structured(
+                            &tool,
+                            result.structured_content_for(revision),
+                        )
+                        .is_ok(),
                     );
                 },
             );

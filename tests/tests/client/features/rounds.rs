@@ -34,7 +34,7 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
                 }
                 InputRequest::CreateMessage(request) => {
                     assert_eq!(request.max_tokens, 9);
-                    let text = SamplingContents::text("!");
+                    let text = SamplingMessageContent::text("!");
                     InputResponse::CreateMessage(CreateMessageResult::new(
                         Role::Assistant,
                         text,

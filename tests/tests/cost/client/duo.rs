@@ -6,8 +6,8 @@ use mcp_sansio::types::{
     CallToolResult, ContentBlock, CreateMessageParams, CreateMessageResult, ElicitParams,
     ElicitResult, Field, GetPromptResult, Implementation, InputRequest, InputRequiredResult,
     InputResponse, InputResponses, ListRootsResult, ListToolsResult, LoggingLevel, PromptMessage,
-    ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingContents,
-    SamplingMessage, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
+    ReadResourceResult, RequestedSchema, ResourceContents, Role, Root, SamplingMessage,
+    SamplingMessageContent, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
 };
 use mcp_sansio::{
     Call, CallOptions, Change, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
@@ -307,7 +307,7 @@ fn respond_to(question: &InputRequest<'_>) -> InputResponse<'static> {
         InputRequest::ListRoots => InputResponse::ListRoots(ListRootsResult::new(&ROOTS)),
         InputRequest::CreateMessage(_) => InputResponse::CreateMessage(CreateMessageResult::new(
             Role::Assistant,
-            SamplingContents::text("42"),
+            SamplingMessageContent::text("42"),
             "m",
         )),
         _ => InputResponse::Elicit(ElicitResult::accept(RawJson::from_static(r#"{"name":"me"}"#))),
@@ -358,7 +358,8 @@ fn answer<const TX: usize>(
         }
         (_, "ask") if request.input_response("q").is_none() => {
             let questions = [("q", InputRequest::Elicit(FORM))];
-            let input = InputRequiredResult::ask(&questions).request_state("a \"state\"");
+            let input =
+                InputRequiredResult::with_input_requests(&questions).request_state("a \"state\"");
             down.send(|tx| server.input_required(handle, &input, tx))
         }
         (_, "ask") => down.send(|tx| server.respond(handle, &TextResult::new("thank you"), tx)),

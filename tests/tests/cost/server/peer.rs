@@ -295,7 +295,7 @@ impl<const TX: usize> Outside<TX> {
             self.done(|tx| {
                 server.input_required(
                     handle,
-                    &InputRequiredResult::ask(&questions).request_state("s"),
+                    &InputRequiredResult::with_input_requests(&questions).request_state("s"),
                     tx,
                 )
             });

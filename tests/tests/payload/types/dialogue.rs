@@ -16,7 +16,7 @@ fn conversation(messages: Value) -> Result<(), SamplingError> {
         .map(|pair| json!({"role": pair[0], "content": pair[1]}))
         .collect();
     let text = json!({"messages": messages, "maxTokens": 5}).to_string();
-    raw(&text).to::<CreateMessageParams>().expect("params").check()
+    raw(&text).to::<CreateMessageParams>().expect("params").validate()
 }
 
 fn used(id: &str) -> Value {
@@ -75,7 +75,7 @@ fn samp_05_results_belong_to_a_use_of_a_tool() {
     assert_eq!(conversation(json!([["user", used("1")], ["user", result("1")]])), unknown(0));
     let escaped = r#"{"messages":[{"role":"assistant","content":{"type":"tool_use","id":"\u0031","name":"n","input":{}}},
         {"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}],"maxTokens":1}"#;
-    assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").check(), Ok(()));
+    assert_eq!(raw(escaped).to::<CreateMessageParams>().expect("params").validate(), Ok(()));
     assert!(matches!(conversation(json!([["user", [7]]])), Err(SamplingError::Read(_))));
 }
 
@@ -84,18 +84,21 @@ fn samp_06_what_the_client_must_have_declared() {
     use ClientFeatures as C;
     let tools = [Tool::new("n", RawJson::EMPTY)];
     let params = CreateMessageParams::new(&[], 5);
-    assert_eq!(params.needs(), C::SAMPLING);
-    assert_eq!(params.include_context(IncludeContext::None).needs(), C::SAMPLING);
-    assert_eq!(params.include_context(IncludeContext::AllServers).needs(), C::SAMPLING_CONTEXT);
-    assert_eq!(params.tools(&tools).needs(), C::SAMPLING_TOOLS);
-    assert_eq!(params.tool_choice(ToolChoice::new()).needs(), C::SAMPLING_TOOLS);
+    assert_eq!(params.required_capabilities(), C::SAMPLING);
+    assert_eq!(params.include_context(IncludeContext::None).required_capabilities(), C::SAMPLING);
+    assert_eq!(
+        params.include_context(IncludeContext::AllServers).required_capabilities(),
+        C::SAMPLING_CONTEXT
+    );
+    assert_eq!(params.tools(&tools).required_capabilities(), C::SAMPLING_TOOLS);
+    assert_eq!(params.tool_choice(ToolChoice::new()).required_capabilities(), C::SAMPLING_TOOLS);
     let questions = [
         ("a", InputRequest::CreateMessage(params.include_context(IncludeContext::ThisServer))),
         ("b", InputRequest::ListRoots),
         ("c", InputRequest::Elicit(ElicitParams::url("m", "https://example.com"))),
     ];
     assert_eq!(
-        InputRequiredResult::ask(&questions).needs(),
+        InputRequiredResult::with_input_requests(&questions).required_capabilities(),
         C::SAMPLING_CONTEXT.and(C::ROOTS).and(C::ELICITATION_URL)
     );
 }
@@ -104,20 +107,20 @@ fn samp_06_what_the_client_must_have_declared() {
 fn samp_16_hints_on_blocks_are_preserved() {
     let block = json!({"type": "tool_use", "id": "1", "name": "n", "input": {}, "_meta": {"a": 1}})
         .to_string();
-    let block: SamplingContent = raw(&block).to().expect("a block");
+    let block: SamplingMessageContentBlock = raw(&block).to().expect("a block");
     assert_eq!(written(&block, Revision::LATEST)["_meta"], json!({"a": 1}));
 }
 
 #[test]
 fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
     let blocks = [
-        SamplingContent::Text(TextContent::new("a")),
-        SamplingContent::Image(ImageContent::new(Blob::new(b"x"), "image/png")),
-        SamplingContent::ToolUse(ToolUseContent::new("1", "n", RawJson::EMPTY)),
+        SamplingMessageContentBlock::Text(TextContent::new("a")),
+        SamplingMessageContentBlock::Image(ImageContent::new(Blob::new(b"x"), "image/png")),
+        SamplingMessageContentBlock::ToolUse(ToolUseContent::new("1", "n", RawJson::EMPTY)),
     ];
     let messages = [
         SamplingMessage::user("q"),
-        SamplingMessage::new(Role::Assistant, SamplingContents::many(&blocks)),
+        SamplingMessage::new(Role::Assistant, SamplingMessageContent::many(&blocks)),
     ];
     let params = CreateMessageParams::new(&messages, 5);
     let new = written(&params, Revision::LATEST);
@@ -134,15 +137,17 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
         old["messages"][3]["content"],
         json!({"type": "text", "text": "[use of tool n: {}]"})
     );
-    let answer = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks), "m")
-        .stop_reason("bored");
+    let answer =
+        CreateMessageResult::new(Role::Assistant, SamplingMessageContent::many(&blocks), "m")
+            .stop_reason("bored");
     let old = written(&answer, Revision::V2025_03_26);
     assert_eq!(
         old["content"],
         json!({"type": "text", "text": "a\n[image/png image]\n[use of tool n: {}]"})
     );
     assert_eq!(old["stopReason"], "bored");
-    let one = CreateMessageResult::new(Role::Assistant, SamplingContents::many(&blocks[..1]), "m");
+    let one =
+        CreateMessageResult::new(Role::Assistant, SamplingMessageContent::many(&blocks[..1]), "m");
     assert_eq!(
         written(&one, Revision::V2024_11_05)["content"],
         json!({"type": "text", "text": "a"})
@@ -157,10 +162,10 @@ fn samp_19_content_is_a_block_or_several_and_the_reason_is_open() {
 
 #[test]
 fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
-    let content = [ContentBlock::text("21"), ContentBlock::link("file:///a", "a")];
+    let content = [ContentBlock::text("21"), ContentBlock::resource_link("file:///a", "a")];
     let blocks = [
-        SamplingContent::Audio(AudioContent::new(Blob::new(b"x"), "audio/wav")),
-        SamplingContent::ToolResult(
+        SamplingMessageContentBlock::Audio(AudioContent::new(Blob::new(b"x"), "audio/wav")),
+        SamplingMessageContentBlock::ToolResult(
             ToolResultContent::new("1", &content).structured_content(raw("[1]")),
         ),
     ];
@@ -182,7 +187,7 @@ fn prm_12_speech_that_a_revision_does_not_know_leaves_a_notice() {
     assert_eq!(written(&blocks[1], Revision::V2026_07_28)["structuredContent"], json!([1]));
 }
 
-const COLORS: [Choice; 2] = [Choice::new("#f00", "Red"), Choice::new("#0f0", "Green")];
+const COLORS: [EnumOption; 2] = [EnumOption::new("#f00", "Red"), EnumOption::new("#0f0", "Green")];
 const SIZES: [Text; 3] = [Text::new("S"), Text::new("M"), Text::new("L")];
 const FIELDS: [Field; 6] = [
     Field::required(
@@ -194,9 +199,12 @@ const FIELDS: [Field; 6] = [
         NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema(),
     ),
     Field::optional("news", BooleanSchema::new().default(false).schema()),
-    Field::optional("size", SelectSchema::plain(&SIZES).default("M").schema()),
-    Field::optional("color", SelectSchema::titled(&COLORS).schema()),
-    Field::optional("colors", SelectManySchema::titled(&COLORS).min_items(1).max_items(1).schema()),
+    Field::optional("size", SingleSelectEnumSchema::untitled(&SIZES).default("M").schema()),
+    Field::optional("color", SingleSelectEnumSchema::titled(&COLORS).schema()),
+    Field::optional(
+        "colors",
+        MultiSelectEnumSchema::titled(&COLORS).min_items(1).max_items(1).schema(),
+    ),
 ];
 const FORM: RequestedSchema = RequestedSchema::new(&FIELDS);
 
@@ -234,7 +242,7 @@ fn elic_02_elic_04_elic_08_forms_are_flat_and_fit_the_revision() {
     for revision in [Revision::V2025_06_18, Revision::V2026_07_28] {
         let text = written(&FORM, revision).to_string();
         let read: RequestedSchema = raw(&text).to().expect("a schema");
-        assert_eq!((read.check(), read.fields().count()), (Ok(()), 6));
+        assert_eq!((read.validate(), read.fields().count()), (Ok(()), 6));
         assert!(read.fields().flatten().all(|field| field.required == (field.name == "email")));
     }
     for wrong in [
@@ -246,7 +254,11 @@ fn elic_02_elic_04_elic_08_forms_are_flat_and_fit_the_revision() {
         r#"{"type":"array","properties":{}}"#,
     ] {
         let schema: RequestedSchema = raw(wrong).to().expect("an object");
-        assert_eq!(schema.check().map_err(|error| error.fault), Err(FormFault::Schema), "{wrong}");
+        assert_eq!(
+            schema.validate().map_err(|error| error.kind),
+            Err(FormErrorKind::InvalidSchema),
+            "{wrong}"
+        );
     }
     assert!(raw(r#"{"requestedSchema":{}}"#).to::<ElicitParams>().is_err(), "no message");
     assert!(raw(r#"{"message":"m"}"#).to::<ElicitParams>().is_err(), "no schema");
@@ -257,7 +269,7 @@ fn elic_03_a_missing_mode_is_form() {
     let schema = r#""message":"m","requestedSchema":{"type":"object","properties":{"a":{"type":"string","pattern":"x"}}}"#;
     let text = format!("{{{schema}}}");
     let form: ElicitParams = raw(&text).to().expect("a form");
-    assert_eq!(form.needs(), ClientFeatures::ELICITATION_FORM);
+    assert_eq!(form.required_capabilities(), ClientFeatures::ELICITATION_FORM);
     assert_eq!(written(&form, Revision::LATEST), value_of(raw(&text)), "unknown keywords survive");
     let text = format!(r#"{{"mode":"form",{schema}}}"#);
     let form: ElicitParams = raw(&text).to().expect("a form");
@@ -267,20 +279,20 @@ fn elic_03_a_missing_mode_is_form() {
 
 #[test]
 fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
-    let page = ElicitUrl::new("m", "https://example.com/a").elicitation_id("1");
+    let page = ElicitUrlParams::new("m", "https://example.com/a").elicitation_id("1");
     let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a", "elicitationId": "1"});
     assert_eq!(written(&ElicitParams::Url(page), Revision::V2025_11_25), expected);
     let expected = json!({"mode": "url", "message": "m", "url": "https://example.com/a"});
     assert_eq!(written(&ElicitParams::Url(page), Revision::LATEST), expected);
-    assert_eq!(ElicitParams::Url(page).needs(), ClientFeatures::ELICITATION_URL);
-    let without = ElicitUrl::new("m", "https://example.com/a");
+    assert_eq!(ElicitParams::Url(page).required_capabilities(), ClientFeatures::ELICITATION_URL);
+    let without = ElicitUrlParams::new("m", "https://example.com/a");
     assert!(
-        page.is_valid(Revision::V2025_11_25)
-            && !without.is_valid(Revision::V2025_11_25)
-            && without.is_valid(Revision::LATEST)
+        page.is_valid_for(Revision::V2025_11_25)
+            && !without.is_valid_for(Revision::V2025_11_25)
+            && without.is_valid_for(Revision::LATEST)
     );
     for wrong in ["", "example.com", "://x", "https:", "https://a b", "1a:b"] {
-        assert!(!ElicitUrl::new("m", wrong).is_valid(Revision::LATEST), "{wrong}");
+        assert!(!ElicitUrlParams::new("m", wrong).is_valid_for(Revision::LATEST), "{wrong}");
     }
 }
 
@@ -288,12 +300,15 @@ fn elic_05_elic_06_elic_07_pages_have_what_the_revision_wants() {
 fn elic_18_elic_20_content_is_checked_against_the_form() {
     let verdict = |content: Value| {
         let text = content.to_string();
-        let own = FORM.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault));
+        let own = FORM
+            .validate_content(raw(&text))
+            .map_err(|error| (error.field.to_string(), error.kind));
         let schema = written(&FORM, Revision::LATEST).to_string();
         let read: RequestedSchema = raw(&schema).to().expect("a schema");
         assert_eq!(
             own,
-            read.validate(raw(&text)).map_err(|error| (error.field.to_string(), error.fault)),
+            read.validate_content(raw(&text))
+                .map_err(|error| (error.field.to_string(), error.kind)),
             "{content}"
         );
         own.err()
@@ -302,29 +317,33 @@ fn elic_18_elic_20_content_is_checked_against_the_form() {
     assert_eq!(verdict(good), None);
     assert_eq!(verdict(json!({"email": "a@b", "age": 4.0, "colors": "#f00"})), None);
     for (content, field, fault) in [
-        (json!({}), "email", FormFault::Missing),
-        (json!([]), "", FormFault::Type),
-        (json!({"email": 1}), "email", FormFault::Type),
-        (json!({"email": null}), "email", FormFault::Type),
-        (json!({"email": "nobody"}), "email", FormFault::Format),
-        (json!({"email": "é".repeat(19) + "@b"}), "email", FormFault::Length),
-        (json!({"email": "a@b", "age": 1.5}), "age", FormFault::Type),
-        (json!({"email": "a@b", "age": "1"}), "age", FormFault::Type),
-        (json!({"email": "a@b", "age": -1}), "age", FormFault::Range),
-        (json!({"email": "a@b", "age": 151}), "age", FormFault::Range),
-        (json!({"email": "a@b", "news": "yes"}), "news", FormFault::Type),
-        (json!({"email": "a@b", "size": "XL"}), "size", FormFault::Choice),
-        (json!({"email": "a@b", "color": "Red"}), "color", FormFault::Choice),
-        (json!({"email": "a@b", "colors": ["#f00", "#0f0"]}), "colors", FormFault::Count),
-        (json!({"email": "a@b", "colors": []}), "colors", FormFault::Count),
-        (json!({"email": "a@b", "colors": ["Red"]}), "colors", FormFault::Choice),
-        (json!({"email": "a@b", "colors": {}}), "colors", FormFault::Type),
-        (json!({"email": "a@b", "more": {"nested": 1}}), "more", FormFault::Type),
-        (json!({"email": "a@b", "more": [1]}), "more", FormFault::Type),
+        (json!({}), "email", FormErrorKind::Missing),
+        (json!([]), "", FormErrorKind::InvalidType),
+        (json!({"email": 1}), "email", FormErrorKind::InvalidType),
+        (json!({"email": null}), "email", FormErrorKind::InvalidType),
+        (json!({"email": "nobody"}), "email", FormErrorKind::InvalidFormat),
+        (json!({"email": "é".repeat(19) + "@b"}), "email", FormErrorKind::InvalidLength),
+        (json!({"email": "a@b", "age": 1.5}), "age", FormErrorKind::InvalidType),
+        (json!({"email": "a@b", "age": "1"}), "age", FormErrorKind::InvalidType),
+        (json!({"email": "a@b", "age": -1}), "age", FormErrorKind::OutOfRange),
+        (json!({"email": "a@b", "age": 151}), "age", FormErrorKind::OutOfRange),
+        (json!({"email": "a@b", "news": "yes"}), "news", FormErrorKind::InvalidType),
+        (json!({"email": "a@b", "size": "XL"}), "size", FormErrorKind::UnknownOption),
+        (json!({"email": "a@b", "color": "Red"}), "color", FormErrorKind::UnknownOption),
+        (
+            json!({"email": "a@b", "colors": ["#f00", "#0f0"]}),
+            "colors",
+            FormErrorKind::InvalidItemCount,
+        ),
+        (json!({"email": "a@b", "colors": []}), "colors", FormErrorKind::InvalidItemCount),
+        (json!({"email": "a@b", "colors": ["Red"]}), "colors", FormErrorKind::UnknownOption),
+        (json!({"email": "a@b", "colors": {}}), "colors", FormErrorKind::InvalidType),
+        (json!({"email": "a@b", "more": {"nested": 1}}), "more", FormErrorKind::InvalidType),
+        (json!({"email": "a@b", "more": [1]}), "more", FormErrorKind::InvalidType),
     ] {
         assert_eq!(verdict(content.clone()), Some((field.to_owned(), fault)), "{content}");
     }
-    let error = FORM.validate(RawJson::EMPTY).expect_err("it is empty");
+    let error = FORM.validate_content(RawJson::EMPTY).expect_err("it is empty");
     assert_eq!(error.to_string(), "the field email: it must be filled in");
 }
 
@@ -336,7 +355,7 @@ fn elic_20_formats_and_ranges() {
             json!({"a": value}).to_string(),
         );
         let read: RequestedSchema = raw(&schema).to().expect("a schema");
-        read.validate(raw(&content)).map_err(|error| error.fault)
+        read.validate_content(raw(&content)).map_err(|error| error.kind)
     };
     for (format, right, wrong) in [
         (
@@ -360,7 +379,7 @@ fn elic_20_formats_and_ranges() {
         wrong.iter().for_each(|text| {
             assert_eq!(
                 verdict(schema.clone(), json!(text)),
-                Err(FormFault::Format),
+                Err(FormErrorKind::InvalidFormat),
                 "{format} {text}"
             )
         });
@@ -374,12 +393,12 @@ fn elic_20_formats_and_ranges() {
     assert_eq!(verdict(json!({"type": "integer"}), json!(u64::MAX)), Ok(()));
     assert_eq!(
         verdict(json!({"type": "string", "minLength": 2}), json!("é")),
-        Err(FormFault::Length)
+        Err(FormErrorKind::InvalidLength)
     );
     let legacy = json!({"type": "string", "enum": ["a"], "enumNames": ["A"]});
     assert_eq!(
         (verdict(legacy.clone(), json!("a")), verdict(legacy, json!("A"))),
-        (Ok(()), Err(FormFault::Choice))
+        (Ok(()), Err(FormErrorKind::UnknownOption))
     );
 }
 
@@ -423,7 +442,7 @@ fn questions_and_answers_travel_in_results() {
         ("who", InputRequest::Elicit(ElicitParams::form("Who?", RequestedSchema::new(&[])))),
         ("roots", InputRequest::ListRoots),
     ];
-    let result = InputRequiredResult::ask(&questions).request_state("s");
+    let result = InputRequiredResult::with_input_requests(&questions).request_state("s");
     let value = json!({"resultType": "input_required", "requestState": "s", "inputRequests": {
         "who": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}},
         "roots": {"method": "roots/list"},
@@ -432,10 +451,10 @@ fn questions_and_answers_travel_in_results() {
     let text = value.to_string();
     let read: InputRequiredResult = raw(&text).to().expect("a result");
     assert_eq!(
-        (read.needs(), read.is_empty()),
+        (read.required_capabilities(), read.is_empty()),
         (ClientFeatures::ELICITATION_FORM.and(ClientFeatures::ROOTS), false)
     );
-    let empty = InputRequiredResult::ask(&[]);
+    let empty = InputRequiredResult::with_input_requests(&[]);
     assert!(
         empty.is_empty()
             && InputRequiredResult::new().is_empty()

@@ -168,8 +168,8 @@ fn schema_examples_are_read_and_written_with_the_same_value() {
 
 fn data_of<'a>(name: &str, error: RawJson<'a>) -> Option<(&'static str, RawJson<'a>)> {
     let kind = match name {
-        "UnsupportedProtocolVersionError" => "UnsupportedVersionData",
-        "MissingRequiredClientCapabilityError" => "MissingCapabilityData",
+        "UnsupportedProtocolVersionError" => "UnsupportedProtocolVersionData",
+        "MissingRequiredClientCapabilityError" => "MissingRequiredClientCapabilityData",
         _ => return None,
     };
     error.get("data").map(|data| (kind, data))

@@ -157,8 +157,11 @@ fn tools_by_revision() {
     let result = CallToolResult::new(&content).structured_content(OBJECT).is_error(true).meta(META);
     expect("CallToolResult", result, "content structuredContent:CE isError _meta");
     let tools = [tool];
-    let list =
-        ListToolsResult::new(&tools).next_cursor("c").with_cache(1, CacheScope::Public).meta(META);
+    let list = ListToolsResult::new(&tools)
+        .next_cursor("c")
+        .ttl_ms(1)
+        .cache_scope(CacheScope::Public)
+        .meta(META);
     expect("ListToolsResult", list, "tools nextCursor ttlMs:EE cacheScope:EE _meta");
     expect("PaginatedRequestParams", PaginatedParams::new().cursor("c").meta(META), "cursor _meta");
 }
@@ -273,7 +276,7 @@ fn prompts_by_revision() {
     let prompts = [prompt];
     let list = ListPromptsResult::new(&prompts).next_cursor("c").meta(META);
     expect("ListPromptsResult", list, "prompts nextCursor ttlMs:EE cacheScope:EE _meta");
-    let reference = CompletionRef::Prompt(PromptReference::new("n").title("t"));
+    let reference = CompletionReference::Prompt(PromptReference::new("n").title("t"));
     let params = CompleteParams::new(reference, CompletionArgument::new("a", "v"))
         .context(CompletionContext::new().arguments(OBJECT))
         .meta(META);
@@ -313,7 +316,7 @@ fn messages_of_a_session_by_revision() {
         .prompts_list_changed(true)
         .resources_list_changed(true);
     let uris = [Text::new("u:")];
-    let params = SubscriptionParams::new(filter.resource_subscriptions(&uris)).meta(META);
+    let params = SubscriptionsListenParams::new(filter.resource_subscriptions(&uris)).meta(META);
     assert_eq!(
         written(&params, Revision::LATEST),
         json!({"notifications": {"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
@@ -352,7 +355,7 @@ fn questions_to_the_client_by_revision() {
     let keys = "messages maxTokens modelPreferences systemPrompt includeContext temperature stopSequences metadata tools:DE toolChoice:DE \
                 task:DD _meta:AD";
     expect("CreateMessageRequestParams", params, keys);
-    let result = CreateMessageResult::new(Role::Assistant, SamplingContents::text("t"), "m")
+    let result = CreateMessageResult::new(Role::Assistant, SamplingMessageContent::text("t"), "m")
         .stop_reason("endTurn")
         .meta(META);
     expect("CreateMessageResult", result, "role content model stopReason _meta");
@@ -360,14 +363,17 @@ fn questions_to_the_client_by_revision() {
     expect("Root", root, "uri name _meta:CE");
     let roots = [root];
     expect("ListRootsResult", ListRootsResult::new(&roots).meta(META), "roots _meta:AD");
-    let form =
-        ElicitForm::new("m", RequestedSchema::new(&[])).mode(FormMode::Form).task(TASK).meta(META);
+    let form = ElicitFormParams::new("m", RequestedSchema::new(&[]))
+        .mode(FormMode::Form)
+        .task(TASK)
+        .meta(META);
     expect("ElicitRequestFormParams", form, "message requestedSchema mode:DE task:DD _meta:AD");
-    let url = ElicitUrl::new("m", "https://example.com").elicitation_id("1").task(TASK).meta(META);
+    let url =
+        ElicitUrlParams::new("m", "https://example.com").elicitation_id("1").task(TASK).meta(META);
     expect("ElicitRequestURLParams", url, "mode message url elicitationId:DD task:DD _meta:AD");
     expect("ElicitResult", ElicitResult::accept(OBJECT).meta(META), "action content _meta:AD");
     let (uses, input) = ([("k", InputRequest::ListRoots)], OBJECT);
-    let result = InputRequiredResult::ask(&uses).request_state(STATE).meta(META);
+    let result = InputRequiredResult::with_input_requests(&uses).request_state(STATE).meta(META);
     expect("InputRequiredResult", result, "resultType inputRequests requestState _meta");
     assert_eq!(
         written(&ToolUseContent::new("1", "n", input).meta(META), Revision::LATEST)
@@ -387,10 +393,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         .and(S::PROMPTS_LIST_CHANGED)
         .and(S::COMPLETIONS)
         .and(S::LOGGING);
-    let server = ServerCapabilities::new(all)
-        .with_experimental(Some(OBJECT))
-        .with_extensions(Some(OBJECT))
-        .with_tasks(Some(OBJECT));
+    let server = ServerCapabilities::new(all).experimental(OBJECT).extensions(OBJECT).tasks(OBJECT);
     expect(
         "ServerCapabilities",
         server,
@@ -407,7 +410,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
     );
     let read: ServerCapabilities =
         leaked(&written(&server, Revision::LATEST)).to().expect("an object");
-    assert_eq!(read.bits(), all);
+    assert_eq!(read.features(), all);
     assert_eq!(
         read.extension("type")
             .and_then(|value| value.as_string())
@@ -422,10 +425,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         .and(C::SAMPLING_CONTEXT)
         .and(C::ELICITATION_FORM)
         .and(C::ELICITATION_URL);
-    let client = ClientCapabilities::new(all)
-        .with_experimental(Some(OBJECT))
-        .with_extensions(Some(OBJECT))
-        .with_tasks(Some(OBJECT));
+    let client = ClientCapabilities::new(all).experimental(OBJECT).extensions(OBJECT).tasks(OBJECT);
     expect(
         "ClientCapabilities",
         client,
@@ -451,12 +451,12 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
             "{revision}"
         );
         let read: ClientCapabilities = leaked(&value).to().expect("an object");
-        assert_eq!(read.bits(revision), ClientFeatures::read(leaked(&value), revision));
+        assert_eq!(read.features(revision), ClientFeatures::read(leaked(&value), revision));
     }
     // 2025-06-18 has no pages, so a client that has nothing else has no elicitation there.
     let pages = ClientCapabilities::new(C::ELICITATION_URL);
     assert_eq!(written(&pages, Revision::V2025_06_18), json!({}));
     assert_eq!(written(&pages, Revision::V2025_11_25), json!({"elicitation": {"url": {}}}));
     let only_form: ClientCapabilities = raw(r#"{"elicitation": {}}"#).to().expect("an object");
-    assert_eq!(only_form.bits(Revision::LATEST), C::ELICITATION_FORM);
+    assert_eq!(only_form.features(Revision::LATEST), C::ELICITATION_FORM);
 }

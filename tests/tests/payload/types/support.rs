@@ -89,7 +89,7 @@ pub(crate) fn again(name: &str, raw: RawJson<'_>, revision: Revision) -> Result<
         "BlobResourceContents" | "TextResourceContents" | "ResourceContents" => ResourceContents<'_>,
         "BooleanSchema" | "EnumSchema" | "LegacyTitledEnumSchema" | "NumberSchema" | "StringSchema" | "TitledMultiSelectEnumSchema"
             | "TitledSingleSelectEnumSchema" | "UntitledMultiSelectEnumSchema" | "UntitledSingleSelectEnumSchema"
-            | "PrimitiveSchemaDefinition" => FieldSchema<'_>,
+            | "PrimitiveSchemaDefinition" => PrimitiveSchema<'_>,
         "CallToolRequestParams" => CallToolParams<'_>,
         "CallToolResult" => CallToolResult<'_>,
         "CancelledNotificationParams" => CancelledParams<'_>,
@@ -123,7 +123,7 @@ pub(crate) fn again(name: &str, raw: RawJson<'_>, revision: Revision) -> Result<
         "ListRootsResult" => ListRootsResult<'_>,
         "ListToolsResult" => ListToolsResult<'_>,
         "LoggingMessageNotificationParams" => LoggingMessageParams<'_>,
-        "MissingCapabilityData" => MissingCapabilityData<'_>,
+        "MissingRequiredClientCapabilityData" => MissingRequiredClientCapabilityData<'_>,
         "ModelHint" => ModelHint<'_>,
         "ModelPreferences" => ModelPreferences<'_>,
         "PaginatedRequestParams" => PaginatedParams<'_>,
@@ -143,18 +143,18 @@ pub(crate) fn again(name: &str, raw: RawJson<'_>, revision: Revision) -> Result<
         "Root" => Root<'_>,
         "Root[]" => List<'_, Root<'_>>,
         "SamplingMessage" => SamplingMessage<'_>,
-        "SamplingMessageContentBlock" => SamplingContent<'_>,
+        "SamplingMessageContentBlock" => SamplingMessageContentBlock<'_>,
         "ServerCapabilities" => ServerCapabilities<'_>,
         "SetLevelRequestParams" => SetLevelParams<'_>,
         "SubscriptionFilter" => SubscriptionFilter<'_>,
-        "SubscriptionsListenRequestParams" | "SubscriptionsAcknowledgedNotificationParams" => SubscriptionParams<'_>,
+        "SubscriptionsListenRequestParams" | "SubscriptionsAcknowledgedNotificationParams" => SubscriptionsListenParams<'_>,
         "TextContent" => TextContent<'_>,
         "Tool" => Tool<'_>,
         "ToolAnnotations" => ToolAnnotations<'_>,
         "ToolExecution" => ToolExecution,
         "ToolResultContent" => ToolResultContent<'_>,
         "ToolUseContent" => ToolUseContent<'_>,
-        "UnsupportedVersionData" => UnsupportedVersionData<'_>,
+        "UnsupportedProtocolVersionData" => UnsupportedProtocolVersionData<'_>,
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn again(name: &str, raw: RawJson<'_>, revision: Revision) -> Result<
 const INSIDE: &[(&str, &str, &str)] = &[
     ("CallToolRequestParams", "inputResponses", "InputResponses"),
     ("CallToolResult", "content", "ContentBlock"),
-    ("CompleteRequestParams", "ref", "CompletionRef"),
+    ("CompleteRequestParams", "ref", "CompletionReference"),
     ("CreateMessageRequestParams", "messages", "SamplingMessage"),
     ("CreateMessageRequestParams", "modelPreferences", "ModelPreferences"),
     ("CreateMessageRequestParams", "tools", "Tool"),
@@ -211,7 +211,7 @@ pub(crate) fn round_trip(
 ) -> usize {
     let mut count = 0;
     // Names that only say what is inside.
-    if !matches!(name, "Properties" | "CompletionRef") {
+    if !matches!(name, "Properties" | "CompletionReference") {
         count += 1;
         match again(name, raw, revision) {
             Err(fault) => faults.push(fault),

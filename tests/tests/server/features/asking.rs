@@ -16,8 +16,8 @@ const FIELDS: [Field<'static>; 5] = [
         "age",
         NumberSchema::integer().minimum(Number::new(0)).maximum(Number::new(150)).schema(),
     ),
-    Field::optional("size", SelectSchema::plain(&SIZES).schema()),
-    Field::optional("sizes", SelectManySchema::plain(&SIZES).max_items(1).schema()),
+    Field::optional("size", SingleSelectEnumSchema::untitled(&SIZES).schema()),
+    Field::optional("sizes", MultiSelectEnumSchema::untitled(&SIZES).max_items(1).schema()),
     Field::optional("share", NumberSchema::number().maximum(Number::new(1)).schema()),
 ];
 const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
@@ -30,7 +30,7 @@ fn name(answer: RawJson<'_>) -> Result<String, String> {
         ElicitAction::Cancel => Ok("nobody".into()),
         ElicitAction::Accept => {
             let content = answer.content.unwrap_or(RawJson::EMPTY);
-            FORM.validate(content).map_err(|error| error.to_string())?;
+            FORM.validate_content(content).map_err(|error| error.to_string())?;
             let name =
                 content.get("name").and_then(RawJson::as_string).map(|name| name.to_string());
             name.ok_or_else(|| "no name".into())
@@ -86,7 +86,11 @@ fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>)
                 .zip(missing)
                 .filter_map(|(question, missing)| missing.then_some(question))
                 .collect();
-            server.input_required(request.handle, &InputRequiredResult::ask(&missing), tx)
+            server.input_required(
+                request.handle,
+                &InputRequiredResult::with_input_requests(&missing),
+                tx,
+            )
         }
     };
     assert_eq!(answered, Ok(()));
@@ -307,7 +311,11 @@ fn samp_11_messages_have_a_role_and_content() {
         json!({"name": "t"}),
         |server, request, tx| {
             assert_eq!(
-                server.input_required(request.handle, &InputRequiredResult::ask(&questions), tx),
+                server.input_required(
+                    request.handle,
+                    &InputRequiredResult::with_input_requests(&questions),
+                    tx
+                ),
                 Ok(())
             );
         },
@@ -337,7 +345,7 @@ fn samp_11_messages_have_a_role_and_content() {
                 assert_eq!(
                     server.input_required(
                         request.handle,
-                        &InputRequiredResult::ask(&questions),
+                        &InputRequiredResult::with_input_requests(&questions),
                         tx
                     ),
                     Err(mcp_sansio::SendError::Value)

@@ -242,9 +242,10 @@ fn cache_01_cache_02_cache_03_the_six_results_say_for_how_long_and_for_whom() {
         }
         let contents = [ResourceContents::text("u:a", "t")];
         let silent = ReadResourceResult::new(&contents);
-        for (result, ttl, scope) in
-            [(silent, 0, "private"), (silent.with_cache(5, CacheScope::Public), 5, "public")]
-        {
+        for (result, ttl, scope) in [
+            (silent, 0, "private"),
+            (silent.ttl_ms(5).cache_scope(CacheScope::Public), 5, "public"),
+        ] {
             let answer =
                 plain.ask("resources/read", json!({"uri": "u:a"}), |server, request, tx| {
                     assert_eq!(server.respond(request.handle, &result, tx), Ok(()));

@@ -141,10 +141,13 @@ fn first_asked(
 fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     const FIELDS: [Field<'static>; 1] = [Field::required("name", StringSchema::new().schema())];
     const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
-    const BROKEN: [Field<'static>; 1] = [Field::required("x", FieldSchema::Other(RawJson::EMPTY))];
+    const BROKEN: [Field<'static>; 1] =
+        [Field::required("x", PrimitiveSchema::Other(RawJson::EMPTY))];
     let messages = [SamplingMessage::user("What?")];
-    let (form, page) =
-        (ElicitForm::new("Who?", FORM), ElicitUrl::new("Pay.", "https://example.com/pay"));
+    let (form, page) = (
+        ElicitFormParams::new("Who?", FORM),
+        ElicitUrlParams::new("Pay.", "https://example.com/pay"),
+    );
     let sample = CreateMessageParams::new(&messages, 9);
     let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
     let roots = InputRequest::ListRoots;
@@ -163,7 +166,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
             let ours = first_asked(&mut peer, &[("q", typed), ("again", &listed)], state);
             let listed = [("q", listed), ("again", listed)];
             let theirs = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-                let result = InputRequiredResult::ask(&listed);
+                let result = InputRequiredResult::with_input_requests(&listed);
                 let result =
                     if let Some(state) = state { result.request_state(state) } else { result };
                 assert_eq!(server.input_required(request.handle, &result, tx), Ok(()));
@@ -178,9 +181,9 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
         first_asked(&mut peer, &[], Some("s")),
         Ok(json!({"resultType": "input_required", "requestState": "s"}))
     );
-    let broken = ElicitForm::new("?", RequestedSchema::new(&BROKEN));
+    let broken = ElicitFormParams::new("?", RequestedSchema::new(&BROKEN));
     let other = InputRequest::Other(RawJson::EMPTY);
-    let no_page = ElicitUrl::new("?", "not a URL");
+    let no_page = ElicitUrlParams::new("?", "not a URL");
     let faults: [&[(&str, &dyn Question)]; 6] = [
         &[],
         &[("q", &form), ("q", &page)],

@@ -388,22 +388,23 @@ fn comp_01_more_than_100_values_are_cut_and_counted() {
 
 #[test]
 fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
-    let page = ElicitUrl::new("Sign in", "https://example.com/in").elicitation_id("e-1");
-    let both = [page, ElicitUrl::new("Agree", "https://example.com/agree").elicitation_id("e-2")];
+    let page = ElicitUrlParams::new("Sign in", "https://example.com/in").elicitation_id("e-1");
+    let both =
+        [page, ElicitUrlParams::new("Agree", "https://example.com/agree").elicitation_id("e-2")];
     let session = |revision, capabilities: Value| {
         Peer::that_can(revision, json!({"elicitation": capabilities}))
     };
     let mut peer = session(Revision::V2025_11_25, json!({"url": {}}));
     let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
-        let mut refused = |pages: &[ElicitUrl<'_>]| {
+        let mut refused = |pages: &[ElicitUrlParams<'_>]| {
             assert_eq!(
                 server.require_url_elicitation(request.handle, "m", pages, tx),
                 Err(SendError::Value)
             )
         };
         refused(&[]);
-        refused(&[page, ElicitUrl::new("m", "https://example.com")]);
-        refused(&[ElicitUrl::new("m", "example").elicitation_id("e")]);
+        refused(&[page, ElicitUrlParams::new("m", "https://example.com")]);
+        refused(&[ElicitUrlParams::new("m", "example").elicitation_id("e")]);
         assert!(server.is_request_open(request.handle) && tx.pending().is_empty());
         assert_eq!(server.require_url_elicitation(request.handle, "First this", &both, tx), Ok(()));
         assert_eq!(
@@ -460,12 +461,12 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
 #[test]
 fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
     let blocks = [
-        SamplingContent::Text(TextContent::new("a")),
-        SamplingContent::Text(TextContent::new("b")),
+        SamplingMessageContentBlock::Text(TextContent::new("a")),
+        SamplingMessageContentBlock::Text(TextContent::new("b")),
     ];
     let messages = [
         SamplingMessage::user("q"),
-        SamplingMessage::new(Role::User, SamplingContents::many(&blocks)),
+        SamplingMessage::new(Role::User, SamplingMessageContent::many(&blocks)),
     ];
     let params = CreateMessageParams::new(&messages, 9);
     for revision in REVISIONS.into_iter().filter(|revision| !revision.is_modern()) {
@@ -510,7 +511,11 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
         json!({"name": "t"}),
         |server, request, tx| {
             assert_eq!(
-                server.input_required(request.handle, &InputRequiredResult::ask(&question), tx),
+                server.input_required(
+                    request.handle,
+                    &InputRequiredResult::with_input_requests(&question),
+                    tx
+                ),
                 Ok(())
             );
         },

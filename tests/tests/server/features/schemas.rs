@@ -459,7 +459,7 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
                 .as_str()
                 .to_owned();
             let read: RequestedSchema<'_> = raw(leaked(text.clone())).to().expect("a form");
-            assert_eq!(read.check(), Ok(()));
+            assert_eq!(read.validate(), Ok(()));
             schemas.push(serde_json::from_str(&text).expect("JSON"));
         }
     }
