@@ -33,8 +33,8 @@ mod violation;
 
 pub use catalog::{Catalog, CatalogError, Target};
 pub use client::{
-    CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
-    InputRequired, Inputs, Outcome, ServerRequest,
+    CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError, Connected,
+    InputRequired, Inputs, ServerRequest,
 };
 pub use error::SendError;
 pub use handle::{Call, Delivery, RequestHandle};

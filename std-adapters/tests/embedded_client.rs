@@ -10,7 +10,7 @@ use std::time::Duration;
 use embedded_io::{ErrorKind, ErrorType, Read, ReadReady, Write};
 use mcp_sansio::types::{CallToolResult, Implementation};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant, Outcome,
+    CallOptions, CallOutcome, ClientConfig, ClientEvent, ClientFeatures, ConnectError, Instant,
     RawJson, SendError, Violation,
 };
 use mcp_sansio_adapters::embedded::{Client, ClientContext, ClientHandler, Error};
@@ -85,9 +85,9 @@ fn open(house: &mut House) -> String {
     opened.expect("the line holds").expect("it was asked")
 }
 
-fn said(outcome: Outcome<'_>) -> String {
+fn said(outcome: CallOutcome<'_>) -> String {
     match outcome {
-        Outcome::Result(result) => {
+        CallOutcome::Result(result) => {
             let result: CallToolResult<'_> = result.to().expect("a result of a tool");
             let json = result.content.as_json().expect("it was read");
             json.elements()
@@ -95,7 +95,7 @@ fn said(outcome: Outcome<'_>) -> String {
                 .map(|text| text.to_string())
                 .collect()
         }
-        Outcome::Error(error) => format!("error {}", error.code()),
+        CallOutcome::Error(error) => format!("error {}", error.code()),
         other => format!("{other:?}"),
     }
 }
@@ -221,7 +221,7 @@ fn lists_are_asked_for_page_by_page() {
     let names = |house: &mut House| {
         let mut names = String::new();
         let ended = house.list("tools/list", |page| {
-            let Outcome::Result(page) = page else { return Some(()) };
+            let CallOutcome::Result(page) = page else { return Some(()) };
             for tool in page.get("tools")?.elements() {
                 names.extend(tool.get("name")?.as_string()?.chars());
             }
@@ -284,7 +284,7 @@ fn an_answer_that_is_too_long_ends_its_call() {
         house(64, modern([("tools/call", text(&"x".repeat(3000))), ("tools/call", text("short"))]));
     open(&mut house);
     let is_too_long =
-        |outcome: Outcome<'_>| matches!(outcome, Outcome::Invalid(Violation::TooLong));
+        |outcome: CallOutcome<'_>| matches!(outcome, CallOutcome::Invalid(Violation::TooLong));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, is_too_long), Ok(true));
     assert_eq!(house.call_tool("x", &RawJson::EMPTY, said), Ok("short".to_owned()));
 }

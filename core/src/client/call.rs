@@ -100,7 +100,7 @@ impl<'c, const N: usize> Client<'c, N> {
 
     /// Asks a modern server to be told of changes (`subscriptions/listen`; 2026-07-28,
     /// basic/patterns/subscriptions). It stays in flight until the server ends it, or
-    /// [`cancel`](Self::cancel) does; the time limit is for the acknowledgement. A legacy server
+    /// [`cancel_call`](Self::cancel_call) does; the time limit is for the acknowledgement. A legacy server
     /// tells of changes of its lists without being asked, and of resources after
     /// `resources/subscribe`.
     ///
@@ -131,7 +131,7 @@ impl<'c, const N: usize> Client<'c, N> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn cancel(
+    pub fn cancel_call(
         &mut self,
         call: Call,
         reason: Option<&str>,
@@ -154,7 +154,7 @@ impl<'c, const N: usize> Client<'c, N> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn abandon(&mut self, tx: &mut Tx<'_>) -> Result<bool, SendError> {
+    pub fn abort_frame(&mut self, tx: &mut Tx<'_>) -> Result<bool, SendError> {
         if !tx.abandon_sent()? {
             return Ok(false);
         }

@@ -1,6 +1,6 @@
 //! What time alone brings about, and the end.
 
-use super::event::{ClientEvent, Outcome};
+use super::event::{CallOutcome, ClientEvent};
 use super::options::CallOptions;
 use super::pending::Purpose;
 use super::request::{New, no_params};
@@ -78,7 +78,7 @@ impl<const N: usize> Client<'_, N> {
             if matches!(outgoing.purpose, Purpose::Application | Purpose::Listen { .. }) {
                 return Some(ClientEvent::CallFinished {
                     call: Call(slot),
-                    outcome: Outcome::Closed,
+                    outcome: CallOutcome::Closed,
                 });
             }
         }
@@ -136,7 +136,10 @@ impl<const N: usize> Client<'_, N> {
                     tx,
                 )?;
                 self.retire(slot);
-                Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome: Outcome::TimedOut }))
+                Ok(Some(ClientEvent::CallFinished {
+                    call: Call(slot),
+                    outcome: CallOutcome::TimedOut,
+                }))
             }
         }
     }

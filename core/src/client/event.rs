@@ -19,13 +19,13 @@ pub enum ClientEvent<'f> {
     Connected(Connected<'f>),
     /// There is no way to speak with this server: close the transport.
     ConnectFailed(ConnectError<'f>),
-    /// A request of ours is over. Each ends once: with this, or with
-    /// [`cancel`](super::Client::cancel).
+    /// A call ended. Each call ends once: with this event, or with
+    /// [`cancel_call`](super::Client::cancel_call).
     CallFinished {
-        /// Which.
+        /// The call that ended.
         call: Call,
-        /// How.
-        outcome: Outcome<'f>,
+        /// Result, error, or reason.
+        outcome: CallOutcome<'f>,
     },
     /// How far a request of ours has come.
     Progress {
@@ -57,7 +57,7 @@ pub enum ClientEvent<'f> {
         params: RawJson<'f>,
     },
     /// A legacy server asks for something: answer it, at once or later. A modern one asks with
-    /// [`Outcome::InputRequired`].
+    /// [`CallOutcome::InputRequired`].
     Request(ServerRequest<'f>),
     /// A request of the server's was cancelled; a response to it would not be written.
     RequestCancelled {
@@ -188,27 +188,39 @@ impl core::fmt::Display for ConnectError<'_> {
 
 impl core::error::Error for ConnectError<'_> {}
 
-/// How a request of ours ended.
+/// How a call ended, for [`ClientEvent`] and [`ServerEvent`](crate::ServerEvent).
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Outcome<'f> {
-    /// With a result: an object, to be read as the type that belongs to the method. For how long it
-    /// may be kept, [`CacheHint`](crate::types::CacheHint) says (2026-07-28).
+pub enum CallOutcome<'f> {
+    /// The peer responded with a result. A client gets an object, to be read as the result type of
+    /// the method; [`CacheHint`](crate::types::CacheHint) tells for how long it may be cached
+    /// (2026-07-28).
     Result(RawJson<'f>),
-    /// With the server's error.
+    /// The peer responded with an error.
     Error(PeerError<'f>),
-    /// Not yet: [`retry`](super::Client::retry) it with what the server wants to know, or let it be
-    /// (2026-07-28, basic/patterns/mrtr).
+    /// The server needs input before it can respond with a result:
+    /// [`retry`](super::Client::retry) the request with the input, or give it up (2026-07-28,
+    /// basic/patterns/mrtr). Clients only.
     InputRequired(InputRequired<'f>),
-    /// With an answer that is none: of an unknown `resultType`, too long for the receive buffer, or
-    /// asking for what was not declared.
+    /// The response is invalid: unknown `resultType`, longer than the receive buffer, or an input
+    /// request that needs a capability that the client did not declare. Clients only.
     Invalid(Violation),
-    /// The server ended a `subscriptions/listen` by notification.
+    /// The server ended a `subscriptions/listen` with `notifications/cancelled`. Clients only.
     EndedByServer,
-    /// Not in time. The server has been told that it is cancelled.
+    /// No response arrived in time. `notifications/cancelled` has been sent to the peer.
     TimedOut,
-    /// With the connection.
+    /// The request that a server's call belonged to ended, so the call was cancelled. Servers only.
+    Cancelled,
+    /// The connection was closed. Clients only.
     Closed,
+}
+
+impl<'f> CallOutcome<'f> {
+    /// The result, if there is one.
+    #[must_use]
+    pub const fn result(&self) -> Option<RawJson<'f>> {
+        if let Self::Result(result) = self { Some(*result) } else { None }
+    }
 }
 
 /// What is not what it was.

@@ -17,7 +17,7 @@ mod respond;
 mod retired;
 
 pub use config::ClientConfig;
-pub use event::{Changed, ClientEvent, ConnectError, Connected, Outcome, ServerRequest};
+pub use event::{CallOutcome, Changed, ClientEvent, ConnectError, Connected, ServerRequest};
 pub use inputs::{InputRequired, Inputs};
 pub use options::CallOptions;
 

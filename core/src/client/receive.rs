@@ -1,6 +1,6 @@
 //! From a message to an event.
 
-use super::event::{Changed, ClientEvent, Outcome};
+use super::event::{CallOutcome, Changed, ClientEvent};
 use super::pending::Purpose;
 use super::{Client, Phase};
 use crate::error::SendError;
@@ -98,7 +98,7 @@ impl<const N: usize> Client<'_, N> {
         let outcome = match outcome {
             _ if purpose == Purpose::KeepAlive => return Ok(None),
             Ok(result) => self.judge(&outgoing, result),
-            Err(error) => Outcome::Error(error),
+            Err(error) => CallOutcome::Error(error),
         };
         Ok(Some(ClientEvent::CallFinished { call: Call(slot), outcome }))
     }
@@ -210,7 +210,7 @@ impl<const N: usize> Client<'_, N> {
             self.retire(slot);
             return Ok(Some(ClientEvent::CallFinished {
                 call: Call(slot),
-                outcome: Outcome::EndedByServer,
+                outcome: CallOutcome::EndedByServer,
             }));
         }
         let Some(slot) = self.requests.find(id, id.hash()) else { return Ok(None) };
@@ -262,7 +262,7 @@ impl<const N: usize> Client<'_, N> {
                 Purpose::KeepAlive => ClientEvent::Violation(violation),
                 _ => ClientEvent::CallFinished {
                     call: Call(slot),
-                    outcome: Outcome::Invalid(violation),
+                    outcome: CallOutcome::Invalid(violation),
                 },
             }));
         }

@@ -13,7 +13,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Begins an answer whose result is fed by hand: [`write_response`](Self::write_response) its members, without the
     /// braces around them and at least one, then [`finish_response`](Self::finish_response). In between
     /// nothing else is written: other calls say `Full`. Such an answer is not cancelled and does
-    /// not expire; where its source fails, [`abandon`](Self::abandon) it.
+    /// not expire; where its source fails, respond with an error instead ([`fail`](Self::fail)).
     ///
     /// What an answer can hold in memory or in flash goes through [`respond`](Self::respond), which
     /// streams by itself.

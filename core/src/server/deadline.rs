@@ -4,6 +4,7 @@ use super::Server;
 use super::event::ServerEvent;
 use super::pending::{Purpose, Role};
 use super::respond::has_begun;
+use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
@@ -108,8 +109,13 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
         };
         self.write_cancelled(number, tx)?;
         Ok(match self.end_call(now, slot) {
-            Some(Purpose::Application) => Some(ServerEvent::CallTimedOut { call: Call(slot) }),
-            Some(Purpose::Orphan) => Some(ServerEvent::CallCancelled { call: Call(slot) }),
+            Some(Purpose::Application) => {
+                Some(ServerEvent::CallFinished { call: Call(slot), outcome: CallOutcome::TimedOut })
+            }
+            Some(Purpose::Orphan) => Some(ServerEvent::CallFinished {
+                call: Call(slot),
+                outcome: CallOutcome::Cancelled,
+            }),
             Some(Purpose::KeepAlive) => Some(ServerEvent::Unresponsive),
             None => None,
         })

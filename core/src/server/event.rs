@@ -1,6 +1,7 @@
 //! What a server tells its application.
 
 use super::extensions::Extensions;
+use crate::client::CallOutcome;
 use crate::handle::{Call, RequestHandle};
 use crate::json::{JsonStr, RawJson};
 use crate::lifecycle::{ClientFeatures, Method, Revision};
@@ -57,22 +58,13 @@ pub enum ServerEvent<'f> {
         /// Its handle, for [`end_listen`](super::Server::end_listen).
         request: RequestHandle,
     },
-    /// The answer to a request of ours.
+    /// A call ended.
     CallFinished {
-        /// Which.
+        /// The call that ended.
         call: Call,
-        /// The result, or the client's error.
-        outcome: Result<RawJson<'f>, PeerError<'f>>,
-    },
-    /// A request of ours was not answered in time. The client has been told that it is cancelled.
-    CallTimedOut {
-        /// Which.
-        call: Call,
-    },
-    /// A request of ours was cancelled because the request that it belonged to ended.
-    CallCancelled {
-        /// Which.
-        call: Call,
+        /// A result, an error, [`TimedOut`](CallOutcome::TimedOut), or
+        /// [`Cancelled`](CallOutcome::Cancelled) because the request that the call belongs to ended.
+        outcome: CallOutcome<'f>,
     },
     /// A ping inside a batch was answered. Outside of one that is no event: here it ends the call,
     /// which writes at most one frame.

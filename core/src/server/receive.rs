@@ -7,6 +7,7 @@ use super::extensions::Extensions;
 use super::features::Session;
 use super::pending::{Pending, Purpose, Role};
 use super::respond::has_begun;
+use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::inflight::Slot;
@@ -286,9 +287,8 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         outcome: Result<RawJson<'f>, RawJson<'f>>,
         tx: &Tx<'_>,
     ) -> Option<ServerEvent<'f>> {
-        let outcome = outcome.map_err(PeerError::new);
         let Some(id) = id else {
-            return outcome.err().map(ServerEvent::PeerError);
+            return outcome.err().map(|error| ServerEvent::PeerError(PeerError::new(error)));
         };
         let Some(slot) = self.calls.find(id, id.hash()) else {
             // A late answer to what was given up is ignored; one to what was never asked is not.
@@ -301,6 +301,10 @@ impl<'c, const N: usize, const S: usize> Server<'c, N, S> {
         }
         match self.end_call(now, slot) {
             Some(Purpose::Application) => {
+                let outcome = match outcome {
+                    Ok(result) => CallOutcome::Result(result),
+                    Err(error) => CallOutcome::Error(PeerError::new(error)),
+                };
                 Some(ServerEvent::CallFinished { call: Call(slot), outcome })
             }
             _ => None,

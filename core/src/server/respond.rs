@@ -200,8 +200,8 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     /// Gives a request up without an answer: its exchange is gone. `false` when it was no longer
     /// open. Not in the middle of a frame about it
     /// ([`is_mid_frame`](crate::TxBuffer::is_mid_frame)): first that call is repeated until it is
-    /// through, or the frame [abandoned](Self::abandon).
-    pub fn cancel(&mut self, request: RequestHandle) -> bool {
+    /// through, or the frame [aborted](Self::fail).
+    pub fn forget_request(&mut self, request: RequestHandle) -> bool {
         self.forget(request.0)
     }
 
@@ -211,7 +211,7 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
     ///
     /// # Errors
     /// [`SendError::Full`]: drain and call again.
-    pub fn abandon(
+    pub fn fail(
         &mut self,
         request: RequestHandle,
         error: &RpcError<'_>,

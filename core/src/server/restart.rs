@@ -4,6 +4,7 @@ use super::Server;
 use super::event::ServerEvent;
 use super::listen::Subscriptions;
 use super::pending::Purpose;
+use crate::client::CallOutcome;
 use crate::error::SendError;
 use crate::handle::{Call, RequestHandle};
 use crate::lifecycle::Method;
@@ -44,7 +45,10 @@ impl<const N: usize, const S: usize> Server<'_, N, S> {
                 let Some(slot) = self.calls.slots().next() else { break };
                 // Of a ping the application knows nothing.
                 if self.end_call(self.heard, slot) != Some(Purpose::KeepAlive) {
-                    return Ok(Some(ServerEvent::CallCancelled { call: Call(slot) }));
+                    return Ok(Some(ServerEvent::CallFinished {
+                        call: Call(slot),
+                        outcome: CallOutcome::Cancelled,
+                    }));
                 }
             }
             self.subscriptions = Subscriptions::new();

@@ -123,7 +123,7 @@ impl Firmware {
         match event {
             ServerEvent::Request(request) => return self.call(request),
             ServerEvent::CallFinished { outcome, .. } => {
-                let text = outcome.map_or("refused", RawJson::as_str);
+                let text = outcome.result().map_or("refused", RawJson::as_str);
                 if let Some(asking) = asking.take() {
                     let _ = server.respond(asking, &TextResult::new(text), tx)?;
                 }

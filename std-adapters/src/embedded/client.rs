@@ -5,8 +5,8 @@ use core::time::Duration;
 use ::embedded_io::{Error as _, ErrorKind, Read, ReadReady, Write};
 use mcp_sansio::types::{PaginatedParams, Text};
 use mcp_sansio::{
-    CallOptions, ClientConfig, ClientEvent, ConnectError, Connected, Instant, Messages, Outcome,
-    RawJson, RxBuffer, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, ClientConfig, ClientEvent, ConnectError, Connected, Instant,
+    Messages, RawJson, RxBuffer, SendError, Tx, TxBuffer,
 };
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use super::context::is_the_end;
 /// ```no_run
 /// use embedded_io::{Read, ReadReady, Write};
 /// use mcp_sansio::types::{CallToolResult, Implementation};
-/// use mcp_sansio::{ClientFeatures, ClientConfig, Instant, Outcome};
+/// use mcp_sansio::{ClientFeatures, ClientConfig, Instant, CallOutcome};
 /// use mcp_sansio_adapters::embedded::{Client, Error};
 ///
 /// static CONFIG: ClientConfig =
@@ -41,7 +41,7 @@ use super::context::is_the_end;
 ///     let mut house: Client<'_, U, (), 2048, 256> = Client::new(uart, &CONFIG, clock, ());
 ///     house.connect(|opened| opened.is_ok())?;
 ///     house.call_tool("temperature", &Arguments { room: "hall" }, |outcome| match outcome {
-///         Outcome::Result(result) => result
+///         CallOutcome::Result(result) => result
 ///             .get("structuredContent")
 ///             .and_then(|data| data.get("celsius")?.as_f64())
 ///             .is_some_and(|t| t < 18.0),
@@ -167,7 +167,7 @@ where
         method: &str,
         params: &A,
         options: CallOptions,
-        mut ended: impl FnMut(Outcome<'_>) -> R,
+        mut ended: impl FnMut(CallOutcome<'_>) -> R,
     ) -> Result<R, Error<P::Error>> {
         let this =
             self.ctx.send(|client, now, tx| client.request(now, method, params, options, tx))?;
@@ -186,7 +186,7 @@ where
         &mut self,
         name: &str,
         arguments: &A,
-        ended: impl FnMut(Outcome<'_>) -> R,
+        ended: impl FnMut(CallOutcome<'_>) -> R,
     ) -> Result<R, Error<P::Error>> {
         self.call("tools/call", &Named { name, arguments }, CallOptions::new(), ended)
     }
@@ -201,7 +201,7 @@ where
     pub fn list<R>(
         &mut self,
         method: &str,
-        mut page: impl FnMut(Outcome<'_>) -> Option<R>,
+        mut page: impl FnMut(CallOutcome<'_>) -> Option<R>,
     ) -> Result<Option<R>, Error<P::Error>> {
         let mut cursor = [0; CURSOR];
         let mut len = 0;
@@ -216,7 +216,7 @@ where
             let mut next = [0; CURSOR];
             let (ended, next_len) = self.call(method, &params, CallOptions::new(), |outcome| {
                 let json = match outcome {
-                    Outcome::Result(result) => {
+                    CallOutcome::Result(result) => {
                         result.get("nextCursor").filter(|cursor| cursor.as_string().is_some())
                     }
                     _ => None,

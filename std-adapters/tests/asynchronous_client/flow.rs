@@ -144,7 +144,7 @@ fn a_ping_that_comes_while_a_long_request_goes_out_is_answered() {
             echo(event, session);
         }
         ServerEvent::CallFinished { outcome, .. } => {
-            outcome.unwrap();
+            outcome.result().unwrap();
             pongs.set(pongs.get() + 1);
         }
         _ => {}

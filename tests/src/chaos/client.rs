@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter, TextResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Outcome, RawJson,
-    RequestHandle, Revision, Revisions, RxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant,
+    RawJson, RequestHandle, Revision, Revisions, RxBuffer,
 };
 
 use crate::chaos::script::Script;
@@ -150,7 +150,7 @@ impl ClientEnd {
         assert!(self.line.is_whole() && self.line.tx.is_idle());
         while let Some(event) = self.machine.close() {
             assert!(
-                matches!(event, ClientEvent::CallFinished { outcome: Outcome::Closed, .. }),
+                matches!(event, ClientEvent::CallFinished { outcome: CallOutcome::Closed, .. }),
                 "{event:?}"
             );
             self.app.end_call();
@@ -173,7 +173,7 @@ impl Application<Client<'static, 4>> for App {
             ClientEvent::CallFinished { call, outcome } => {
                 assert!(!client.is_call_open(*call));
                 self.end_call();
-                if let Outcome::InputRequired(input) = outcome {
+                if let CallOutcome::InputRequired(input) = outcome {
                     _ = (input.requests().iter().count(), input.state(), input.round());
                 }
             }

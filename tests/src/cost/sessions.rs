@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use mcp_sansio::types::{CallToolResult, Implementation, InputResponses, ListToolsResult};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant, Messages,
-    Outcome, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server, ServerConfig,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Frame, Instant,
+    Messages, OwnedRequest, RawJson, Request, Revisions, RpcError, RxBuffer, Server, ServerConfig,
     ServerEvent, ServerFeatures, TxBuffer,
 };
 
@@ -457,7 +457,7 @@ impl Asking {
         };
         let Some(event) = event else { return false };
         match &event {
-            ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } => {
+            ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
                 let content = result
                     .to::<CallToolResult<'_>>()
                     .map(|result| result.content.iter().flatten().count());
@@ -466,7 +466,7 @@ impl Asking {
                     .map(|result| result.tools.iter().flatten().count());
                 black_box((content.is_ok(), tools.is_ok(), result.get("zz")));
             }
-            ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } => {
+            ClientEvent::CallFinished { outcome: CallOutcome::InputRequired(input), .. } => {
                 let answers = RawJson::parse(&self.answers).unwrap();
                 black_box((
                     input.requests().iter().count(),

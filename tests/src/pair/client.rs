@@ -6,8 +6,8 @@ use mcp_sansio::types::{
     ListRootsResult, Role, Root, SamplingMessageContent, SubscriptionFilter, Text,
 };
 use mcp_sansio::{
-    Call, CallOptions, Changed, Client, ClientConfig, ClientEvent, ConnectError, InputRequired,
-    Inputs, Instant, Outcome, OwnedJson, RawJson, RequestHandle, RpcError, SendError,
+    Call, CallOptions, CallOutcome, Changed, Client, ClientConfig, ClientEvent, ConnectError,
+    InputRequired, Inputs, Instant, OwnedJson, RawJson, RequestHandle, RpcError, SendError,
 };
 use serde_json::Value;
 
@@ -107,7 +107,7 @@ impl<'c> ClientEnd<'c> {
             .position(|waiting| waiting.label == label)
             .expect("nothing of that name");
         let Waiting { call, .. } = self.app.waiting.remove(at);
-        self.line.send(|tx| self.machine.cancel(call, reason, tx)).expect("only Full")
+        self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full")
     }
 
     /// The connection is lost.
@@ -143,7 +143,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                 let waiting = self.waiting.remove(at);
                 let label = waiting.label.clone();
                 let words = match outcome {
-                    Outcome::Result(result) => {
+                    CallOutcome::Result(result) => {
                         let (result, modern) = without_the_revisions(*result);
                         assert!(
                             result.is_object()
@@ -154,8 +154,8 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                         );
                         result.to_string()
                     }
-                    Outcome::Error(error) => format!("error {}", error.code()),
-                    Outcome::InputRequired(input) => {
+                    CallOutcome::Error(error) => format!("error {}", error.code()),
+                    CallOutcome::InputRequired(input) => {
                         let round = input.round();
                         let asked: Vec<String> = input
                             .requests()
@@ -167,7 +167,7 @@ impl<'c> Application<Machine<'c>> for ClientApp {
                             format!("{words} {asked}")
                         })
                     }
-                    Outcome::Invalid(violation) => format!("invalid: {violation:?}"),
+                    CallOutcome::Invalid(violation) => format!("invalid: {violation:?}"),
                     other => format!("{other:?}"),
                 };
                 format!("{label}: {words}")

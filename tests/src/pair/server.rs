@@ -9,8 +9,8 @@ use mcp_sansio::types::{
     Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, Change, ClientRequest, Instant, LogMessage, Method, Progress, RawJson, Request,
-    RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
+    Call, CallOutcome, Change, ClientRequest, Instant, LogMessage, Method, Progress, RawJson,
+    Request, RequestHandle, RpcError, SendError, Server, ServerConfig, ServerEvent,
 };
 
 use super::{Application, End, Line};
@@ -78,6 +78,13 @@ impl<'c> Application<Machine<'c>> for ServerApp {
                 self.listens.push(*request);
                 "listening".into()
             }
+            ServerEvent::CallFinished {
+                call,
+                outcome: outcome @ (CallOutcome::TimedOut | CallOutcome::Cancelled),
+            } => {
+                self.asked.retain(|(asked, _)| asked != call);
+                format!("call: {outcome:?}")
+            }
             ServerEvent::CallFinished { call, outcome } => {
                 let at = self
                     .asked
@@ -86,18 +93,15 @@ impl<'c> Application<Machine<'c>> for ServerApp {
                     .expect("an answer to nothing");
                 let (_, parent) = self.asked.remove(at);
                 let words = match outcome {
-                    Ok(result) => result.as_str().to_owned(),
-                    Err(error) => format!("error {}", error.code()),
+                    CallOutcome::Result(result) => result.as_str().to_owned(),
+                    CallOutcome::Error(error) => format!("error {}", error.code()),
+                    other => panic!("{other:?}"),
                 };
                 if let Some(parent) = parent {
                     line.send(|tx| server.respond(parent, &TextResult::new(&words), tx))
                         .expect("room");
                 }
                 format!("answer {words}")
-            }
-            ServerEvent::CallTimedOut { call } | ServerEvent::CallCancelled { call } => {
-                self.asked.retain(|(asked, _)| asked != call);
-                format!("{event:?}").split(' ').next().unwrap_or_default().to_owned()
             }
             ServerEvent::Notification { method, .. } => format!("notification {method:?}"),
             ServerEvent::Subscribed { uri } => format!("subscribed {uri:?}"),

@@ -136,7 +136,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             }
             "log" => return self.log(Some(request), rest),
             "ask" => return self.ask(Some(request), rest),
-            "cancel" => return Ok(server.cancel(request).to_string()),
+            "cancel" => return Ok(server.forget_request(request).to_string()),
             "open" => return Ok(server.is_request_open(request).to_string()),
             "end" => loop {
                 match self.bench.wire.send(|tx| server.end_listen(request, tx)) {

@@ -13,7 +13,9 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{Call, ClientFeatures, Method, PeerError, RequestHandle, Revision, ServerEvent};
+use mcp_sansio::{
+    Call, CallOutcome, ClientFeatures, Method, PeerError, RequestHandle, Revision, ServerEvent,
+};
 
 use super::claims::Event;
 use super::play::Player;
@@ -59,16 +61,16 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             ServerEvent::LogLevel(level) => Event::new(format!("log level {}", level.as_str())),
             ServerEvent::Subscribed { uri } => Event::new(format!("subscribed {uri}")),
             ServerEvent::Unsubscribed { uri } => Event::new(format!("unsubscribed {uri}")),
-            ServerEvent::CallFinished { call, outcome: Ok(result) } => {
+            ServerEvent::CallFinished { call, outcome: CallOutcome::Result(result) } => {
                 Event::new(format!("answer {} {}", self.call_name(*call), result.as_str()))
             }
-            ServerEvent::CallFinished { call, outcome: Err(error) } => {
+            ServerEvent::CallFinished { call, outcome: CallOutcome::Error(error) } => {
                 peer_error(&format!("answer {} error", self.call_name(*call)), error)
             }
-            ServerEvent::CallTimedOut { call } => {
+            ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut } => {
                 Event::new(format!("timed out {}", self.call_name(*call)))
             }
-            ServerEvent::CallCancelled { call } => {
+            ServerEvent::CallFinished { call, outcome: CallOutcome::Cancelled } => {
                 Event::new(format!("cancelled {}", self.call_name(*call)))
             }
             ServerEvent::Unresponsive => Event::new("unresponsive"),

@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    Outcome, RawJson, SendError, Tx, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
+    Instant, Messages, RawJson, SendError, Tx, TxBuffer,
 };
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
@@ -70,7 +70,7 @@ fn the_line_is_broken_and_its_id_is_nobodys(
     );
     let event = take(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::Result(_) }) if ended == call),
+        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::Result(_) }) if ended == call),
         "{event:?}"
     );
 }
@@ -80,8 +80,8 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
     let (client, call, sent) = cut_off(
         &[("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>(),
         |client, tx| {
-            assert_eq!(client.abandon(tx), Ok(true));
-            assert_eq!(client.abandon(tx), Ok(false));
+            assert_eq!(client.abort_frame(tx), Ok(true));
+            assert_eq!(client.abort_frame(tx), Ok(false));
         },
     );
     the_line_is_broken_and_its_id_is_nobodys(client, call, &sent);
@@ -90,13 +90,13 @@ fn a_request_that_is_abandoned_leaves_the_line_free_and_its_id_unused() {
 #[test]
 fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     let (mut client, mut tx) = (open(), TxBuffer::new([0; 64]));
-    assert_eq!(client.abandon(&mut tx), Ok(false));
+    assert_eq!(client.abort_frame(&mut tx), Ok(false));
     let long =
         [("long", "x".repeat(200))].into_iter().collect::<std::collections::BTreeMap<_, _>>();
     assert_eq!(send(&mut client, &long, &mut tx), Err(SendError::Full));
-    assert_eq!(client.abandon(&mut tx), Err(SendError::Full));
+    assert_eq!(client.abort_frame(&mut tx), Err(SendError::Full));
     tx.advance(1);
-    assert_eq!(client.abandon(&mut tx), Ok(true));
+    assert_eq!(client.abort_frame(&mut tx), Ok(true));
     assert_eq!(tx.pending().last(), Some(&b'\n'));
 }
 

@@ -169,7 +169,7 @@ fn late_answers_are_remembered_as_far_as_the_table_is_large() {
                     )
                     .expect("there is room");
                 tx.advance(usize::MAX);
-                assert_eq!(client.cancel(call, None, &mut tx), Ok(true));
+                assert_eq!(client.cancel_call(call, None, &mut tx), Ok(true));
                 tx.advance(usize::MAX);
             }
             for id in N * round + 1..=N * (round + 1) {
@@ -203,7 +203,7 @@ fn a_late_discovery_matters_only_to_who_did_not_wait_for_it() {
         }
         let call = peer.call(1000);
         let id = peer.client.id(call).expect("it waits");
-        assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));
+        assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
         assert_eq!(peer.hears(&discovery(id)), events, "{era:?}");
     }
 }

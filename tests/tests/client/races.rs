@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use mcp_sansio::types::{CallToolParams, Implementation, ListRootsResult, Root};
 use mcp_sansio::{
-    Call, CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant,
-    Messages, Outcome, RequestHandle, Revision, SendError, Tx, TxBuffer,
+    Call, CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
+    Instant, Messages, RequestHandle, Revision, SendError, Tx, TxBuffer,
 };
 
 #[test]
@@ -13,8 +13,9 @@ fn canc_06_canc_22_an_answer_to_what_is_being_cancelled_is_late() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let mut peer = Peer::open(revision);
         let (call, answer) = peer.call();
-        let cancel =
-            |client: &mut Client<'static>, tx: &mut Tx<'_>| client.cancel(call, Some("enough"), tx);
+        let cancel = |client: &mut Client<'static>, tx: &mut Tx<'_>| {
+            client.cancel_call(call, Some("enough"), tx)
+        };
         assert_eq!(cancel(&mut peer.client, &mut peer.tx), Err(SendError::Full));
         assert!(peer.tx.is_mid_frame());
         assert!(peer.hears(&answer).is_empty(), "no event: the application has given it up");
@@ -44,7 +45,7 @@ fn time_02_canc_07_an_answer_that_comes_while_the_time_limit_is_told_is_late() {
         assert!(peer.hears(&answer).is_empty());
         let ended = peer.finish(|client, tx| {
             client.handle_timeout(now, tx).map(
-                |event| matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+                |event| matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) if ended == call),
             )
         });
         assert_eq!(ended, Ok(true));
@@ -102,7 +103,7 @@ fn canc_07_a_request_of_a_clients_ends_once_in_whatever_order_things_happen() {
                 match step {
                     Step::Cancel => {
                         ends += usize::from(
-                            peer.finish(|client, tx| client.cancel(call, None, tx))
+                            peer.finish(|client, tx| client.cancel_call(call, None, tx))
                                 .expect("no other error"),
                         );
                     }
@@ -174,7 +175,7 @@ fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
     // no discovery.
     let mut peer = Peer::open(Revision::V2026_07_28);
     let (call, _) = peer.call();
-    assert_eq!(peer.finish(|client, tx| client.cancel(call, None, tx)), Ok(true));
+    assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
     let id = peer
         .sent()
         .lines()

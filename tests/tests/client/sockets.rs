@@ -9,8 +9,8 @@ use std::thread;
 
 use mcp_sansio::types::{CallToolParams, Implementation, SubscriptionFilter, Text, TextResult};
 use mcp_sansio::{
-    CallOptions, Change, Client, ClientConfig, ClientEvent, ClientFeatures, Instant, Messages,
-    Outcome, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
+    CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures, Instant,
+    Messages, Revision, Revisions, RxBuffer, SendError, ServerConfig, ServerEvent, ServerFeatures,
     Tx, TxBuffer,
 };
 use mcp_sansio_adapters::blocking::{self, Context, Error, Polled};
@@ -109,7 +109,7 @@ fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 
                     ClientEvent::Listening { .. } => "listening",
                     ClientEvent::Changed { listen: Some(_), .. } => "changed by a listen",
                     ClientEvent::Changed { .. } => "changed",
-                    ClientEvent::CallFinished { outcome: Outcome::Result(_), .. } => "answer",
+                    ClientEvent::CallFinished { outcome: CallOutcome::Result(_), .. } => "answer",
                     other => panic!("{other:?}"),
                 });
                 let (options, listens) =

@@ -8,8 +8,8 @@ use mcp_sansio::http::codec::{BodyLength, HeadWriter, Part, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::types::{CallToolParams, Implementation};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame, Instant, Messages,
-    Outcome, Revision, SendError, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Frame,
+    Instant, Messages, Revision, SendError, TxBuffer,
 };
 
 static CONFIG: ClientConfig<'_> =
@@ -143,10 +143,10 @@ fn take(
         said.push(match event {
             ClientEvent::Connected(opened) => format!("opened {}", opened.revision.as_str()),
             ClientEvent::ConnectFailed(error) => format!("not opened: {error}"),
-            ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } => {
+            ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
                 format!("result {}", result.as_str())
             }
-            ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } => {
+            ClientEvent::CallFinished { outcome: CallOutcome::Error(error), .. } => {
                 format!("error {}", error.code())
             }
             other => format!("{other:?}"),
@@ -317,7 +317,7 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
         .request(NOW, "tools/call", &CallToolParams::new("a"), CallOptions::new(), &mut device.tx)
         .unwrap();
     let (exchange, _) = device.post();
-    assert!(device.client.cancel(call, None, &mut device.tx).unwrap());
+    assert!(device.client.cancel_call(call, None, &mut device.tx).unwrap());
     let post = OutgoingMessage::parse(device.tx.pending()).unwrap();
     assert_eq!(post.cancelled_request(), exchange.request_id());
     assert!(exchange.is_modern(), "so it is not sent: the exchange is dropped");

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, SubscriptionFilter};
 use mcp_sansio::{
-    CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest, Era, Frame,
-    Instant, Messages, Outcome, RawJson, Revisions, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures, Tx, TxBuffer,
+    CallOptions, CallOutcome, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
+    Era, Frame, Instant, Messages, RawJson, Revisions, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures, Tx, TxBuffer,
 };
 
 const SERVER: ServerConfig =
@@ -35,7 +35,10 @@ fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
     // The ping is on its way when the question is too old.
     assert!(line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap().is_none());
     let event = line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap();
-    assert!(matches!(event, Some(ServerEvent::CallTimedOut { .. })), "{event:?}");
+    assert!(
+        matches!(event, Some(ServerEvent::CallFinished { outcome: CallOutcome::TimedOut, .. })),
+        "{event:?}"
+    );
     let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
     line.is(&[
         ping,
@@ -57,7 +60,7 @@ fn a_clients_ping_is_finished_although_a_request_is_due_meanwhile() {
     assert!(client.poll_timeout().is_some_and(|due| due <= at(3000)), "something is still due");
     let event = line.send(|tx| client.handle_timeout(at(3000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: Outcome::TimedOut }) if ended == call),
+        matches!(event, Some(ClientEvent::CallFinished { call: ended, outcome: CallOutcome::TimedOut }) if ended == call),
         "{event:?}"
     );
     let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{}}"#;
@@ -76,13 +79,13 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
         .unwrap();
     line.sent.clear();
     let reason = Some("the person went away for lunch");
-    assert_eq!(client.cancel(call, reason, &mut line.tx), Err(SendError::Full));
+    assert_eq!(client.cancel_call(call, reason, &mut line.tx), Err(SendError::Full));
     assert!(line.tx.is_mid_frame());
     // Its time is over, too, and its answer comes: both too late.
     assert!(line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap().is_none());
     let mut late = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
     assert!(client.next_event(at(100_000), &mut late, &mut line.tx).unwrap().is_none());
-    assert_eq!(line.send(|tx| client.cancel(call, reason, tx)), Ok(true));
+    assert_eq!(line.send(|tx| client.cancel_call(call, reason, tx)), Ok(true));
     line.is(&[
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2,"reason":"the person went away for lunch"}}"#,
     ]);
@@ -100,13 +103,13 @@ fn a_timeout_that_is_being_told_is_not_told_in_the_applications_words() {
     assert_eq!(client.handle_timeout(at(100_000), &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());
     line.drain();
-    assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Err(SendError::Full));
+    assert_eq!(client.cancel_call(call, Some("why not"), &mut line.tx), Err(SendError::Full));
     let event = line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::TimedOut, .. })),
+        matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::TimedOut, .. })),
         "{event:?}"
     );
-    assert_eq!(client.cancel(call, Some("why not"), &mut line.tx), Ok(false));
+    assert_eq!(client.cancel_call(call, Some("why not"), &mut line.tx), Ok(false));
     line.is(&[r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#]);
 }
 
@@ -127,7 +130,7 @@ fn an_acknowledgement_that_comes_while_a_listen_is_given_up_is_late() {
     assert!(event.is_none(), "{event:?}");
     let event = line.send(|tx| client.handle_timeout(at(60_000), tx)).unwrap();
     assert!(
-        matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::TimedOut, .. })),
+        matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::TimedOut, .. })),
         "{event:?}"
     );
 }

@@ -59,7 +59,7 @@ fn an_answer_whose_source_fails_is_abandoned() {
     wire.begin(request);
     let _ = wire.send(|server, tx| server.write_response(request, br#""content":["#, tx));
     let error = RpcError::internal("The file ended too soon");
-    assert_eq!(wire.send(|server, tx| server.abandon(request, &error, tx)), ());
+    assert_eq!(wire.send(|server, tx| server.fail(request, &error, tx)), ());
     let out = String::from_utf8(wire.out).unwrap();
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], r#"{"jsonrpc":"2.0","id":1,"result":{"content":["#);

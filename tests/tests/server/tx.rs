@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::{
-    Call, Change, ClientRequest, Delivery, Instant, Messages, RequestHandle, RxBuffer, SendError,
-    Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
+    Call, CallOutcome, Change, ClientRequest, Delivery, Instant, Messages, RequestHandle, RxBuffer,
+    SendError, Server, ServerConfig, ServerEvent, ServerFeatures, TxBuffer,
 };
 use mcp_sansio_tests::delivery::respond;
+
+fn timed_out(call: Call) -> ServerEvent<'static> {
+    ServerEvent::CallFinished { call, outcome: CallOutcome::TimedOut }
+}
 
 #[test]
 fn canc_06_an_answer_to_what_is_being_cancelled_is_late() {
@@ -37,10 +41,10 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     peer.now = Instant::from_millis(60);
     let event =
         peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: second }))));
+    assert_eq!(event, Ok(format!("{:?}", Some(timed_out(second)))));
     let event =
         peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
-    assert_eq!(event, Ok(format!("{:?}", Some(ServerEvent::CallTimedOut { call: first }))));
+    assert_eq!(event, Ok(format!("{:?}", Some(timed_out(first)))));
     assert_eq!(
         peer.sent(),
         "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":2}}\n\

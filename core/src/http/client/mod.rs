@@ -45,7 +45,7 @@
 //! session.observe(&mut exchange, frame);
 //! assert!(exchange.has_response());
 //! let event = client.next_event(now, &mut Messages::new(frame), &mut body).unwrap();
-//! assert!(matches!(event, Some(ClientEvent::CallFinished { outcome: Outcome::Result(_), .. })));
+//! assert!(matches!(event, Some(ClientEvent::CallFinished { outcome: CallOutcome::Result(_), .. })));
 //! ```
 //!
 //! # Who does what

@@ -62,7 +62,7 @@ impl<S: Storage + ?Sized> TxBuffer<S> {
         }
     }
 
-    /// Whether an answer was [abandoned](crate::Server::abandon) in the middle of a body: only the
+    /// Whether an answer was [aborted](crate::Server::fail) in the middle of a body: only the
     /// end of the connection says so.
     #[must_use]
     pub fn is_truncated(&self) -> bool {

@@ -3,7 +3,7 @@
 use core::fmt::{self, Write as _};
 
 use mcp_sansio::types::{CallToolResult, ContentBlock, Tool};
-use mcp_sansio::{CallOptions, ClientEvent, Outcome, Printable, RawJson};
+use mcp_sansio::{CallOptions, ClientEvent, CallOutcome, Printable, RawJson};
 use mcp_sansio_adapters::embedded::{ClientContext, ClientHandler, Error};
 use serde::{Deserialize, Serialize};
 
@@ -171,7 +171,7 @@ pub(crate) fn visit(house: &mut House, report: &mut Report) -> Result<u32, Failu
 fn list(house: &mut House, report: &mut Report) -> Result<(u32, u32), Failure> {
     let (mut known, mut tools) = (0, 0);
     let failed = house.list("tools/list", |page| {
-        let Outcome::Result(page) = page else {
+        let CallOutcome::Result(page) = page else {
             let _ = writeln!(report, "tools/list: {}", Printable::new(format_args!("{page:?}")));
             return Some(());
         };
@@ -198,7 +198,7 @@ fn call<A: Serialize, R>(
 ) -> Result<R, Failure> {
     house
         .call_tool(name, arguments, |outcome| match outcome {
-            Outcome::Result(result) => match result.to::<CallToolResult<'_>>() {
+            CallOutcome::Result(result) => match result.to::<CallToolResult<'_>>() {
                 Ok(result) if result.is_error != Some(true) => Ok(look(&result)),
                 _ => Err(Failure::Unexpected("a tool failed")),
             },
@@ -217,7 +217,7 @@ fn slow(house: &mut House, report: &mut Report) -> Result<(), Failure> {
     let params = Params { name: "slow", arguments: Slow { seconds: 0.35, steps: 3, ms: 100 } };
     let before = house.handler().progress;
     let is_done = house.call("tools/call", &params, CallOptions::new().progress(), |outcome| {
-        matches!(outcome, Outcome::Result(_))
+        matches!(outcome, CallOutcome::Result(_))
     })?;
     let progress = house.handler().progress - before;
     let _ = writeln!(

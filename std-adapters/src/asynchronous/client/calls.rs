@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::task::Waker;
 
-use mcp_sansio::{Call, ClientEvent, Outcome, OwnedJson};
+use mcp_sansio::{Call, CallOutcome, ClientEvent, OwnedJson};
 
 use super::error::{CallError, ServerError};
 use super::listen::{Change, LegacyFilter};
@@ -35,11 +35,11 @@ pub(super) enum CallEvent {
     /// A subscription was acknowledged, with this filter.
     Listening(OwnedJson),
     Change(Change),
-    Finished(CallOutcome),
+    Finished(OwnedOutcome),
 }
 
-/// An owned [`Outcome`] of a call.
-pub(super) enum CallOutcome {
+/// An owned [`CallOutcome`] of a call.
+pub(super) enum OwnedOutcome {
     Result(OwnedJson),
     InputRequired {
         result: OwnedJson,
@@ -109,7 +109,7 @@ impl CallTable {
     pub(super) fn deliver(&mut self, event: &ClientEvent<'_>, wakers: &mut Vec<Waker>) -> bool {
         let (call, call_event) = match event {
             ClientEvent::CallFinished { call, outcome } => {
-                (*call, CallEvent::Finished(CallOutcome::from(*outcome)))
+                (*call, CallEvent::Finished(OwnedOutcome::from(*outcome)))
             }
             ClientEvent::Progress { call, params } => {
                 (*call, CallEvent::Progress((*params).into()))
@@ -154,7 +154,7 @@ impl CallTable {
     pub(super) fn finish_all(&mut self, wakers: &mut Vec<Waker>) {
         for entry in self.entries.iter_mut().filter(|entry| entry.legacy_filter.is_some()) {
             entry.legacy_filter = None;
-            wakers.extend(entry.push(CallEvent::Finished(CallOutcome::Error(CallError::Closed))));
+            wakers.extend(entry.push(CallEvent::Finished(OwnedOutcome::Error(CallError::Closed))));
         }
     }
 }
@@ -213,27 +213,27 @@ impl CallEvent {
     }
 }
 
-impl CallOutcome {
+impl OwnedOutcome {
     /// Returns the error of a call that ended without the expected result.
     pub(super) fn into_error(self) -> CallError {
         if let Self::Error(error) = self { error } else { CallError::Closed }
     }
 }
 
-impl From<Outcome<'_>> for CallOutcome {
-    fn from(outcome: Outcome<'_>) -> Self {
+impl From<CallOutcome<'_>> for OwnedOutcome {
+    fn from(outcome: CallOutcome<'_>) -> Self {
         Self::Error(match outcome {
-            Outcome::Result(result) => return Self::Result(result.into()),
-            Outcome::InputRequired(input) => {
+            CallOutcome::Result(result) => return Self::Result(result.into()),
+            CallOutcome::InputRequired(input) => {
                 return Self::InputRequired {
                     result: input.as_json().into(),
                     round: input.round(),
                 };
             }
-            Outcome::EndedByServer => return Self::ByServer,
-            Outcome::Error(error) => CallError::Server(ServerError::from(error)),
-            Outcome::Invalid(violation) => CallError::Invalid(violation),
-            Outcome::TimedOut => CallError::TimedOut,
+            CallOutcome::EndedByServer => return Self::ByServer,
+            CallOutcome::Error(error) => CallError::Server(ServerError::from(error)),
+            CallOutcome::Invalid(violation) => CallError::Invalid(violation),
+            CallOutcome::TimedOut => CallError::TimedOut,
             _ => CallError::Closed,
         })
     }

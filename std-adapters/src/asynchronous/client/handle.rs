@@ -10,7 +10,7 @@ use mcp_sansio::{CallOptions, Era, OwnedJson};
 use serde::Serialize;
 
 use super::call::{Deadline, PendingCall, send_when_ready};
-use super::calls::{CallEvent, CallOutcome};
+use super::calls::{CallEvent, OwnedOutcome};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::inner::{ConnectionInner, State};
@@ -117,10 +117,10 @@ impl<const N: usize> Client<N> {
                 }
             };
             match ended {
-                CallOutcome::Result(result) => return Ok(result),
-                CallOutcome::Error(error) => return Err(error),
-                CallOutcome::ByServer => return Err(CallError::Closed),
-                CallOutcome::InputRequired { result, round } => {
+                OwnedOutcome::Result(result) => return Ok(result),
+                OwnedOutcome::Error(error) => return Err(error),
+                OwnedOutcome::ByServer => return Err(CallError::Closed),
+                OwnedOutcome::InputRequired { result, round } => {
                     inputs = Some(RetryInputs::find(&self.0.inner, result, round).await?)
                 }
             }

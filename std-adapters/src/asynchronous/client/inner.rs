@@ -200,11 +200,11 @@ impl<const N: usize> State<N> {
     pub(super) fn tidy_up(&mut self) -> Result<(), SendError> {
         let Self { client, tx, .. } = self;
         if self.is_cut_off {
-            client.abandon(tx)?;
+            client.abort_frame(tx)?;
             self.is_cut_off = false;
         }
         while let Some(call) = self.abandoned.last() {
-            client.cancel(*call, None, tx)?;
+            client.cancel_call(*call, None, tx)?;
             self.abandoned.pop();
             // An entry of the core's table is free.
             self.wakers.extend(self.send_queue.first());

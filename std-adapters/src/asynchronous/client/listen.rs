@@ -10,7 +10,7 @@ use mcp_sansio::types::{ResourceParams, SubscriptionFilter};
 use mcp_sansio::{CallOptions, Changed, OwnedJson, RawJson};
 
 use super::call::{Deadline, PendingCall};
-use super::calls::{CallEvent, CallOutcome};
+use super::calls::{CallEvent, OwnedOutcome};
 use super::connector::IN_FLIGHT;
 use super::error::CallError;
 use super::handle::Client;
@@ -134,7 +134,7 @@ impl<const N: usize> Stream for Subscription<N> {
         while this.ended.is_none() {
             match ready!(this.call.poll_event(cx)) {
                 CallEvent::Change(change) => return Poll::Ready(Some(change)),
-                CallEvent::Finished(CallOutcome::Error(error)) => this.ended = Some(Some(error)),
+                CallEvent::Finished(OwnedOutcome::Error(error)) => this.ended = Some(Some(error)),
                 CallEvent::Finished(_) => this.ended = Some(None),
                 CallEvent::Progress(_) | CallEvent::Listening(_) => {}
             }

@@ -7,8 +7,8 @@ use std::task::{self, Poll};
 use std::time;
 
 use mcp_sansio::{
-    Instant, Messages, Method, OwnedJson, OwnedRequest, Request, RequestHandle, RpcError,
-    SendError, ServerEvent, Target,
+    CallOutcome, Instant, Messages, Method, OwnedJson, OwnedRequest, Request, RequestHandle,
+    RpcError, SendError, ServerEvent, Target,
 };
 
 use super::app::App;
@@ -71,24 +71,22 @@ impl<F: Future<Output = Result<Reply, Failure>>> Dispatcher<F> {
                 self.listens.retain(|listen| listen != request);
             }
             ServerEvent::CallFinished { call, outcome } => {
-                let answer = outcome.map(OwnedJson::from).map_err(|error| {
-                    let message =
-                        error.message().map(|message| message.to_string()).unwrap_or_default();
-                    Failure::invalid_input_response(format!(
-                        "The client refused ({}): {message}",
-                        error.code()
-                    ))
-                });
+                let answer = match outcome {
+                    CallOutcome::Result(result) => Ok(OwnedJson::from(*result)),
+                    CallOutcome::Error(error) => {
+                        let message =
+                            error.message().map(|message| message.to_string()).unwrap_or_default();
+                        Err(Failure::invalid_input_response(format!(
+                            "The client refused ({}): {message}",
+                            error.code()
+                        )))
+                    }
+                    CallOutcome::TimedOut => {
+                        Err(Failure::invalid_input_response("The client did not answer in time"))
+                    }
+                    _ => Err(Failure::GONE),
+                };
                 inner.lock().input_requests.finish(*call, answer);
-            }
-            ServerEvent::CallTimedOut { call } => {
-                inner.lock().input_requests.finish(
-                    *call,
-                    Err(Failure::invalid_input_response("The client did not answer in time")),
-                );
-            }
-            ServerEvent::CallCancelled { call } => {
-                inner.lock().input_requests.finish(*call, Err(Failure::GONE))
             }
             ServerEvent::Listening { request } => self.listens.push(*request),
             ServerEvent::Unresponsive => self.is_unresponsive = true,

@@ -2,9 +2,9 @@
 
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
-    Call, CallOptions, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired, Inputs, Instant,
-    Messages, Outcome, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest, Tx,
-    TxBuffer,
+    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, ErrorCode, Frame, InputRequired,
+    Inputs, Instant, Messages, OwnedJson, RawJson, Revision, RpcError, SendError, ServerRequest,
+    Tx, TxBuffer,
 };
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
@@ -207,7 +207,7 @@ impl<'c> Driver<'c> {
     /// Gives a call up. `false` when it was over.
     pub(super) fn cancel(&mut self, id: CallId, reason: Option<&str>) -> Result<bool, Error> {
         let Some(waiting) = self.calls.forget(id) else { return Ok(false) };
-        Ok(self.send(|machine, _, tx| machine.cancel(waiting.call, reason, tx))?)
+        Ok(self.send(|machine, _, tx| machine.cancel_call(waiting.call, reason, tx))?)
     }
 
     pub(super) fn empty_tx() -> TxBuffer<Vec<u8>> {
@@ -248,18 +248,18 @@ impl<'c> Driver<'c> {
         }
     }
 
-    fn ended(&mut self, call: Call, outcome: &Outcome<'_>) {
+    fn ended(&mut self, call: Call, outcome: &CallOutcome<'_>) {
         let Some((at, mut waiting)) = self.calls.take_out(call) else { return };
         let method = waiting.method.clone();
         waiting.result = match outcome {
-            Outcome::Result(result) => Some(Ok((*result).into())),
-            Outcome::Error(error) => Some(Err(Error::Server((*error).into()))),
-            Outcome::Invalid(violation) => {
+            CallOutcome::Result(result) => Some(Ok((*result).into())),
+            CallOutcome::Error(error) => Some(Err(Error::Server((*error).into()))),
+            CallOutcome::Invalid(violation) => {
                 Some(Err(Error::Invalid { method, violation: *violation }))
             }
-            Outcome::EndedByServer => Some(Ok(RawJson::EMPTY.into())),
-            Outcome::InputRequired(input) => self.again(&mut waiting, input).err().map(Err),
-            Outcome::TimedOut => Some(Err(Error::TimedOut { method })),
+            CallOutcome::EndedByServer => Some(Ok(RawJson::EMPTY.into())),
+            CallOutcome::InputRequired(input) => self.again(&mut waiting, input).err().map(Err),
+            CallOutcome::TimedOut => Some(Err(Error::TimedOut { method })),
             // `Closed` comes from closing only, which nobody listens to.
             _ => None,
         };

@@ -185,12 +185,7 @@ impl Board {
             }
             ServerEvent::CallFinished { call, outcome } => {
                 if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
-                    self.rename(request, outcome.ok());
-                }
-            }
-            ServerEvent::CallTimedOut { call } => {
-                if let Some((_, request)) = self.question.take_if(|(asked, _)| *asked == call) {
-                    self.rename(request, None);
+                    self.rename(request, outcome.result());
                 }
             }
             _ => {}

@@ -4,7 +4,7 @@ use std::mem::discriminant;
 
 use mcp_sansio::types::{SubscriptionFilter, Text};
 use mcp_sansio::{
-    Call, Client, ClientEvent, Delivery, Era, Inputs, Instant, Outcome, Progress, RawJson,
+    Call, CallOutcome, Client, ClientEvent, Delivery, Era, Inputs, Instant, Progress, RawJson,
     RequestHandle, RpcError, SendError,
 };
 
@@ -120,8 +120,8 @@ impl Role for ClientApp {
             Act::Cancel { call, reason } => {
                 let known = end.app.calls.iter().position(|waiting| waiting.call == *call);
                 let words = "because of a \"reason\"";
-                let given_up =
-                    end.attempt(|client, tx| client.cancel(*call, reason.then_some(words), tx))?;
+                let given_up = end
+                    .attempt(|client, tx| client.cancel_call(*call, reason.then_some(words), tx))?;
                 assert_eq!(given_up, known.is_some(), "a request ends once");
                 if let Some(at) = known {
                     end.app.calls.remove(at);
@@ -232,7 +232,7 @@ impl End<ClientApp> {
     /// The connection is lost.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         while let Some(event) = self.machine.close() {
-            let ClientEvent::CallFinished { call, outcome: Outcome::Closed } = event else {
+            let ClientEvent::CallFinished { call, outcome: CallOutcome::Closed } = event else {
                 panic!("{event:?}")
             };
             let at = self

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_sansio::types::LoggingLevel;
 use mcp_sansio::{
-    Call, CallOptions, ClientConfig, ClientEvent, Outcome, RawJson, RequestHandle, Revision,
+    Call, CallOptions, CallOutcome, ClientConfig, ClientEvent, RawJson, RequestHandle, Revision,
     Violation,
 };
 
@@ -74,7 +74,7 @@ impl ClientApp {
                 assert!(!client.is_call_open(*call));
                 let waiting = self.forget(*call);
                 match outcome {
-                    Outcome::InputRequired(input) => {
+                    CallOutcome::InputRequired(input) => {
                         assert!(REQUESTS[waiting.kind].1.is_object() && !waiting.is_listen);
                         assert!(
                             client.revision() == Some(Revision::LATEST)
@@ -91,23 +91,23 @@ impl ClientApp {
                             answers,
                         });
                     }
-                    Outcome::Invalid(violation) => assert!(
+                    CallOutcome::Invalid(violation) => assert!(
                         matches!(violation, Violation::TooManyRounds | Violation::InputNotAllowed)
                             || *violation == Violation::TooLong && !roomy,
                         "{violation:?}"
                     ),
-                    Outcome::EndedByServer => {
+                    CallOutcome::EndedByServer => {
                         assert!(waiting.is_listen && waiting.listening);
                         self.given_up += 1;
                     }
-                    Outcome::TimedOut => {
+                    CallOutcome::TimedOut => {
                         assert!(
                             waiting.deadline.is_some_and(|deadline| deadline <= self.latest),
                             "too early: {waiting:?}, {now}"
                         );
                         self.given_up += 1;
                     }
-                    Outcome::Closed => panic!("closed by whom?"),
+                    CallOutcome::Closed => panic!("closed by whom?"),
                     _ => {}
                 }
             }

@@ -1,6 +1,6 @@
 //! What the server's application knows of, and what an event changes.
 
-use mcp_sansio::{Call, Change, RequestHandle, ServerEvent, Violation};
+use mcp_sansio::{Call, CallOutcome, Change, RequestHandle, ServerEvent, Violation};
 
 use super::server::Machine;
 use super::show;
@@ -34,7 +34,8 @@ impl ServerApp {
                     "it ends twice"
                 );
             }
-            ServerEvent::CallFinished { call, .. } | ServerEvent::CallTimedOut { call } => {
+            ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
+            ServerEvent::CallFinished { call, .. } => {
                 let at = self.calls.iter().position(|open| open == call).expect("it ends twice");
                 self.calls.remove(at);
             }

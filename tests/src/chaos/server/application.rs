@@ -7,8 +7,8 @@ use mcp_sansio::types::{
     RequestedSchema, SamplingMessage, StringSchema, TextResult,
 };
 use mcp_sansio::{
-    Call, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress, RawJson, Request,
-    RequestHandle, RpcError, SendError, ServerEvent, Tx,
+    Call, CallOutcome, Change, ClientFeatures, ClientRequest, Delivery, LogMessage, Progress,
+    RawJson, Request, RequestHandle, RpcError, SendError, ServerEvent, Tx,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -77,7 +77,8 @@ impl Application {
             ServerEvent::RequestTimedOut { request } => {
                 drop(self.forget(*request).expect("a listen has no deadline"))
             }
-            ServerEvent::CallFinished { call, .. } | ServerEvent::CallTimedOut { call } => {
+            ServerEvent::CallFinished { outcome: CallOutcome::Cancelled, .. } => {}
+            ServerEvent::CallFinished { call, .. } => {
                 let known = self.calls.iter().position(|known| known == call);
                 self.calls.remove(known.expect("an answer to what was not asked"));
             }
@@ -244,7 +245,7 @@ impl World<'_> {
         self.ledger.broken = begun;
         for _ in 0..20_000 {
             match self.attempt(|server, tx| {
-                respond(server, handle, tx, |server, tx| server.abandon(handle, &error, tx))
+                respond(server, handle, tx, |server, tx| server.fail(handle, &error, tx))
             }) {
                 Err(SendError::Full) => self.drain(),
                 answered => {
@@ -288,7 +289,7 @@ impl World<'_> {
         loop {
             let answered = self.respond(handle, |server, tx| {
                 if fails {
-                    server.abandon(handle, &error, tx)
+                    server.fail(handle, &error, tx)
                 } else {
                     server.finish_response(handle, tx)
                 }
@@ -470,7 +471,7 @@ impl World<'_> {
         let Some(job) = self.job().filter(|job| Some(Writer::Job(job.handle)) != writer) else {
             return;
         };
-        assert!(self.server.cancel(job.handle) && !self.server.cancel(job.handle));
+        assert!(self.server.forget_request(job.handle) && !self.server.forget_request(job.handle));
         self.application.forget(job.handle);
         self.ledger.forgive(job.id.as_ref());
         self.application.calls.retain(|call| self.server.is_call_open(*call));
@@ -509,7 +510,7 @@ impl World<'_> {
             Ok(Delivery::Gone)
         );
         assert_eq!(self.attempt(|server, tx| server.end_listen(handle, tx)), Ok(false));
-        assert!(!self.server.cancel(handle));
+        assert!(!self.server.forget_request(handle));
     }
 
     /// Answers everything, gives everything up.

@@ -84,7 +84,7 @@ pub(super) const STEPS: &[Step] = &[
             s ToolsCall "ask"
             c asked roots
             s cancelled: None
-            s CallCancelled
+            s call: Cancelled
             c RequestCancelled"#,
     },
     Step {
@@ -132,7 +132,7 @@ pub(super) const STEPS: &[Step] = &[
         },
         expect: "
             c asked sampling
-            s CallTimedOut
+            s call: TimedOut
             c RequestCancelled",
     },
 ];

@@ -99,7 +99,7 @@ impl<const N: usize> Player<'_, N> {
         match verb {
             "cancel" => {
                 let reason = Some(rest).filter(|reason| !reason.is_empty());
-                Ok(outcome(wire.send(|tx| client.cancel(call, reason, tx))))
+                Ok(outcome(wire.send(|tx| client.cancel_call(call, reason, tx))))
             }
             "waiting" => Ok(client.is_call_open(call).to_string()),
             "id" => Ok(client.id(call).map_or("none".into(), |id| id.to_string())),

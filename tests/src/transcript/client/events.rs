@@ -18,7 +18,7 @@
 //! | `peer error CODE [MESSAGE] [DATA]` | an error without an id |
 //! | `violation NotJson` | |
 
-use mcp_sansio::{Call, Changed, ClientEvent, ConnectError, Connected, Outcome, RequestHandle};
+use mcp_sansio::{Call, CallOutcome, Changed, ClientEvent, ConnectError, Connected, RequestHandle};
 
 use super::super::claims::Event;
 use super::super::events::peer_error;
@@ -97,22 +97,22 @@ impl<const N: usize> Player<'_, N> {
         }
     }
 
-    fn ended(&mut self, call: Call, outcome: &Outcome<'_>) -> Event {
+    fn ended(&mut self, call: Call, outcome: &CallOutcome<'_>) -> Event {
         let name = self.call_name(call);
         match outcome {
-            Outcome::Result(result) => Event::new(format!("answer {name} {}", result.as_str())),
-            Outcome::Error(error) => peer_error(&format!("answer {name} error"), error),
-            Outcome::InputRequired(input) => {
+            CallOutcome::Result(result) => Event::new(format!("answer {name} {}", result.as_str())),
+            CallOutcome::Error(error) => peer_error(&format!("answer {name} error"), error),
+            CallOutcome::InputRequired(input) => {
                 let state = input.state().map(|state| state.as_json().to_owned());
                 self.asked.insert(name.clone(), Asked { round: input.round(), state });
                 let event = Event::new(format!("input required {name}"))
                     .detail(format!("round {}", input.round()));
                 event.detail(input.as_json().as_str())
             }
-            Outcome::Invalid(violation) => Event::new(format!("invalid {name} {violation:?}")),
-            Outcome::EndedByServer => Event::new(format!("ended {name}")),
-            Outcome::TimedOut => Event::new(format!("timed out {name}")),
-            Outcome::Closed => Event::new(format!("closed {name}")),
+            CallOutcome::Invalid(violation) => Event::new(format!("invalid {name} {violation:?}")),
+            CallOutcome::EndedByServer => Event::new(format!("ended {name}")),
+            CallOutcome::TimedOut => Event::new(format!("timed out {name}")),
+            CallOutcome::Closed => Event::new(format!("closed {name}")),
             other => Event::new(format!("{other:?}")),
         }
     }

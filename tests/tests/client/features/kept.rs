@@ -1,7 +1,7 @@
 //! What may be kept of a server's answers, for how long, and how the rest of a list is asked for.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, ClientEvent, Instant, Outcome, Revision};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Instant, Revision};
 use serde_json::{Value, json};
 
 use super::support::{NOW, Peer, REVISIONS, raw};
@@ -29,7 +29,8 @@ fn follow(
         request = peer.hears(
             &json!({"jsonrpc": "2.0", "id": sent["id"], "result": page}),
             |client, event, tx| {
-                let ClientEvent::CallFinished { outcome: Outcome::Result(page), .. } = event else {
+                let ClientEvent::CallFinished { outcome: CallOutcome::Result(page), .. } = event
+                else {
                     panic!("{event:?}")
                 };
                 items.extend(

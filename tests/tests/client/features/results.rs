@@ -1,7 +1,7 @@
 //! What servers answer: tools, errors, content.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, ClientEvent, ConnectError, Era, Outcome, Revision};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, ConnectError, Era, Revision};
 use serde_json::{Value, json};
 
 use super::support::{NOW, Peer, REVISIONS, raw};
@@ -68,7 +68,8 @@ fn tool_12_tool_21_structured_content_is_checked_before_it_is_believed() {
                 json!({"name": "t"}),
                 result.clone(),
                 |_, event, _| {
-                    let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                    let ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } =
+                        event
                     else {
                         panic!("{event:?}")
                     };
@@ -94,7 +95,8 @@ fn tool_22_a_tool_that_failed_is_a_result_for_the_model() {
         let result =
             json!({"content": [{"type": "text", "text": "no such city"}], "isError": true});
         Peer::new(revision).asks("tools/call", json!({"name": "t"}), result, |_, event, _| {
-            let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event else {
+            let ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
+            else {
                 panic!("{event:?}")
             };
             let result: CallToolResult<'_> = result.to().expect("a result");
@@ -145,7 +147,7 @@ fn prm_12_content_of_any_type_is_read() {
             json!({"name": "t"}),
             json!({"content": content}),
             |_, event, _| {
-                let ClientEvent::CallFinished { outcome: Outcome::Result(result), .. } = event
+                let ClientEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
                 else {
                     panic!("{event:?}")
                 };
@@ -188,7 +190,8 @@ fn res_05_no_such_resource_is_understood_in_both_codes() {
         peer.hears(
             &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
             |_, event, _| {
-                let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event else {
+                let ClientEvent::CallFinished { outcome: CallOutcome::Error(error), .. } = event
+                else {
                     panic!("{event:?}")
                 };
                 verdict = Some(error.is_resource_not_found());
@@ -225,7 +228,9 @@ fn err_01_err_09_an_error_of_the_servers_is_a_type_of_its_own() {
             peer.hears(
                 &json!({"jsonrpc": "2.0", "id": sent[0]["id"], "error": error}),
                 |_, event, _| {
-                    if let ClientEvent::CallFinished { outcome: Outcome::Error(error), .. } = event
+                    if let ClientEvent::CallFinished {
+                        outcome: CallOutcome::Error(error), ..
+                    } = event
                     {
                         seen =
                             Some((error.code(), error.data().map(|data| data.as_str().to_owned())));

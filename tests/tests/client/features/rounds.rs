@@ -1,7 +1,7 @@
 //! Input that a modern server needs before it can answer.
 
 use mcp_sansio::types::*;
-use mcp_sansio::{CallOptions, ClientEvent, Inputs, Outcome, Revision};
+use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Inputs, Revision};
 use serde_json::json;
 
 use super::support::{NOW, Peer, raw};
@@ -23,7 +23,8 @@ fn mrtr_16_mrtr_17_mrtr_22_each_question_is_answered_under_its_key() {
     let mut peer = Peer::new(Revision::LATEST);
     let params = json!({"name": "t", "arguments": {"a": 1}});
     let sent = peer.asks("tools/call", params.clone(), questions(), |client, event, tx| {
-        let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event else {
+        let ClientEvent::CallFinished { outcome: CallOutcome::InputRequired(input), .. } = event
+        else {
             panic!("{event:?}")
         };
         let mut answers = Vec::new();
@@ -84,7 +85,8 @@ fn mrtr_17_what_is_not_answered_is_named() {
         json!({"name": "t"}),
         questions(),
         |_, event, _| {
-            let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } = event
+            let ClientEvent::CallFinished { outcome: CallOutcome::InputRequired(input), .. } =
+                event
             else {
                 panic!("{event:?}")
             };
@@ -116,8 +118,9 @@ fn mrtr_18_mrtr_19_any_state_goes_back_byte_for_byte_through_any_buffer() {
             );
             let mut out = Vec::new();
             peer.hears_text(&line, |client, event, _| {
-                let ClientEvent::CallFinished { outcome: Outcome::InputRequired(input), .. } =
-                    event
+                let ClientEvent::CallFinished {
+                    outcome: CallOutcome::InputRequired(input), ..
+                } = event
                 else {
                     panic!("{event:?}")
                 };

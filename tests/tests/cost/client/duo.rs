@@ -10,10 +10,10 @@ use mcp_sansio::types::{
     SamplingMessageContent, StringSchema, SubscriptionFilter, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Call, CallOptions, Change, Client, ClientConfig, ClientEvent, ClientFeatures, ClientRequest,
-    Instant, LogMessage, Messages, Method, Outcome, Progress, RawJson, Request, RequestHandle,
-    RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent, ServerFeatures as Can, Tx,
-    TxBuffer,
+    Call, CallOptions, CallOutcome, Change, Client, ClientConfig, ClientEvent, ClientFeatures,
+    ClientRequest, Instant, LogMessage, Messages, Method, Progress, RawJson, Request,
+    RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
+    ServerFeatures as Can, Tx, TxBuffer,
 };
 
 pub(crate) const SERVER: ServerConfig<'static> =
@@ -185,7 +185,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn cancel(&mut self) {
         let call = self.call.take().unwrap();
-        assert!(self.up.send(|tx| self.client.cancel(call, Some("no \"need\""), tx)).unwrap());
+        assert!(self.up.send(|tx| self.client.cancel_call(call, Some("no \"need\""), tx)).unwrap());
         self.run();
         assert!(self.slow.is_none());
     }
@@ -210,7 +210,10 @@ impl<'c, const TX: usize> Duo<'c, TX> {
 
     pub(crate) fn close(&mut self) {
         while let Some(event) = self.client.close() {
-            assert!(matches!(event, ClientEvent::CallFinished { outcome: Outcome::Closed, .. }));
+            assert!(matches!(
+                event,
+                ClientEvent::CallFinished { outcome: CallOutcome::Closed, .. }
+            ));
             self.seen.closed += 1;
         }
         self.server.close();
@@ -270,9 +273,9 @@ impl Seen {
         match event {
             ClientEvent::Connected(_) => self.opened += 1,
             ClientEvent::CallFinished { call: _, outcome } => match outcome {
-                Outcome::Result(_) => self.results += 1,
-                Outcome::Error(_) => self.errors += 1,
-                Outcome::InputRequired(input) => {
+                CallOutcome::Result(_) => self.results += 1,
+                CallOutcome::Error(_) => self.errors += 1,
+                CallOutcome::InputRequired(input) => {
                     self.rounds += 1;
                     let answers = [("q", respond_to(&input.requests().get("q").unwrap().unwrap()))];
                     let responses = InputResponses::new(&answers);
@@ -282,8 +285,8 @@ impl Seen {
                     up.send(|tx| client.retry(at, "tools/call", &params, &inputs, options, tx))
                         .unwrap();
                 }
-                Outcome::EndedByServer => self.ended_by_server += 1,
-                Outcome::TimedOut => self.timed_out += 1,
+                CallOutcome::EndedByServer => self.ended_by_server += 1,
+                CallOutcome::TimedOut => self.timed_out += 1,
                 _ => panic!("an end that was not foreseen"),
             },
             ClientEvent::Progress { .. } => self.progress += 1,

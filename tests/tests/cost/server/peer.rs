@@ -10,9 +10,9 @@ use mcp_sansio::types::{
     ResourceTemplate, SamplingMessage, StringSchema, Text, TextResult, Tool,
 };
 use mcp_sansio::{
-    Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Messages, Progress, RawJson,
-    Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig, ServerEvent,
-    ServerFeatures as Can, Target, Tx, TxBuffer,
+    CallOutcome, Catalog, Change, ClientRequest, Delivery, Instant, LogMessage, Messages, Progress,
+    RawJson, Request, RequestHandle, RpcError, RxBuffer, SendError, Server, ServerConfig,
+    ServerEvent, ServerFeatures as Can, Target, Tx, TxBuffer,
 };
 use serde::Deserialize;
 
@@ -125,7 +125,7 @@ impl<const TX: usize> Peer<TX> {
                     ServerEvent::RequestCancelled { request, .. } => {
                         assert!(!server.is_request_open(request))
                     }
-                    ServerEvent::CallFinished { outcome: Ok(result), .. } => {
+                    ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } => {
                         let answer = result.to::<CreateMessageResult<'_>>().unwrap();
                         let Some(request) = outside.asking.take() else { continue };
                         let text = answer

@@ -517,7 +517,7 @@ fn handle<const N: usize, const S: usize>(
             let _ = send(tx, out, |tx| server.begin_response(handle, tx)).unwrap();
             let _ =
                 send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
-            match server.abandon(handle, &RpcError::internal("the source failed"), tx) {
+            match server.fail(handle, &RpcError::internal("the source failed"), tx) {
                 // A body that has begun cannot be taken back.
                 Err(SendError::NotAllowed) if tx.is_truncated() => return None,
                 answered => answered,

@@ -110,7 +110,7 @@ fn canc_16_canc_18_a_request_whose_connection_is_lost_is_cancelled() {
     let mut host = Host::new();
     host.send(&modern("tools/call", r#"{"name":"slow"}"#, &[("Mcp-Name", "slow")]));
     let (mut server, mut tx, request) = host.waiting.take().unwrap();
-    assert!(server.cancel(request));
+    assert!(server.forget_request(request));
     assert!(matches!(server.progress(NOW, request, &Progress::of(1), &mut tx), Ok(Delivery::Gone)));
     assert!(!server.is_request_open(request));
     assert_eq!(server.respond(request, &TextResult::new("late"), &mut tx), Ok(()));

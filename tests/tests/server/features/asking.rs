@@ -3,7 +3,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent, Tx,
+    CallOutcome, ClientRequest, Instant, RawJson, Request, Revision, RpcError, Server, ServerEvent,
+    Tx,
 };
 use serde_json::{Value, json};
 
@@ -284,7 +285,7 @@ fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
             assert_eq!(lines(&sent)[0]["method"], "elicitation/create");
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": content}}), |_, event, _| {
-                let ServerEvent::CallFinished { outcome: Ok(answer), .. } = event else { panic!("{event:?}") };
+                let ServerEvent::CallFinished { outcome: CallOutcome::Result(answer), .. } = event else { panic!("{event:?}") };
                 verdict = Some(name(answer));
             });
             match (verdict.expect("an answer"), reason) {

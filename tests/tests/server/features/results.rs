@@ -2,8 +2,8 @@
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
-    Catalog, Change, Delivery, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages, Revision,
-    RpcError, SendError, ServerConfig, ServerEvent, Target,
+    CallOutcome, Catalog, Change, Delivery, ErrorCode, Frame, Json, LogMessage, MAX_ID, Messages,
+    Revision, RpcError, SendError, ServerConfig, ServerEvent, Target,
 };
 use mcp_sansio_tests::delivery::respond;
 use serde_json::{Value, json};
@@ -495,7 +495,8 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
             });
             let mut seen = 0;
             peer.say(&answer, |_, event, _| {
-                let ServerEvent::CallFinished { outcome: Ok(result), .. } = event else {
+                let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
+                else {
                     panic!("{event:?}")
                 };
                 let result: CreateMessageResult<'_> = result.to().expect("a result");
@@ -548,7 +549,8 @@ fn samp_15_prm_12_answers_that_fit_nothing_are_errors_of_the_handler() {
             });
             let mut verdict = None;
             peer.say(&json!({"jsonrpc": "2.0", "id": 1, "result": result}), |_, event, _| {
-                let ServerEvent::CallFinished { outcome: Ok(result), .. } = event else {
+                let ServerEvent::CallFinished { outcome: CallOutcome::Result(result), .. } = event
+                else {
                     panic!("{event:?}")
                 };
                 let read = result.to::<CreateMessageResult<'_>>();

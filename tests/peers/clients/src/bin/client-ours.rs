@@ -8,7 +8,7 @@ use clients::{Clock, Load, WARM_UP};
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
     CallOptions, Client, ClientConfig, ClientEvent, ClientFeatures, Era, Instant, Messages,
-    Outcome, RxBuffer, TxBuffer,
+    CallOutcome, RxBuffer, TxBuffer,
 };
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl Connection {
                 (next, waiting) = (next + 1, waiting + 1);
             }
             self.step(|event| {
-                let ClientEvent::CallFinished { call, outcome: Outcome::Result(result) } = event
+                let ClientEvent::CallFinished { call, outcome: CallOutcome::Result(result) } = event
                 else {
                     panic!("{event:?}")
                 };
