@@ -1,6 +1,6 @@
-//! Prints what the transcripts consist of, for `tests/schema`: a JSON object a line, `{"session",
-//! "from": "client" | "server", "line"}`, and with a `"revision"` what the machine under test sent:
-//! that is to be validated.
+//! Prints the lines of the transcripts for `tests/schema`, a JSON object each: `{"session", "from":
+//! "client" | "server", "line"}`. Lines that the machine under test sent have a `"revision"`: they
+//! are validated.
 
 use std::io::Write as _;
 

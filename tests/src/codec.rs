@@ -1,42 +1,42 @@
-//! HTTP/1.1 and event streams as they are read, written down so that two readings can be compared.
+//! Records of how HTTP/1.1 and event streams are read, to compare two readings.
 
 use mcp_sansio::http::codec::{HttpError, Part, RequestReader, ResponseReader};
 use mcp_sansio::http::sse::{EventKind, EventReader};
 use mcp_sansio::{Frame, Storage};
 
-/// A message, or how far it came.
+/// A message, perhaps incomplete.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Message {
-    /// The first line, without the version, and what else the head says.
+    /// The first line without the version, and the rest of the parsed head.
     pub head: String,
-    /// The fields, in order.
+    /// The header fields, in order.
     pub fields: Vec<(String, Vec<u8>)>,
-    /// The body so far.
+    /// The body received so far.
     pub body: Vec<u8>,
-    /// Whether it has ended.
+    /// Whether the body has ended.
     pub complete: bool,
 }
 
-/// What was read of a connection.
+/// The messages read from a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Read {
     /// The messages.
     pub messages: Vec<Message>,
-    /// Why it went no further.
+    /// The error that stopped reading.
     pub fault: Option<HttpError>,
-    /// Whether its end was a good one.
+    /// Whether the connection ended properly.
     pub good_end: bool,
 }
 
 impl Read {
-    /// Only what is complete.
+    /// Returns the complete messages only.
     #[must_use]
     pub fn complete(&self) -> Vec<&Message> {
         self.messages.iter().filter(|message| message.complete).collect()
     }
 }
 
-/// Reads the requests of a connection that come in pieces of these sizes, over and over.
+/// Reads the requests of a connection, in pieces of these sizes, repeated.
 pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &[usize]) -> Read {
     let mut read = Read::default();
     let (mut rest, mut sizes) = (bytes, sizes.iter().cycle());
@@ -81,8 +81,7 @@ pub fn requests<S: Storage>(mut reader: RequestReader<S>, bytes: &[u8], sizes: &
     }
 }
 
-/// Reads the responses to requests with these methods, and whatever else is on the connection, up
-/// to its end.
+/// Reads the responses to requests with these methods, and the rest of the connection.
 pub fn responses<S: Storage>(
     mut reader: ResponseReader<S>,
     methods: &[&str],
@@ -111,7 +110,7 @@ pub fn responses<S: Storage>(
             }
             Ok(Some(Part::End)) => {
                 read.messages.last_mut().expect("a head comes first").complete = true;
-                // What the server has sent ahead was not asked for.
+                // The server sent this without a request.
                 if !methods.next().is_some_and(|method| reader.expect_response(method)) {
                     read.good_end = true;
                     return read;
@@ -142,8 +141,8 @@ pub fn responses<S: Storage>(
     }
 }
 
-/// Any bytes: nothing panics, and chunking changes nothing. The first byte chooses the sizes of the
-/// pieces.
+/// Reads any bytes: nothing may panic, and chunking may change nothing. The first byte chooses the
+/// sizes of the pieces.
 pub fn survives(data: &[u8]) {
     let Some((first, bytes)) = data.split_first() else { return };
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
@@ -158,8 +157,7 @@ pub fn survives(data: &[u8]) {
     for methods in [&["POST", "GET", "GET"][..], &["HEAD", "POST"]] {
         let whole = responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, &all);
         for sizes in [&sizes[..], &[1]] {
-            // Whether a connection can be used again depends on whether more than the response has
-            // come already.
+            // A connection cannot be reused when bytes after the response have arrived already.
             let pieces =
                 responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes, sizes);
             let both = whole.messages.len().min(pieces.messages.len());
@@ -169,7 +167,7 @@ pub fn survives(data: &[u8]) {
     }
 }
 
-/// The same for an event stream: a small buffer may find events too long, but loses none.
+/// Does the same for an event stream: a small buffer may find events too long, but loses none.
 pub fn events_survive(data: &[u8]) {
     let Some((first, bytes)) = data.split_first() else { return };
     let sizes = [usize::from(first & 7) + 1, usize::from(first >> 3) + 1];
@@ -186,7 +184,7 @@ pub fn events_survive(data: &[u8]) {
     }
 }
 
-/// The events, `None` for those that are too long, and the last id.
+/// Returns the events (`None`: too long) and the last id.
 type Events = (Vec<Option<(EventKind, Vec<u8>)>>, Option<String>);
 
 fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usize]) -> Events {
@@ -204,8 +202,7 @@ fn events<S: Storage>(mut reader: EventReader<S>, mut bytes: &[u8], sizes: &[usi
     (events, reader.last_event_id().map(str::to_owned))
 }
 
-/// What was read before a fault may differ in how much of a broken message was lent, and nothing
-/// else may.
+/// Two readings may differ only in how much of an invalid message was lent.
 fn same(whole: &Read, pieces: &Read) {
     assert_eq!(
         (whole.fault.map(HttpError::status), whole.good_end),

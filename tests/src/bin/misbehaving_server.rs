@@ -1,5 +1,4 @@
-//! A server that does what a server may do, and what none should: `misbehaving_server MODE`. Its
-//! tools are its tricks.
+//! A server that misbehaves: `misbehaving_server MODE`. Its tools select what it does.
 
 use std::io::{Write as _, stderr, stdin, stdout};
 use std::process::exit;
@@ -43,7 +42,7 @@ fn main() {
                 );
             }
             ("tools/list", _) => {
-                // A cursor is the number of pages that were before.
+                // A cursor is the number of previous pages.
                 let before =
                     params["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap_or(0));
                 let mut page = json!({"tools": [{"name": format!("trick-{before}"), "inputSchema": {"type": "object"}}]});
@@ -68,7 +67,7 @@ fn main() {
         }
     }
     if mode == "deaf" {
-        // A writer that would block, too, if nobody read.
+        // A writer that would block if the output were not read.
         print!("{}", "still here\n".repeat(100_000));
         loop {
             sleep(Duration::from_secs(1));
@@ -113,7 +112,7 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
             json!({"content": [], "structuredContent": "a".repeat(arguments["bytes"].as_u64().unwrap_or(0) as usize)}),
         ),
         "flood" => {
-            // Much is said before the next line is read.
+            // Writes much before the next line is read.
             for _ in 0..arguments["lines"].as_u64().unwrap_or(0) {
                 tell("notifications/message", &json!({"level": "info", "data": "x".repeat(1000)}));
             }
@@ -143,7 +142,7 @@ fn call(id: &Value, params: &Value, heard: &[Value]) {
     }
 }
 
-/// The next line.
+/// Reads the next line.
 fn hear() -> Option<String> {
     let mut line = String::new();
     let read = stdin().read_line(&mut line).ok()?;
@@ -163,7 +162,7 @@ fn tell(method: &str, params: &Value) {
     say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
 }
 
-/// Whoever does not listen any more is no reason to end.
+/// A closed output is not an error.
 fn say(message: &Value) {
     let _ = writeln!(stdout().lock(), "{message}");
 }

@@ -1,4 +1,4 @@
-//! A client and any bytes.
+//! Random input for a client.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use mcp_sansio::{
 use crate::chaos::script::Script;
 use crate::pair::{Application, End, Line};
 
-/// Reads `data` as a client in one of several states would: before it is open, in the middle of its
-/// opening, and in either era with requests, subscriptions and questions in flight. The first bytes
-/// decide which state, the sizes of the buffers, and the chunks.
+/// Feeds `data` to a client in one of several states: connecting, or connected in either era with
+/// calls, subscriptions and input requests open. The first bytes choose the state, the sizes of the
+/// buffers, and the chunks.
 ///
 /// # Panics
-/// When a promise is broken:
-/// - each line out is a JSON object, and none is an answer where the server is a modern one;
-/// - each request ends once: with an event, or with [`Client::close`];
-/// - every frame comes to an end, and after `close` nothing is in flight.
+/// When one of these does not hold:
+/// - Each line written is a JSON object, and not a response if the server is modern.
+/// - Each call ends once: with an event, or with [`Client::close`].
+/// - Handling a frame ends, and after `close` nothing is open.
 pub fn client_survives(data: &[u8]) {
     let mut script = Script::new(data);
     let state = script.below(8);
@@ -213,7 +213,7 @@ const FULL: ClientConfig<'static> = ClientConfig::new(
 .result_types(&["own"])
 .call_timeout(Duration::from_millis(500));
 
-/// By state: finds out, modern for certain, legacy, the revision with batches.
+/// By state: probing, known to be modern, legacy, the revision with batches.
 static CONFIGS: [ClientConfig<'static>; 4] = [
     FULL,
     FULL.max_rounds(1),
@@ -226,7 +226,7 @@ static CONFIGS: [ClientConfig<'static>; 4] = [
 const DISCOVERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{}},"resultType":"complete"}}"#;
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"REVISION","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
 
-/// What servers say; `#` is an id.
+/// Messages of servers; `#` is an id.
 const LINES: [&str; 34] = [
     DISCOVERED,
     r#"{"jsonrpc":"2.0","id":#,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"s","version":"1"}}}"#,

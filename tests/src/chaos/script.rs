@@ -1,7 +1,6 @@
-//! The bytes that decide.
+//! A script: bytes that choose what happens.
 
-/// Decisions, one byte each. When there are no more, each is a zero, which always means: the
-/// simplest.
+/// Choices, one byte each. After the end each is 0, which always stands for the simplest one.
 pub(crate) struct Script<'d>(&'d [u8]);
 
 impl<'d> Script<'d> {
@@ -17,12 +16,12 @@ impl<'d> Script<'d> {
         self.take(1).first().copied().unwrap_or(0)
     }
 
-    /// A number below `n`, which is at most 256.
+    /// Returns a number below `n`, which is at most 256.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::from(self.byte()) % n.max(1)
     }
 
-    /// True once in `n` times.
+    /// Returns true once in `n` times.
     pub(crate) fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == n - 1
     }

@@ -1,32 +1,32 @@
-//! What the core's work costs for each collection that a peer can fill: a table of cases, each of
-//! which takes in something of a peer's with `n` parts.
+//! The work of the core for each collection that a peer can fill: a table of cases, each of which
+//! handles input with `n` parts.
 //!
-//! Twice the work for twice as much is all that a peer may cause. `tests/cost/work.rs` counts the
-//! instructions that `n` and `4n` parts take.
+//! The work must be proportional to `n`. `tests/cost/work.rs` counts the instructions for `n` and
+//! `4n` parts.
 
 mod http;
 mod sessions;
 mod values;
 
-/// The work of a case, done as often as it is called. What is made before is not measured.
+/// The work of a case, done once a call. Preparation is not measured.
 pub type Work = Box<dyn FnMut()>;
 
 /// A collection that a peer can fill.
 pub struct Case {
-    /// What it is.
+    /// Name of the case.
     pub name: &'static str,
-    /// Makes the work with `n` parts.
+    /// Prepares the work with `n` parts.
     pub prepare: fn(usize) -> Work,
 }
 
-/// All of them, by who fills the collection.
+/// All cases, by the role that fills the collection.
 #[must_use]
 pub fn cases() -> Vec<Case> {
     let all = sessions::CASES.iter().chain(values::CASES).chain(http::CASES);
     all.map(|(name, prepare)| Case { name, prepare: *prepare }).collect()
 }
 
-/// Does the work once. What is measured, by name: not to be inlined.
+/// Does the work once. Callgrind measures this function by its name, so it is not inlined.
 #[inline(never)]
 pub fn measured(work: &mut Work) {
     work();
@@ -34,7 +34,7 @@ pub fn measured(work: &mut Work) {
 
 type Table = [(&'static str, fn(usize) -> Work)];
 
-/// `n` parts with a comma between them.
+/// Joins `n` parts with commas.
 fn join(n: usize, part: impl Fn(usize) -> String) -> String {
     (0..n).map(part).collect::<Vec<_>>().join(",")
 }

@@ -244,7 +244,7 @@ fn modern(method: &str, params: &str, meta: &str) -> String {
     )
 }
 
-/// A call with these members more in its parameters and its `_meta`.
+/// A `tools/call` with additional members in its parameters and its `_meta`.
 fn call(params: &str, meta: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     modern("tools/call", &format!(r#""name":"a",{params}{comma}"#), meta)
@@ -270,7 +270,7 @@ fn result(members: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{{members}}}}}"#)
 }
 
-/// A server that has opened a session with batches, and its output.
+/// A server with an open session of 2025-03-26 (batches), and its output.
 struct Hearing {
     server: Server<'static>,
     tx: TxBuffer<Vec<u8>>,
@@ -286,7 +286,7 @@ impl Hearing {
         hearing
     }
 
-    /// Takes one event, and does with it what an application may do.
+    /// Takes one event and uses it as an application would.
     fn step(&mut self, messages: &mut Messages<'_>) -> bool {
         let event = loop {
             match self.server.next_event(NOW, messages, &mut self.tx) {
@@ -349,7 +349,7 @@ fn server_bytes(frame: Vec<u8>) -> Work {
     })
 }
 
-/// The frame goes back into the buffer after each event, as where an answer waits for room.
+/// Unreads the frame after each event, as when a response waits for room.
 fn server_anew(text: &str) -> Work {
     let line = format!("{text}\n");
     Box::new(move || {
@@ -414,7 +414,7 @@ fn server_bytes_singly(text: &str) -> Work {
 struct Asking {
     client: Client<'static>,
     tx: TxBuffer<Vec<u8>>,
-    /// Answers to as many questions as it may be asked.
+    /// Responses to the largest allowed number of input requests.
     answers: String,
 }
 

@@ -1,10 +1,10 @@
-//! What goes over the line, read by serde_json: the promises that both sides make to each other.
+//! Checks every line of both directions, with serde_json.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// Who says it.
+/// The sender of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaker {
     /// The client.
@@ -13,30 +13,29 @@ pub enum Speaker {
     Server,
 }
 
-/// Reads every line of both directions, in the order in which they are written.
+/// Checks every line of both directions, in the order in which they are written.
 ///
-/// - A line is one JSON-RPC message: never a batch, never a fragment.
+/// - A line is one JSON-RPC message, not a batch or a fragment.
 /// - An id is used for one request only.
-/// - What is answered was asked, and is answered once.
-/// - Progress is about a request that asked for it and is not answered yet, and becomes more each
-///   time.
-/// - A client of the modern era sends no answers, and its server asks nothing.
+/// - A request gets one response, and no response comes without a request.
+/// - Progress belongs to an open request that asked for it, and increases.
+/// - In the modern era, clients send no responses and servers no requests.
 #[derive(Default)]
 pub struct Audit {
     client: Half,
     server: Half,
     /// Whether `initialize` was sent.
     legacy: bool,
-    /// Lines read.
+    /// Number of lines.
     pub lines: u64,
 }
 
-/// What one side asked.
+/// The requests of one side.
 #[derive(Default)]
 struct Half {
     latest: u64,
     asked: HashMap<u64, Asked>,
-    /// Which progress token belongs to which request.
+    /// The request of each progress token.
     tokens: HashMap<String, u64>,
 }
 
@@ -47,10 +46,10 @@ struct Asked {
 }
 
 impl Audit {
-    /// A line without its end.
+    /// Checks a line, given without its end.
     ///
     /// # Panics
-    /// When it breaks a promise.
+    /// When a rule is broken.
     pub fn line(&mut self, speaker: Speaker, line: &[u8]) {
         self.lines += 1;
         let text = String::from_utf8_lossy(line);
@@ -123,8 +122,7 @@ impl Audit {
         }
     }
 
-    /// The connection is lost. The client goes on with the numbers of its requests, a server begins
-    /// anew.
+    /// Starts a new connection. The client continues its request ids; a server starts again.
     pub fn reconnect(&mut self) {
         self.server = Half::default();
         self.client = Half { latest: self.client.latest, ..Half::default() };

@@ -1,5 +1,4 @@
-//! The client's end of the line: a client, its buffers, and an application that has an answer to
-//! every question.
+//! The client's end of the line, with an application that responds to every input request.
 
 use mcp_sansio::types::{
     CreateMessageResult, ElicitResult, InputRequest, InputResponse, InputResponses,
@@ -21,21 +20,21 @@ pub type ClientEnd<'c> = End<Machine<'c>, ClientApp>;
 /// The application.
 #[derive(Default)]
 pub struct ClientApp {
-    /// What happened, in its words.
+    /// The events, as text.
     pub log: Vec<String>,
-    /// Requests that wait for their answers.
+    /// Calls that wait for a response.
     pub waiting: Vec<Waiting>,
-    /// It takes its time with the server's questions; these it has not answered.
+    /// Whether it leaves the server's requests open.
     pub deaf: bool,
-    /// The server's questions that are not answered.
+    /// The server's open requests.
     pub asked: Vec<RequestHandle>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 pub struct Waiting {
-    /// What the application calls it.
+    /// The application's name for it.
     pub label: String,
-    /// What the client calls it.
+    /// The handle.
     pub call: Call,
     method: String,
     params: OwnedJson,
@@ -49,7 +48,7 @@ impl<'c> ClientEnd<'c> {
         Self::new(Machine::with_table_sizes(config), room, ClientApp::default())
     }
 
-    /// Asks the server.
+    /// Sends a request.
     ///
     /// # Errors
     /// Those of [`Client::request`].
@@ -75,7 +74,7 @@ impl<'c> ClientEnd<'c> {
         Ok(call)
     }
 
-    /// Asks a modern server to be told of changes.
+    /// Subscribes to changes of a modern server.
     ///
     /// # Errors
     /// Those of [`Client::listen`].
@@ -98,7 +97,7 @@ impl<'c> ClientEnd<'c> {
         Ok(call)
     }
 
-    /// Gives a request up.
+    /// Cancels a call.
     pub fn cancel(&mut self, label: &str, reason: Option<&str>) -> bool {
         let at = self
             .app
@@ -110,7 +109,7 @@ impl<'c> ClientEnd<'c> {
         self.line.send(|tx| self.machine.cancel_call(call, reason, tx)).expect("only Full")
     }
 
-    /// The connection is lost.
+    /// Closes the connection.
     pub fn close(&mut self) {
         while let Some(event) = self.machine.close() {
             self.app.event(&mut self.machine, &mut self.line, Instant::from_millis(0), &event);
@@ -230,7 +229,7 @@ impl ClientApp {
             .label
     }
 
-    /// The same again, with answers.
+    /// Retries a call with the input responses.
     fn retry(
         &mut self,
         client: &mut Machine<'_>,
@@ -262,7 +261,7 @@ impl ClientApp {
     }
 }
 
-/// What the application answers, in both eras.
+/// The application's response, in both eras.
 fn answer<'a>(question: &InputRequest<'_>) -> Option<InputResponse<'a>> {
     const ROOTS: [Root<'static>; 1] = [Root::new("file:///home")];
     const TEXT: SamplingMessageContent<'static> = SamplingMessageContent::text("42");
@@ -299,7 +298,7 @@ fn reason(error: &ConnectError<'_>) -> String {
     }
 }
 
-/// A result without what each modern one has, and whether it had that.
+/// Removes the members of every modern result; the flag says whether they were there.
 fn without_the_revisions(result: RawJson<'_>) -> (Value, bool) {
     let mut result: Value = serde_json::from_str(result.as_str()).expect("JSON");
     let members = result.as_object_mut().expect("an object");

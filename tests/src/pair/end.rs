@@ -17,7 +17,7 @@ pub struct End<M, A> {
     pub app: A,
 }
 
-/// What handles the events of a machine.
+/// Handles the events of a machine.
 pub trait Application<M: Endpoint> {
     /// Handles an event, responding through `line`.
     fn event(&mut self, machine: &mut M, line: &mut Line, now: Instant, event: &M::Event<'_>);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use mcp_sansio::{RxBuffer, SendError, Tx, TxBuffer};
 
-/// An output buffer, the bytes that are on their way, and what was said.
+/// An output buffer, the bytes in transit, and the lines written.
 pub struct Line {
     /// The output buffer.
     pub tx: TxBuffer<Vec<u8>>,
@@ -17,7 +17,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// With an output buffer of `room` bytes.
+    /// Creates a line with an output buffer of `room` bytes.
     #[must_use]
     pub fn new(room: usize) -> Self {
         Self {
@@ -29,13 +29,13 @@ impl Line {
         }
     }
 
-    /// Makes a call until it is through.
+    /// Repeats a call until it succeeds, draining the buffer while it is full.
     ///
     /// # Errors
-    /// Those of the call that draining does not help against.
+    /// Those of the call, other than `Full`.
     ///
     /// # Panics
-    /// When that never ends.
+    /// When the buffer is empty and the call still returns `Full`.
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
@@ -52,7 +52,7 @@ impl Line {
         }
     }
 
-    /// At most `n` bytes leave the output buffer.
+    /// Moves at most `n` bytes out of the output buffer.
     pub fn drain(&mut self, n: usize) {
         let n = n.min(self.tx.pending().len());
         for piece in self.tx.pending()[..n].split_inclusive(|byte| *byte == b'\n') {
@@ -65,7 +65,7 @@ impl Line {
         self.tx.advance(n);
     }
 
-    /// At most `n` bytes arrive. Returns how many.
+    /// Delivers at most `n` bytes, and returns how many.
     pub fn deliver(&mut self, n: usize, rx: &mut RxBuffer<Vec<u8>>) -> usize {
         let spare = rx.spare();
         let n = n.min(spare.len()).min(self.way.len());
@@ -76,20 +76,20 @@ impl Line {
         n
     }
 
-    /// Whether bytes are on their way.
+    /// Whether bytes are in transit.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         !self.way.is_empty() || !self.tx.is_idle()
     }
 
-    /// Whether every line has its end.
+    /// Whether every line is finished.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.unfinished.is_empty()
     }
 }
 
-/// An input buffer that everything fits.
+/// A receive buffer that is large enough for every frame.
 pub(super) fn rx() -> RxBuffer<Vec<u8>> {
     RxBuffer::new(vec![0; 16 << 10])
 }

@@ -1,4 +1,4 @@
-//! Our client and our server in one process, on one virtual clock, without a socket.
+//! A client and a server in one process, on one virtual clock, without a socket.
 
 mod audit;
 mod client;

@@ -1,4 +1,4 @@
-//! A short play of every feature, step by step, and what either side must have seen after each.
+//! A script of every feature, with the events that each side must see after each step.
 
 mod ends;
 mod requests;
@@ -10,24 +10,24 @@ use mcp_sansio::{CallOptions, Era, Revision};
 
 use super::Stage;
 
-/// One feature.
+/// A step: one feature.
 pub struct Step {
-    /// What it is about.
+    /// Name of the feature.
     pub name: &'static str,
-    /// In which era it is played.
+    /// The era in which it is played, both if `None`.
     era: Option<Era>,
     play: fn(&mut Stage<'_>),
-    /// What the applications see, a line each: `c` for the client's, `s` for the server's. `B-D|`
-    /// in front: only in these revisions, counted from A. `~` in front: may be missing where
+    /// The expected events, one a line: `c` for the client's, `s` for the server's. A prefix `B-D|`
+    /// limits a line to these revisions, counted from A. With a prefix `~` it may be missing when
     /// the output buffer is small, since progress and logs are written whole or not at all.
     expect: &'static str,
 }
 
 impl Step {
-    /// Plays it, and compares.
+    /// Plays the step and compares the events.
     ///
     /// # Panics
-    /// When something else is seen.
+    /// When the events differ.
     pub fn play(&self, stage: &mut Stage<'_>, revision: Revision, room: usize) {
         if self.era.is_some_and(|era| era != revision.era()) {
             return;
@@ -49,7 +49,7 @@ impl Step {
     }
 }
 
-/// The lines that are for this revision, and for buffers of this size.
+/// Returns the lines for this revision and this buffer size.
 fn expected(
     text: &'static str,
     revision: Revision,
@@ -69,7 +69,7 @@ fn expected(
     })
 }
 
-/// Progress and logs of this play fit so much.
+/// Buffer size that every progress and log message of this script fits.
 const WHOLE: usize = 200;
 pub(super) const LEGACY: Option<Era> = Some(Era::Legacy);
 pub(super) const MODERN: Option<Era> = Some(Era::Modern);
@@ -97,7 +97,7 @@ pub(super) fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// The play.
+/// All steps, in order.
 pub fn steps() -> impl Iterator<Item = &'static Step> {
     requests::STEPS.iter().chain(sessions::STEPS).chain(ends::STEPS)
 }

@@ -1,5 +1,4 @@
-//! The server's end of the line: a server, its buffers, and an application with something of
-//! everything.
+//! The server's end of the line, with an application that offers every feature.
 
 use mcp_sansio::types::{
     CompleteResult, Completion, CreateMessageParams, ElicitParams, Field, GetPromptResult,
@@ -23,13 +22,13 @@ pub type ServerEnd<'c> = End<Machine<'c>, ServerApp>;
 /// The application.
 #[derive(Default)]
 pub struct ServerApp {
-    /// What happened, in its words.
+    /// The events, as text.
     pub log: Vec<String>,
-    /// Requests that are not answered yet, latest last.
+    /// Open requests, latest last.
     pub slow: Vec<RequestHandle>,
-    /// Subscriptions, latest last.
+    /// Open subscriptions, latest last.
     pub listens: Vec<RequestHandle>,
-    /// Requests of its own, and on whose behalf.
+    /// Its calls, with the request that each belongs to.
     pub asked: Vec<(Call, Option<RequestHandle>)>,
 }
 
@@ -40,7 +39,7 @@ impl<'c> ServerEnd<'c> {
         Self::new(Machine::with_table_sizes(config), room, ServerApp::default())
     }
 
-    /// Tells of a change whoever wants to know.
+    /// Publishes a change to all subscribers.
     pub fn publish(&mut self, mut change: Change<'_>) {
         while self.line.send(|tx| self.machine.publish(&mut change, tx)).expect("only Full") {}
     }
@@ -251,7 +250,7 @@ impl ServerApp {
         answered.expect("an answer");
     }
 
-    /// One question a round; the state says which were asked.
+    /// Asks for one input a round; the request state counts the rounds.
     fn ask_modern(
         &self,
         server: &mut Machine<'_>,
@@ -290,7 +289,7 @@ impl ServerApp {
         }
     }
 
-    /// One question, on behalf of the request.
+    /// Makes one call on behalf of the request.
     fn ask_legacy(
         &mut self,
         server: &mut Machine<'_>,
@@ -317,10 +316,10 @@ impl ServerApp {
         }
     }
 
-    /// Asks the client.
+    /// Makes a call to the client.
     ///
     /// # Errors
-    /// Where that is not allowed.
+    /// Those of [`Server::request`](mcp_sansio::Server::request).
     pub fn ask(
         &mut self,
         server: &mut Machine<'_>,

@@ -1,4 +1,4 @@
-//! Both ends and what lies between them.
+//! Both ends and the lines between them.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use serde_json::Value;
 use super::line::{Line, rx};
 use super::{Audit, ClientEnd, ServerEnd, Speaker};
 
-/// A client and a server, both ends of the line, a clock, and a reader in between.
+/// A client and a server, the lines between them, a clock, and an [`Audit`] of every line.
 pub struct Stage<'c> {
     /// The client's end.
     pub client: ClientEnd<'c>,
     /// The server's end.
     pub server: ServerEnd<'c>,
-    /// Milliseconds.
+    /// The time in milliseconds.
     pub now: u64,
     /// The size of the output buffers.
     room: usize,
-    /// The most bytes that arrive at once.
+    /// The largest number of bytes that arrive at once.
     chunk: usize,
     audit: Audit,
-    /// Each line as who said it and what it is: a method, or `result`, or `error` and its code.
+    /// Each line, as direction (`>` from the client) and method, `result`, or `error` and its code.
     pub frames: Vec<String>,
 }
 
-/// A server with something of everything.
+/// A server that declares every capability.
 pub const SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), EVERYTHING);
-/// A client that can be asked everything.
+/// A client that declares every capability.
 pub const CLIENT: ClientConfig<'static> = ClientConfig::new(
     Implementation::new("c", "1"),
     ClientFeatures::ROOTS_LIST_CHANGED
@@ -45,7 +45,7 @@ const EVERYTHING: Can = Can::TOOLS_LIST_CHANGED
     .and(Can::LOGGING);
 
 impl<'c> Stage<'c> {
-    /// Output buffers of `room` bytes, reads of at most `chunk`.
+    /// Creates a stage with output buffers of `room` bytes and reads of at most `chunk` bytes.
     #[must_use]
     pub fn new(
         server: &'c ServerConfig<'c>,
@@ -64,20 +64,20 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn instant(&self) -> Instant {
         Instant::from_millis(self.now)
     }
 
-    /// The client begins; the rest follows.
+    /// Connects the client.
     pub fn open(&mut self) {
         let now = self.instant();
         self.client.line.send(|tx| self.client.machine.connect(now, tx)).expect("a beginning");
         self.run();
     }
 
-    /// Until nothing is on its way and nothing is due.
+    /// Runs until nothing is in transit and nothing is due.
     pub fn run(&mut self) {
         loop {
             let now = self.instant();
@@ -98,14 +98,14 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// What is due at the client happens; what it says is read, and goes nowhere.
+    /// Handles the client's deadlines. Its output is recorded but not delivered.
     pub fn client_alone(&mut self) {
         self.client.handle_timeouts(self.instant());
         self.client.line.drain(usize::MAX);
         self.listen(Speaker::Client);
     }
 
-    /// The connection is lost, with what was on its way; there is a new one.
+    /// Loses the connection with everything in transit, and opens a new one.
     pub fn reconnect(&mut self) {
         self.client.close();
         self.server.machine.close();
@@ -118,13 +118,13 @@ impl<'c> Stage<'c> {
         self.audit.reconnect();
     }
 
-    /// Time passes, and what is due then happens.
+    /// Advances the clock and runs.
     pub fn wait(&mut self, time: Duration) {
         self.now += u64::try_from(time.as_millis()).expect("less than an age");
         self.run();
     }
 
-    /// Reads what was said.
+    /// Checks and records the lines written since the last call.
     fn listen(&mut self, speaker: Speaker) {
         let (line, arrow) = match speaker {
             Speaker::Client => (&mut self.client.line, '>'),
@@ -149,10 +149,10 @@ impl<'c> Stage<'c> {
         }
     }
 
-    /// Nothing waits any more, and every line has its end.
+    /// Asserts that nothing is open and every line is finished.
     ///
     /// # Panics
-    /// When something does.
+    /// When something is open.
     pub fn is_over(&self) {
         assert!(self.client.line.is_whole() && self.server.line.is_whole());
         assert!(!self.client.line.is_busy() && !self.server.line.is_busy());

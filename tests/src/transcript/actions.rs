@@ -1,4 +1,4 @@
-//! What the application does, as text. `#1` is the first request, `?1` the first request of ours.
+//! Actions of the application, as text. `#1` is the first request, `?1` the first call.
 //!
 //! | action | call |
 //! | --- | --- |
@@ -13,14 +13,14 @@
 //! | `#1 cancel`, `#1 end` | `cancel`, `end_listen` |
 //! | `#1 open`, `?1 open` | `is_open`, `is_call_open` |
 //! | `?1 cancel` | `cancel_call` |
-//! | `publish tools`, `publish resource URI` | `publish`, until all are told |
+//! | `publish tools`, `publish resource URI` | `publish`, until it is complete |
 //! | `notify METHOD JSON` | `notify` |
 //! | `close` | `close`: a new connection begins |
-//! | `in flight` | requests and requests of ours: `2 0` |
-//! | `done` | nothing is in flight |
+//! | `in flight` | number of open requests and calls: `2 0` |
+//! | `done` | no request and no call is open |
 //!
-//! The outcome is what the call returned: `Sent`, `Held`, `NotAllowed`...; it need not be said when
-//! it is `Sent`, `Ok` or `true`.
+//! The outcome is what the call returned: `Sent`, `Throttled`, `NotAllowed`...; `Sent`, `Ok` and
+//! `true` may be omitted.
 
 use mcp_sansio::types::{CreateMessageParams, ElicitParams, InputRequiredResult, TextResult};
 use mcp_sansio::{
@@ -33,7 +33,7 @@ use super::setup::{json, level, millis};
 use crate::delivery::respond;
 
 impl<const N: usize, const S: usize> Player<'_, N, S> {
-    /// Does it; returns the outcome.
+    /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         if subject.starts_with('#') {
@@ -118,7 +118,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
                 })
             }
             "input" => {
-                // Its type reads only what says that it is one.
+                // The type requires `resultType`.
                 let tagged =
                     rest.replacen('{', r#"{"resultType":"input_required","#, 1).replace(",}", "}");
                 let input: InputRequiredResult<'_> =
@@ -184,7 +184,7 @@ impl<const N: usize, const S: usize> Player<'_, N, S> {
             "roots/list" => self.send_call(parent, timeout, ClientRequest::roots()),
             "ping" => self.send_call(parent, timeout, ClientRequest::ping()),
             _ => {
-                // A method is named in a program's text.
+                // Methods are `&'static str`.
                 let method: &'static str = Box::leak(method.to_owned().into_boxed_str());
                 self.send_call(
                     parent,

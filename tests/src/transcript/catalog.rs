@@ -1,4 +1,4 @@
-//! What `config: catalog` offers.
+//! The catalog of `config: catalog`.
 
 use mcp_sansio::types::{Prompt, PromptArgument, Resource, ResourceTemplate, Tool};
 use mcp_sansio::{Catalog, RawJson};

@@ -1,4 +1,4 @@
-//! What has been sent and what has happened, until the transcript claims it.
+//! Output and events that the transcript has not claimed yet.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ pub(super) struct Claims {
     pub(super) events: VecDeque<Event>,
 }
 
-/// An event: what it is, and details that a transcript may leave out.
+/// An event: a head, and details that a transcript may leave out.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     pub(super) head: String,
@@ -72,7 +72,7 @@ impl Claims {
         Err(format!("not claimed before this line:{}", self.rest()))
     }
 
-    /// As lines of a transcript.
+    /// Formats the rest as lines of a transcript.
     pub(super) fn rest(&self) -> String {
         let lines = self.lines.iter().map(|line| format!("\n> {line}"));
         let events = self

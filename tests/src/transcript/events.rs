@@ -5,7 +5,7 @@
 //! | `#1 D tools/call [progress] [can ROOTS SAMPLING] [PARAMS]` | the first request, under revision D |
 //! | `listening #2` | a `subscriptions/listen`; numbered like a request |
 //! | `cancelled #1 [REASON]`, `expired #1` | a request has ended |
-//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the first request of ours was answered |
+//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the response to the first call |
 //! | `timed out ?1`, `cancelled ?1` | it has ended otherwise |
 //! | `initialize D [PARAMS]`, `initialized`, `shutdown`, `unresponsive` | |
 //! | `log level warning`, `subscribed URI`, `unsubscribed URI` | |

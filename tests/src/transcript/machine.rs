@@ -1,4 +1,4 @@
-//! What a server and a client have in common when a transcript is played.
+//! The player of transcripts, for servers and clients.
 
 use mcp_sansio::{Frame, Instant, Messages, Position, Revision, RxBuffer};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::parse::{Kind, Transcript};
 use super::wire::{PATIENCE, Way, Wire};
 use crate::endpoint::Endpoint;
 
-/// What the machine is tied to: buffers, a clock, and a record of what came out.
+/// Buffers, a clock, and a record of output and events.
 pub(super) struct Bench {
     pub(super) wire: Wire,
     pub(super) now: Instant,
@@ -35,22 +35,22 @@ impl Bench {
 pub(super) trait Play {
     type Machine: Endpoint;
     fn parts(&mut self) -> (&mut Self::Machine, &mut Bench);
-    /// What precedes the transcript.
+    /// Runs the steps before the transcript.
     fn begin(&mut self) -> Result<(), String>;
-    /// Handles an event: usually notes it down, to be claimed.
+    /// Handles an event: usually records it, to be claimed.
     fn happened(&mut self, event: &<Self::Machine as Endpoint>::Event<'_>);
-    /// What the application does; returns the outcome.
+    /// Performs an action of the application; returns the outcome.
     fn act(&mut self, text: &str) -> Result<String, String>;
-    /// A line is about to arrive.
+    /// Notes a line that is about to arrive.
     fn arrives(&mut self, message: &Value);
-    /// For which revision something was written.
+    /// Returns the revision that a message was written for.
     fn revision_of(&self, message: &Value) -> Revision;
 
     fn bench(&mut self) -> &mut Bench {
         self.parts().1
     }
 
-    /// Plays it; returns what was sent.
+    /// Plays the transcript; returns the lines sent.
     fn run(&mut self, transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
         let way = self.bench().way;
         let place =
@@ -120,7 +120,7 @@ pub(super) trait Play {
     fn frames(&mut self) {
         let mut resume: Option<Position> = None;
         let unread = self.bench().way.unread;
-        // Taken out, so that a frame lent from it does not borrow the bench.
+        // Taken out, so that a frame does not borrow the bench.
         let mut rx = std::mem::replace(&mut self.bench().rx, RxBuffer::new(Vec::new()));
         while let Some(frame) = rx.next_frame() {
             let complete = matches!(frame, Frame::Complete(_));
@@ -136,7 +136,7 @@ pub(super) trait Play {
         self.bench().rx = rx;
     }
 
-    /// Where to go on, if the frame is to be given back because the output is full.
+    /// Returns the position to resume at, if the frame is to be unread because the output is full.
     fn messages(&mut self, mut messages: Messages<'_>, unread: bool) -> Option<Position> {
         for _ in 0..PATIENCE {
             let (machine, bench) = self.parts();
@@ -178,7 +178,7 @@ pub(super) trait Play {
         }
     }
 
-    /// Takes what was sent to where it can be claimed.
+    /// Makes the lines sent available to be claimed.
     fn collect(&mut self) -> Result<(), String> {
         for line in self.bench().wire.take_lines()? {
             let message = serde_json::from_str(&line)

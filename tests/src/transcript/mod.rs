@@ -1,4 +1,4 @@
-//! Transcripts: conversations with a server or a client as readable text files, played against the
+//! Transcripts: conversations with a server or a client, as text files that are played against the
 //! state machine.
 //!
 //! `tests/transcripts/AREA/ID-ID-WHAT-IT-SHOWS.txt`. The stem carries the ids of the requirements
@@ -14,10 +14,10 @@
 //! | `<\ TEXT` | the peer sends these bytes, no newline added; `\n`, `\r`, `\t`, `\\`, `\xHH` are escapes |
 //! | `> TEXT` | the next line that is sent, byte for byte |
 //! | `> ~JSON` | the next line that is sent, as a JSON value |
-//! | `! EVENT` | the next event; its head, and as many of its details as matter, in order: see [`events`] |
-//! | `: ACTION` | what the application does; `=> OUTCOME` when that is not what it wants: see [`actions`] |
-//! | `@1500` | it is 1500 ms; what is due is handled |
-//! | `: done` | nothing is in flight any more |
+//! | `! EVENT` | the next event: its head, and any of its details in order: see [`events`] |
+//! | `: ACTION` | an action of the application, with `=> OUTCOME` unless it succeeds: see [`actions`] |
+//! | `@1500` | the clock is 1500 ms; deadlines are handled |
+//! | `: done` | no request and no call is open |
 //!
 //! Before the next `<`, `:` and `@`, and at the end, all output and all events must have been
 //! claimed. In all lines `${meta}`, `${meta CAPABILITIES}` and `${meta CAPABILITIES MEMBERS}` stand
@@ -48,10 +48,10 @@ use mcp_sansio::Revision;
 
 pub use parse::Transcript;
 
-/// All transcripts, by path.
+/// Returns all transcripts, by path.
 ///
 /// # Panics
-/// When one cannot be read.
+/// When a file cannot be read.
 #[must_use]
 pub fn all() -> Vec<Transcript> {
     let texts = texts().into_iter().chain(client_texts());
@@ -62,19 +62,19 @@ pub fn all() -> Vec<Transcript> {
         .collect()
 }
 
-/// The names and texts of all transcripts of a server, by path.
+/// Returns the names and texts of all transcripts of a server, by path.
 ///
 /// # Panics
-/// When one cannot be read.
+/// When a file cannot be read.
 #[must_use]
 pub fn texts() -> Vec<(String, String)> {
     read().into_iter().filter(|(name, _)| !is_of_a_client(name)).collect()
 }
 
-/// The names and texts of all transcripts of a client, by path.
+/// Returns the names and texts of all transcripts of a client, by path.
 ///
 /// # Panics
-/// When one cannot be read.
+/// When a file cannot be read.
 #[must_use]
 pub fn client_texts() -> Vec<(String, String)> {
     read().into_iter().filter(|(name, _)| is_of_a_client(name)).collect()
@@ -97,11 +97,11 @@ fn read() -> Vec<(String, String)> {
     paths.iter().map(read).collect()
 }
 
-/// Plays a transcript in all ways; returns the lines that were sent, each with the revision that it
-/// was written for.
+/// Plays a transcript in all ways; returns the lines sent, each with the revision that it was
+/// written for.
 ///
 /// # Errors
-/// What was expected and what came instead.
+/// The first difference between transcript and machine.
 pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
     let mut first = None;
     for way in wire::WAYS {
@@ -121,7 +121,7 @@ pub fn play(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> 
 /// Plays a transcript in one way only.
 ///
 /// # Errors
-/// What was expected and what came instead.
+/// The first difference between transcript and machine.
 pub fn play_once(transcript: &Transcript) -> Result<Vec<(Revision, String)>, String> {
     play_in(transcript, &wire::WAYS[0])
 }
@@ -134,9 +134,9 @@ fn play_in(transcript: &Transcript, way: &wire::Way) -> Result<Vec<(Revision, St
     }
 }
 
-/// What the transcripts make the machines send, for comparison with the schemas: each message with
-/// the revision that it was written for. Up to 2025-06-18 an error that answers what could not be
-/// read has the id `null`, which those schemas do not know.
+/// Returns all messages that the machines send in the transcripts, for validation by the schemas,
+/// each with the revision that it was written for. Up to 2025-06-18 an error for a message that
+/// could not be read has the id `null`, which those schemas do not allow.
 ///
 /// # Panics
 /// When a transcript fails.

@@ -1,8 +1,8 @@
-//! A file's text to steps.
+//! Parses the text of a transcript into steps.
 
 use std::collections::BTreeMap;
 
-/// A conversation.
+/// A parsed transcript.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     /// Its path below `tests/transcripts`.
@@ -14,14 +14,14 @@ pub struct Transcript {
 
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// Its line, for messages.
+    /// Number of its line.
     pub(super) line: usize,
     pub(super) kind: Kind,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// Bytes of the peer's; lines that follow each other arrive together.
+    /// Bytes from the peer; consecutive lines arrive together.
     Input(Vec<u8>),
     /// The next line sent.
     Output(String),
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 }
 
 impl Transcript {
-    /// Whether it is a conversation with a client.
+    /// Whether the machine under test is a client.
     pub(super) fn is_of_a_client(&self) -> bool {
         super::is_of_a_client(&self.name)
     }
@@ -43,16 +43,15 @@ impl Transcript {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// The first line that makes no sense.
+    /// The first invalid line.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         Self::read_with(name, text, BTreeMap::new())
     }
 
-    /// The same conversation with a client that says this about itself, in each `${meta}` and in
-    /// `initialize`.
+    /// Parses the transcript with this client information in each `${meta}` and in `initialize`.
     ///
     /// # Errors
-    /// The first line that makes no sense.
+    /// The first invalid line.
     pub fn parse_for(name: &str, text: &str, client_info: &str) -> Result<Self, String> {
         let text = text.replace(CLIENT_INFO, client_info);
         Self::read_with(name, &text, BTreeMap::from([(CLIENT_INFO.into(), client_info.into())]))
@@ -126,7 +125,7 @@ impl Transcript {
     }
 }
 
-/// What clients in transcripts say about themselves.
+/// The default client information.
 const CLIENT_INFO: &str = r#"{"name":"c","version":"1"}"#;
 
 /// Resolves `${...}`.
@@ -146,7 +145,7 @@ fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String
 fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let (name, argument) = call.split_once(' ').unwrap_or((call, ""));
     Ok(match name {
-        // What our client puts into each modern request.
+        // The `_meta` of a modern request of the client.
         "client" => {
             let argument = if argument.is_empty() { "{}" } else { argument };
             let (capabilities, rest) =
@@ -187,7 +186,7 @@ fn value(call: &str, names: &BTreeMap<String, String>) -> Result<String, String>
     })
 }
 
-/// Where the brace closes that is open before the text.
+/// Returns the position of the brace that closes one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut open = 1;
     text.char_indices().find_map(|(at, c)| {

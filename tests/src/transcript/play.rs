@@ -11,7 +11,7 @@ use super::parse::Transcript;
 use super::setup::Setup;
 use super::wire::Way;
 
-/// Plays it in one way; returns what was sent.
+/// Plays a transcript in one way; returns the lines sent.
 pub(super) fn play(transcript: &Transcript, way: &Way) -> Result<Vec<(Revision, String)>, String> {
     let setup = Setup::read(transcript)?;
     match setup.size {
@@ -33,7 +33,7 @@ pub(super) struct Player<'c, const N: usize, const S: usize> {
     pub(super) bench: Bench,
     /// Requests and listens in order of arrival.
     pub(super) requests: Vec<(RequestHandle, Revision)>,
-    /// Requests of our own in the order of asking.
+    /// Calls in the order in which they were made.
     pub(super) calls: Vec<Call>,
     /// The revision that a log message is written for.
     pub(super) logging: Option<Revision>,
@@ -106,7 +106,7 @@ impl<'c, const N: usize, const S: usize> Play for Player<'c, N, S> {
             if self.modern.get(&key) == Some(&true) { Revision::LATEST } else { scope }
         };
         match (message["method"].as_str(), message.get("id")) {
-            // What a client may ask before it opens a session is answered in the legacy way.
+            // Requests before a session are responded to as in the newest legacy revision.
             (None, Some(id))
                 if message.get("result").is_some() && self.server.legacy_revision().is_none() =>
             {

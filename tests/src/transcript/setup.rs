@@ -1,4 +1,4 @@
-//! The `config:` lines: which server.
+//! The `config:` lines of a server's transcript.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use mcp_sansio::{Catalog, RawJson, Revision, Revisions, ServerConfig, ServerFeat
 use super::catalog::catalog;
 use super::parse::Transcript;
 
-/// A server's configuration, from `config:` lines.
+/// The configuration of a server, from `config:` lines.
 ///
 /// | option | default |
 /// | --- | --- |
@@ -54,7 +54,7 @@ impl<'t> Setup<'t> {
         Ok(setup)
     }
 
-    /// Once all options are read: the application's methods are kept here.
+    /// Returns the configuration. It borrows the list of methods from here.
     pub(super) fn config(&self) -> ServerConfig<'_> {
         self.config.methods(&self.methods)
     }

@@ -4,20 +4,20 @@ use std::fmt;
 
 use mcp_sansio::{SendError, Tx, TxBuffer};
 
-/// How bytes come and go.
+/// Sizes of reads and writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
     /// The input arrives in pieces of this many bytes.
     pub(super) piece: usize,
-    /// Bytes in the output buffer; zero: it grows.
+    /// Size of the output buffer; 0 if it grows.
     tx: usize,
-    /// How many bytes leave when it is full.
+    /// Number of bytes drained when it is full.
     drain: usize,
-    /// Whether a frame is given back, and taken again, when it is full.
+    /// Whether a frame is unread and read again when it is full.
     pub(super) unread: bool,
 }
 
-/// Each transcript is played in all of them.
+/// Each transcript is played in all of these ways.
 pub(super) const WAYS: &[Way] = &[
     Way { piece: usize::MAX, tx: 1 << 20, drain: usize::MAX, unread: false },
     Way { piece: 1, tx: 1 << 20, drain: usize::MAX, unread: false },
@@ -59,12 +59,12 @@ impl Wire {
         Self { tx, drain: way.drain, sent: Vec::new() }
     }
 
-    /// One attempt.
+    /// The buffer, for one attempt.
     pub(super) fn tx(&mut self) -> &mut Tx<'static> {
         &mut self.tx
     }
 
-    /// Calls until there was room, as an adapter does.
+    /// Repeats a call while the buffer is full, as an adapter does.
     pub(super) fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
@@ -72,8 +72,7 @@ impl Wire {
         for _ in 0..PATIENCE {
             match call(&mut self.tx) {
                 Err(error) if error.is_full() => self.drain(),
-                // What may be dropped is dropped by a real adapter; here it goes past the small
-                // buffer.
+                // An adapter drops such a message; here it bypasses the small buffer.
                 Err(SendError::TooLarge) => {
                     self.drain_all();
                     let mut large = TxBuffer::new(vec![0; 1 << 20]);
@@ -87,7 +86,7 @@ impl Wire {
         panic!("a call is repeated for ever");
     }
 
-    /// The transport takes some.
+    /// Drains some bytes.
     pub(super) fn drain(&mut self) {
         let pending = self.tx.pending();
         assert!(!pending.is_empty(), "the output buffer is full and has nothing in it");
@@ -96,13 +95,13 @@ impl Wire {
         self.tx.advance(n);
     }
 
-    /// The transport takes everything.
+    /// Drains all bytes.
     pub(super) fn drain_all(&mut self) {
         self.sent.extend_from_slice(self.tx.pending());
         self.tx.advance(usize::MAX);
     }
 
-    /// What has been sent since the last call, in lines.
+    /// Returns the lines sent since the last call.
     pub(super) fn take_lines(&mut self) -> Result<Vec<String>, String> {
         self.drain_all();
         let sent = String::from_utf8(std::mem::take(&mut self.sent))
@@ -115,5 +114,5 @@ impl Wire {
     }
 }
 
-/// So many times a call is repeated: more often than any frame has bytes.
+/// Limit for repetitions of a call: more than any frame has bytes.
 pub(super) const PATIENCE: usize = 100_000;

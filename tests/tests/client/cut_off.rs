@@ -1,4 +1,4 @@
-//! Requests of which only the beginning was sent.
+//! Requests that were only partly sent.
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
@@ -27,8 +27,7 @@ fn send(
     client.request(NOW, "own/method", params, CallOptions::new(), tx)
 }
 
-/// All that was written, when the line that was begun is cut off by `cut` and another request is
-/// sent.
+/// Returns everything written when the open line is cut off by `cut` and another request is sent.
 fn cut_off(
     first: &impl Serialize,
     cut: impl FnOnce(&mut Client<'_, 2>, &mut TxBuffer<[u8; 64]>),
@@ -59,7 +58,7 @@ fn the_line_is_broken_and_its_id_is_nobodys(
     assert_eq!(lines.len(), 2);
     assert!(RawJson::parse(lines[0]).is_err() && lines[0].contains("\"id\":1,"), "{}", lines[0]);
     assert_eq!(RawJson::parse(lines[1]).unwrap().get("id").unwrap().as_i64(), Some(2));
-    // A server that has found the id in the noise answers to it.
+    // A server may find the id in the rest of the line and respond to it.
     let mut tx = TxBuffer::new([0; 64]);
     let mut take = |line: &'static str| {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
@@ -100,7 +99,7 @@ fn a_request_is_abandoned_when_there_is_room_for_the_end_of_the_line() {
     assert_eq!(tx.pending().last(), Some(&b'\n'));
 }
 
-/// Fails from the second time on.
+/// Serializes once, then fails.
 struct Failing(std::cell::Cell<u32>);
 
 impl Serialize for Failing {

@@ -1,4 +1,4 @@
-//! What holds for every line that the transcripts make a client send.
+//! Rules for every line that a client sends in the transcripts.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -49,7 +49,7 @@ fn rpc_05_rpc_06_prog_01_prog_02_no_id_of_a_client_comes_twice() {
             };
             assert!(id > last, "{name}: {line}");
             last = id;
-            // The token is the id, an integer, and so it is unique, too.
+            // The token is the id, an integer, so it is unique, too.
             match message["params"]["_meta"].get("progressToken") {
                 Some(token) => {
                     assert!(token.as_u64() == Some(id) && tokens.insert(id), "{name}: {line}")
@@ -180,7 +180,7 @@ fn life_02_life_01_cust_01_a_legacy_session_begins_with_initialize() {
                     (initialized, seen) = (false, seen + 1);
                 }
                 (Some("notifications/initialized"), None) => initialized = true,
-                // Pings are answered before that, and what must not be asked yet is refused.
+                // Before that, pings get a response, and other requests an error.
                 (None, Some(_)) => {}
                 _ => assert!(initialized, "{name}: {line}"),
             }
@@ -238,7 +238,7 @@ fn meta_15_meta_16_who_the_server_says_it_is_changes_nothing() {
 
 type Played = Vec<(String, Vec<(Revision, String)>)>;
 
-/// The name of each transcript, and what it made the client send.
+/// Each transcript, with the lines that the client sent.
 fn played() -> &'static Played {
     static PLAYED: OnceLock<Played> = OnceLock::new();
     PLAYED.get_or_init(|| {
@@ -262,12 +262,12 @@ fn answers() -> impl Iterator<Item = (Revision, &'static str, Value)> {
     lines().filter(|(_, _, message)| message.get("method").is_none())
 }
 
-/// All ids in a line, as they are spelled.
+/// Returns all ids in a line, as spelled.
 fn ids_in(line: &str) -> Vec<String> {
     line.split(r#""id":"#).skip(1).filter_map(id_at).collect()
 }
 
-/// The id that a text begins with.
+/// Returns the id at the start of a text.
 fn id_at(text: &str) -> Option<String> {
     let mut id =
         serde_json::Deserializer::from_str(text).into_iter::<&serde_json::value::RawValue>();

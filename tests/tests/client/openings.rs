@@ -1,5 +1,4 @@
-//! How a client's opening goes on when answers come twice, are no answers, or cross with what it
-//! sends; and what is late later.
+//! Connecting, when responses arrive twice, are invalid, or cross with output; and late responses.
 
 use std::time::Duration;
 
@@ -41,7 +40,7 @@ fn a_server_that_was_taken_for_a_legacy_one_is_probed() {
     assert!(peer.sent().contains(r#""id":2,"method":"server/discover""#));
     assert_eq!(peer.client.open_calls(), 1, "the offer is over");
     assert_eq!(peer.hears(&refused(1, "null")), ["Violation(UnexpectedResponse)"]);
-    // What was assumed of it is forgotten: it would be probed again.
+    // The era is forgotten, so the next connection probes again.
     assert!(peer.client.close().is_none());
     assert_eq!(peer.open(), "server/discover");
 }
@@ -65,17 +64,17 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
     assert_eq!(peer.hears(&nonsense(1)), [""; 0]);
     assert!(peer.sent().contains(r#""method":"initialize""#));
     assert_eq!(peer.hears(&nonsense(2)), ["ConnectFailed"]);
-    // It is closed, and can be opened again.
+    // It is closed, and can connect again.
     assert_eq!(peer.open(), "server/discover");
 
-    // An answer that does not fit may be a good one: the client does not take the server for a
-    // legacy one.
+    // A response that does not fit the buffer may be valid, so the server is not taken for a legacy
+    // one.
     let too_long =
         Frame::Oversized { prefix: br#"{"jsonrpc":"2.0","id":1,"result":{"#, tail: b"}}" };
     let mut peer = Peer::new(&CONFIG);
     peer.open();
     assert_eq!(peer.takes(too_long), ["ConnectFailed"]);
-    // Unless the offer is on its way already.
+    // Unless `initialize` is partly written already.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
     assert_eq!(peer.at(10_000), Err(SendError::Full));
@@ -89,7 +88,7 @@ fn what_is_no_answer_ends_an_offer_and_leads_from_a_probe_to_one() {
 
 #[test]
 fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
-    // An offer that takes the place of a probe.
+    // An `initialize` in place of a probe.
     let mut peer = Peer::new(&CONFIG);
     peer.open();
     assert_eq!(peer.at(10_000), Err(SendError::Full));
@@ -100,14 +99,14 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     assert!(peer.sent().contains(r#""id":2,"method":"initialize""#));
     assert_eq!(peer.hears(&handshake(2)), ["Connected"]);
 
-    // A cancellation, when another request, which stands before it in the table, is due as well.
+    // A cancellation, when another call, in an earlier slot, is due as well.
     let mut peer = Peer::opened();
     let (slow, fast) = (peer.call(60), peer.call(10));
     assert_eq!(peer.at(10), Err(SendError::Full));
     assert_eq!((peer.ended(70), peer.ended(70)), (Some(fast), Some(slow)));
     assert_eq!(peer.sent().matches("notifications/cancelled").count(), 2);
 
-    // The end of a request of the server's, when one of the client's is due.
+    // The error for a request that timed out, when a call is due.
     let mut peer = Peer::opened();
     let call = peer.call(150);
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
@@ -116,7 +115,7 @@ fn time_02_what_has_begun_goes_on_whatever_the_clock_says() {
     let sent = peer.sent();
     assert!(sent.find("timed out") < sent.find("notifications/cancelled"), "{sent}");
 
-    // An answer: its request's time has passed, and it is finished.
+    // A response: its request has timed out, and it is finished.
     let mut peer = Peer::opened();
     assert_eq!(peer.hears(r#"{"jsonrpc":"2.0","id":"q","method":"roots/list"}"#), ["Request"]);
     let (roots, request) = ([Root::new("file:///a")], peer.request.expect("a request"));
@@ -293,7 +292,7 @@ impl Peer {
         }
     }
 
-    /// Opens; returns the method that does.
+    /// Connects; returns the method of the first request.
     fn open(&mut self) -> String {
         self.finish(|client, tx| client.connect(Instant::from_millis(0), tx)).expect("it opens");
         let sent = self.sent();
@@ -301,7 +300,7 @@ impl Peer {
         method.split('"').next().expect("a method").to_owned()
     }
 
-    /// With a session of 2025-11-25.
+    /// Creates a peer with a session of 2025-11-25.
     fn opened() -> Self {
         let mut peer = Self::new(&CONFIG);
         peer.client.set_era(Some(Era::Legacy));
@@ -311,7 +310,7 @@ impl Peer {
         peer
     }
 
-    /// A request that has left and may take so many milliseconds.
+    /// Sends a call with a timeout in milliseconds.
     fn call(&mut self, ms: u64) -> Call {
         let options = CallOptions::new().timeout(Duration::from_millis(ms));
         let now = self.now;
@@ -324,14 +323,14 @@ impl Peer {
         call
     }
 
-    /// What one call of `handle_timeout` says at that time: the name of an event.
+    /// Calls `handle_timeout` once at that time; returns the name of the event.
     fn at(&mut self, ms: u64) -> Result<String, SendError> {
         self.now = Instant::from_millis(ms);
         let event = self.client.handle_timeout(self.now, &mut self.tx)?;
         Ok(event.map(|event| name(&event)).unwrap_or_default())
     }
 
-    /// Which call ends at that time.
+    /// Returns the call that ends at that time.
     fn ended(&mut self, ms: u64) -> Option<Call> {
         self.now = Instant::from_millis(ms);
         let now = self.now;
@@ -344,7 +343,7 @@ impl Peer {
         ended.expect("no other error")
     }
 
-    /// Calls until there was room.
+    /// Repeats a call until it succeeds, draining the buffer.
     fn finish<R>(
         &mut self,
         mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
@@ -360,7 +359,7 @@ impl Peer {
         panic!("it never ends");
     }
 
-    /// Hands a line over; returns the names of the events.
+    /// Handles a line; returns the names of the events.
     fn hears(&mut self, line: &str) -> Vec<String> {
         self.takes(Frame::Complete(line.as_bytes()))
     }
@@ -388,14 +387,14 @@ impl Peer {
         self.tx.advance(usize::MAX);
     }
 
-    /// What has been sent since the last time.
+    /// Returns the bytes sent since the last call.
     fn sent(&mut self) -> String {
         self.drain();
         String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")
     }
 }
 
-/// An event's name; of a violation, all of it.
+/// Returns the name of an event, with the details of a violation.
 fn name(event: &ClientEvent<'_>) -> String {
     let name = format!("{event:?}");
     let end = if matches!(event, ClientEvent::Violation(_)) { None } else { name.find(['(', ' ']) };

@@ -1,4 +1,4 @@
-//! What crosses on the line, while a frame of the client's has left in part.
+//! Messages that arrive while a frame of the client is partly sent.
 
 use std::time::Duration;
 
@@ -158,7 +158,7 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
             "it is opening"
         );
         assert!(peer.sent().contains(r#""method":"initialize""#));
-        // A response that is not as it must be.
+        // An invalid response.
         assert_eq!(
             peer.hears(&format!(r#"{{"jsonrpc":"1.0","id":{id},"result":{{}}}}"#)),
             ["ConnectFailed"]
@@ -171,8 +171,8 @@ fn after_an_opening_that_failed_the_client_can_be_opened_again() {
 
 #[test]
 fn an_answer_to_the_probe_after_a_modern_opening_is_only_late() {
-    // A server that is known to be modern is not asked: what comes for a call that was given up is
-    // no discovery.
+    // A server known to be modern is not probed, so a response to a cancelled call is not a
+    // discovery.
     let mut peer = Peer::open(Revision::V2026_07_28);
     let (call, _) = peer.call();
     assert_eq!(peer.finish(|client, tx| client.cancel_call(call, None, tx)), Ok(true));
@@ -255,7 +255,7 @@ impl Peer {
         peer
     }
 
-    /// A request that has left, and its answer.
+    /// Sends a call; returns its handle and the response to it.
     fn call(&mut self) -> (Call, String) {
         let now = self.now;
         let call = self
@@ -268,7 +268,7 @@ impl Peer {
         (call, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#))
     }
 
-    /// Calls until there was room.
+    /// Repeats a call until it succeeds, draining the buffer.
     fn finish<R>(
         &mut self,
         mut call: impl FnMut(&mut Client<'static>, &mut Tx<'_>) -> Result<R, SendError>,
@@ -283,7 +283,7 @@ impl Peer {
         }
     }
 
-    /// Hands a line over; returns the names of the events.
+    /// Handles a line; returns the names of the events.
     fn hears(&mut self, line: &str) -> Vec<String> {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let mut events = Vec::new();
@@ -314,7 +314,7 @@ impl Peer {
         self.tx.advance(usize::MAX);
     }
 
-    /// What has been sent since the last time.
+    /// Returns the bytes sent since the last call.
     fn sent(&mut self) -> String {
         self.drain();
         String::from_utf8(std::mem::take(&mut self.out)).expect("UTF-8")

@@ -1,4 +1,4 @@
-//! A client over sockets: what goes over the wire is what goes over the pipes of a child process.
+//! A client over sockets: the bytes are those on the pipes of a child process.
 #![cfg(unix)]
 
 use std::io::{self, Read, Write};
@@ -41,7 +41,7 @@ fn cust_01_cust_05_a_client_speaks_to_a_legacy_server_over_sockets() {
     }
 }
 
-/// The methods of messages that are framed as on standard input: one a line, and nothing else.
+/// Returns the methods of the messages, which must be one a line as on standard input.
 fn methods_of(sent: &str) -> Vec<String> {
     assert!(sent.ends_with('\n') && !sent.contains('\r'), "{sent}");
     let line = |line: &str| {
@@ -56,8 +56,7 @@ static CLIENT: ClientConfig<'static> =
 static SERVER: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), ServerFeatures::TOOLS_LIST_CHANGED);
 
-/// What a client sends and learns over a Unix socket and over TCP, bytes arriving at once and one
-/// at a time: the same everywhere.
+/// Compares output and events over a Unix socket and TCP, with input at once and byte by byte.
 fn everywhere(theirs: Revision) -> (String, Vec<&'static str>) {
     let mut seen = Vec::new();
     for piece in [4096, 1] {
@@ -76,7 +75,7 @@ fn everywhere(theirs: Revision) -> (String, Vec<&'static str>) {
     seen.swap_remove(0)
 }
 
-/// The adapter's loop: until the tool has answered, or the server is gone.
+/// An adapter's loop, until the tool's result arrives or the server closes.
 fn converse<S: Read + Write, T: Read + AsFd + Send + 'static, W: Write + Send + 'static>(
     theirs: Revision,
     piece: usize,

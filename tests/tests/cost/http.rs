@@ -1,5 +1,5 @@
-//! Over HTTP the server allocates nothing either: bytes of requests in, bytes of responses out, on
-//! arrays, under a counting allocator.
+//! The server does not allocate over HTTP: bytes of requests in, bytes of responses out, on arrays,
+//! under a counting allocator.
 
 use core::num::NonZeroU32;
 use core::time::Duration;
@@ -44,8 +44,8 @@ fn post([fields, body]: [&str; 2]) -> Vec<u8> {
     format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\nContent-Length: {length}\r\n{fields}\r\n{body}").into_bytes()
 }
 
-/// Reads a request and has a server of any size answer it; the status, and how long the response
-/// is.
+/// Reads a request and handles it with a server of any size; returns the status and the length of
+/// the response.
 fn serve<const N: usize, const S: usize>(
     request: &[u8],
     server: &mut Server<'static, N, S>,

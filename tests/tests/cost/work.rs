@@ -1,9 +1,8 @@
-//! Nothing that a peer sends costs more than a constant times its length: four times as much of
-//! anything takes four times as many instructions, and not sixteen.
+//! The work for a peer's input is at most proportional to its length: four times the input takes
+//! four times the instructions, not sixteen.
 //!
-//! Valgrind counts them: the test runs itself under it, and of the two runs of each case it takes
-//! what its tool `callgrind` has counted between the beginning and the end of the work. Time would
-//! say something else on each run.
+//! Valgrind counts the instructions: the test runs itself under `callgrind`, which counts only the
+//! measured function. Times would differ from run to run.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,11 +10,10 @@ use std::{env, fs};
 
 use mcp_sansio_tests::cost::{cases, measured};
 
-/// What four times as much may cost: a little more than four times, since memory that grows is
-/// cleared.
+/// Limit for the ratio of `4n` to `n` parts: a little over 4, since memory that grows is cleared.
 const LIMIT: f64 = 5.0;
 const PARTS: usize = 1 << 9;
-/// Says that this is the run that is counted.
+/// Environment variable of the counted process.
 const CHILD: &str = "MCP_SANSIO_COUNTED";
 
 #[test]
@@ -54,7 +52,7 @@ fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
     let counts = count(test, &folder);
     fs::remove_dir_all(&folder).unwrap();
     let Some(counts) = counts else {
-        // As in the ledger's test: past the harness, which would swallow it.
+        // Written past the test harness, which would hide it, as in the ledger's test.
         use std::io::Write as _;
         let _ = writeln!(
             std::io::stderr(),
@@ -78,7 +76,7 @@ fn costs_linear_work(test: &str, is_chosen: fn(&str) -> bool) {
     );
 }
 
-/// The instructions of each piece of work, in their order.
+/// Returns the number of instructions of each piece of work, in order.
 fn count(test: &str, folder: &Path) -> Option<Vec<u64>> {
     let out = folder.join("counted");
     let module = module_path!().split_once("::").map_or("", |(_, module)| module);
@@ -103,6 +101,6 @@ fn count(test: &str, folder: &Path) -> Option<Vec<u64>> {
             .find_map(|line| line.strip_prefix("totals: ").or(line.strip_prefix("summary: ")));
         counts.push(total.and_then(|total| total.trim().parse().ok()).expect("a count"));
     }
-    // What the end of the program leaves is no work.
+    // The last dump, at the end of the program, contains no work.
     Some(counts.into_iter().filter(|count| *count > 0).collect())
 }

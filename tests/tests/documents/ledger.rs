@@ -1,5 +1,5 @@
-//! The requirement ledger, `tests/ledger.tsv`: a row for each requirement of the specification, and
-//! what became of it.
+//! The requirement ledger, `tests/ledger.tsv`: a row for each requirement of the specification,
+//! with its state.
 //!
 //! The last column, `state`, is one of
 //!
@@ -67,9 +67,8 @@ fn ledger_has_no_row_left_to_do() {
     );
 }
 
-/// `tests/defects.tsv` has a row for each defect, and each class of defects, that was found by
-/// somebody who did not write the code. The names of a row's tests begin with its id, in lower
-/// case.
+/// `tests/defects.tsv` has a row for each defect, or class of defects, that a review by others
+/// found. The names of a row's tests begin with its id, in lower case.
 #[test]
 fn every_defect_has_tests_that_carry_its_id() {
     report(
@@ -84,7 +83,7 @@ struct Ledger<'l> {
 }
 
 struct Row<'l> {
-    /// Those of [`COMPARED`].
+    /// The columns in [`COMPARED`].
     fields: [&'l str; 5],
     state: State<'l>,
 }
@@ -103,7 +102,7 @@ impl Row<'_> {
     }
 }
 
-/// The rows that can be read, and what is wrong with the others.
+/// Returns the valid rows, and the faults of the others.
 fn read(text: &str) -> Ledger<'_> {
     let (mut rows, mut faults, mut seen) = (Vec::new(), Vec::new(), BTreeMap::new());
     if text.lines().next() != Some(HEADER) {
@@ -198,7 +197,7 @@ fn carries(name: &str, id: &str) -> bool {
     format!("_{name}_").contains(&format!("_{}_", id.to_ascii_lowercase().replace('-', "_")))
 }
 
-/// The names of all tests, and whether each runs: one that is `#[ignore]`d proves nothing.
+/// The names of all tests, and whether each runs: an `#[ignore]`d test proves nothing.
 #[derive(Default)]
 struct Tests(BTreeMap<String, bool>);
 
@@ -220,8 +219,8 @@ impl Tests {
         tests
     }
 
-    /// Line by line, as rustfmt lays them out: `#[test]`, perhaps other attributes and comments,
-    /// then `fn name`.
+    /// Reads line by line, as formatted by rustfmt: `#[test]`, perhaps other attributes and
+    /// comments, then `fn name`.
     fn add_functions(&mut self, source: &str) {
         let (mut test, mut runs, mut comment) = (false, true, false);
         for line in source.lines() {
@@ -256,7 +255,7 @@ impl Tests {
     }
 }
 
-/// All files below `directory` with this extension, build directories and hidden ones left out.
+/// Returns all files below `directory` with this extension, except in build and hidden directories.
 fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![directory.to_path_buf()]);
     while let Some(directory) = open.pop() {
@@ -346,7 +345,7 @@ fn left_to_do(rows: &[Row<'_>], tests: &Tests) -> Vec<String> {
     left
 }
 
-/// What differs between the ledger and the requirements, in both directions.
+/// Returns the differences between the ledger and the requirements, in both directions.
 fn differences(rows: &[Row<'_>], requirements: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let mut unseen: BTreeMap<&str, &Row<'_>> = rows.iter().map(|row| (row.id(), row)).collect();
@@ -400,7 +399,8 @@ fn report(title: &str, faults: &[String]) {
     assert!(faults.is_empty(), "{title} ({}):\n  {}", faults.len(), faults.join("\n  "));
 }
 
-/// Straight to stderr: the test harness hides what `eprintln!` writes in a test that passes.
+/// Writes to stderr directly: the test harness hides the output of `eprintln!` in a test that
+/// passes.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "\n{text}");
 }

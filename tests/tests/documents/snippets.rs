@@ -1,4 +1,4 @@
-//! What the documentation must say.
+//! Code in the documentation equals the examples.
 
 #[test]
 fn cust_03_each_transport_documents_its_binding() {

@@ -1,5 +1,5 @@
-//! The client over HTTP with nothing but the core: buffers of a fixed size, bytes in pieces of any
-//! size, and no allocation that the core would need.
+//! The client over HTTP with only the core: buffers of a fixed size, bytes in pieces of any size,
+//! no allocation.
 
 use mcp_sansio::http::client::{
     Exchange, HttpFailure, HttpSession, NextStep, OutgoingMessage, ResponseKind,
@@ -16,13 +16,13 @@ static CONFIG: ClientConfig<'_> =
     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 const NOW: Instant = Instant::from_millis(0);
 
-/// A device: one client, one session, one connection.
+/// A small device: one client, one session, one connection.
 struct Device {
     client: Client<'static, 2>,
     session: HttpSession,
-    /// Bodies.
+    /// Output buffer for request bodies.
     tx: TxBuffer<[u8; 512]>,
-    /// What the client answers while it reads: bodies of requests of their own.
+    /// Output buffer for messages written while reading, each sent in a request of its own.
     answers: TxBuffer<[u8; 256]>,
     said: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl Device {
         Self { client, session: HttpSession::new(), tx, answers, said: Vec::new() }
     }
 
-    /// Posts what has been written, and returns the exchange and the head.
+    /// Posts the written message; returns the exchange and the head.
     fn post(&mut self) -> (Exchange, String) {
         let body = self.tx.pending();
         let post = OutgoingMessage::parse(body).expect("a message");
@@ -49,8 +49,8 @@ impl Device {
         (exchange, String::from_utf8(out[..len].to_vec()).expect("ASCII"))
     }
 
-    /// Reads a response that comes in pieces of this size, and ends with the connection or without
-    /// it. What follows then.
+    /// Reads a response in pieces of this size, which ends with or without the connection; returns
+    /// the next step.
     fn read(&mut self, exchange: &mut Exchange, response: &str, chunk: usize) -> Option<NextStep> {
         let mut reader = ResponseReader::new([0; 256]);
         let mut events = EventReader::new([0; 512]);
@@ -259,7 +259,7 @@ fn sess_03_http_26_a_session_is_known_before_its_answer_is_read() {
         (Some("s-1"), Some(Revision::V2025_11_25))
     );
     assert_eq!(device.said, ["opened 2025-11-25"]);
-    // What the client has said while it read is the body of another request.
+    // Output written while reading is the body of another request.
     let post = OutgoingMessage::parse(device.answers.pending()).unwrap();
     assert!(
         post.has_method("notifications/initialized") && post.id().is_none() && post.is_handshake()
@@ -327,7 +327,7 @@ fn canc_13_time_02_a_cancellation_names_the_exchange_that_it_ends() {
     );
 }
 
-/// A stream that has ended as often as this without a message, at the same event.
+/// A stream that ended this often at the same event without a message.
 fn ended_in_vain(
     exchange: &mut Exchange,
     session: &mut HttpSession,
@@ -355,11 +355,11 @@ fn c6_a_stream_is_not_resumed_sooner_than_after_the_least_time_and_not_for_ever_
     device.client.connect(NOW, &mut device.tx).unwrap();
     let (mut exchange, _) = device.post();
     let least = NextStep::Resume(mcp_sansio::http::client::MIN_RETRY);
-    // The first end is at a new event: not in vain.
+    // The first end is at a new event, so it does not count.
     let ended = ended_in_vain(&mut exchange, &mut device.session, 0, 10);
     assert_eq!(ended[..8], [least; 8]);
     assert_eq!(ended[8..], [NextStep::Lost; 2]);
-    // A message shows that the server goes on.
+    // A message resets the count.
     device.session.observe(
         &mut exchange,
         Frame::Complete(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#),

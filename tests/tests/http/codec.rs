@@ -1,5 +1,4 @@
-//! The HTTP/1.1 codec: every split point, every cut, and every shape that two parsers could read
-//! differently.
+//! The HTTP/1.1 codec: every split, every truncation, and every ambiguous message.
 
 use mcp_sansio::SendError;
 use mcp_sansio::http::codec::{
@@ -18,7 +17,7 @@ fn read_responses(methods: &[&str], bytes: &str, sizes: &[usize]) -> Read {
     responses(ResponseReader::with_limit(Vec::new(), 4096), methods, bytes.as_bytes(), sizes)
 }
 
-/// Requests, and for each that is in them its head and its body.
+/// Input with requests, and the head and body of each.
 const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
     ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", &[("GET / (false, false, None)", "")]),
     ("GET /a?b=c HTTP/1.0\r\n\r\n", &[("GET /a?b=c (true, false, None)", "")]),
@@ -42,7 +41,7 @@ const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
         "POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-Continue\r\nContent-Length: 2\r\n\r\nok",
         &[("POST / (false, true, Some(2))", "ok")],
     ),
-    // Sent ahead.
+    // Pipelined.
     (
         "POST /1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n1\r\n\r\nPOST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n2\r\n0\r\n\r\nGET /3 HTTP/1.1\r\nHost: a\r\n\r\n",
         &[
@@ -51,7 +50,7 @@ const REQUESTS: [(&str, &[(&str, &str)]); 12] = [
             ("GET /3 (false, false, None)", ""),
         ],
     ),
-    // What stands behind the last request is none.
+    // The bytes after the last request are not a request.
     (
         "GET /1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n",
         &[("GET /1 (false, false, None)", "")],
@@ -88,7 +87,7 @@ fn requests_mean_the_same_at_every_split_point() {
             assert_eq!(read_requests(bytes, &[split]), whole, "{bytes:?} {split}");
         }
     }
-    // All that goes on, on one connection.
+    // All that keep the connection open, on one connection.
     let all: String = REQUESTS
         .iter()
         .filter(|(bytes, _)| !bytes.contains("1.0") && !bytes.contains("close"))
@@ -114,7 +113,7 @@ fn a_request_that_is_cut_off_anywhere_is_none() {
                 complete.iter().zip(&whole.messages).all(|(read, whole)| *read == whole),
                 "{bytes:?} {cut}"
             );
-            // It is either nothing at all that is missing, or the end is seen not to be a good one.
+            // Either nothing is missing, or the end is reported as premature.
             if read.good_end {
                 assert_eq!(complete.len(), read.messages.len(), "{bytes:?} {cut}");
             }
@@ -122,9 +121,9 @@ fn a_request_that_is_cut_off_anywhere_is_none() {
     }
 }
 
-/// What is refused, and how.
+/// Rejected requests, with their status.
 const REFUSED: [(&str, u16); 62] = [
-    // Two ways to say how long it is.
+    // Two lengths.
     (
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         400,
@@ -136,7 +135,7 @@ const REFUSED: [(&str, u16); 62] = [
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\ncontent-length: 5\r\n\r\nhello", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5, 5\r\n\r\nhello", 400),
-    // Lengths that are none.
+    // Invalid lengths.
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n1", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\n1", 400),
@@ -220,8 +219,7 @@ fn what_two_parsers_could_read_differently_is_refused() {
             assert!(read.complete().is_empty(), "{bytes:?}");
         }
     }
-    // Sizes that would wrap, a line feed as extension, NUL, and what stands in the place of a
-    // field.
+    // Sizes that overflow, a line feed as extension, NUL, and invalid trailer fields.
     for chunks in [
         "fffffffffffffffff\r\n",
         "g\r\n",
@@ -296,7 +294,7 @@ fn s2_few_empty_lines_stand_in_front_of_a_message() {
     let response = "HTTP/1.1 204 No Content\r\n\r\n";
     let few = "\r\n".repeat(MAX_EMPTY_LINES.into());
     for sizes in [ALL, &[1], &[3]] {
-        // In front of each.
+        // Before each request.
         let read = read_requests(&format!("{few}{request}{few}{request}"), sizes);
         assert_eq!((status(&read), read.complete().len()), (None, 2));
         let read = read_responses(&["GET"], &format!("{few}{response}"), sizes);
@@ -317,7 +315,7 @@ fn s2_what_stands_around_chunks_counts() {
         requests(reader, format!("{head}{}0\r\n\r\n", chunk.repeat(times)).as_bytes(), &[4096])
     };
     let extended = format!("1;{}\r\nx\r\n", "a".repeat(240));
-    // Of each, 5 and 246 bytes are not of the body.
+    // Of each, 5 and 246 bytes do not belong to the body.
     let room = (limit + MAX_CHUNK_OVERHEAD) as usize;
     for (chunk, around) in [("1\r\nx\r\n", 5), (&extended, 246)] {
         let times = (room - 5) / around;
@@ -347,7 +345,7 @@ fn s4_a_head_request_is_known_even_where_it_is_refused() {
     }
 }
 
-/// Responses to requests with these methods, and for each its head and its body.
+/// Responses to requests with these methods, and the head and body of each.
 type Responses = (&'static [&'static str], &'static str, &'static [(&'static str, &'static str)]);
 const RESPONSES: [Responses; 11] = [
     (&["GET"], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", &[("200 Some(2)", "ok")]),
@@ -399,7 +397,7 @@ fn responses_mean_the_same_at_every_split_point() {
 #[test]
 fn a_response_that_is_cut_off_anywhere_is_none() {
     for (methods, bytes, _) in RESPONSES {
-        // Where only the end of the connection says where it ends, nobody can tell.
+        // A body delimited by the end of the connection cannot be told from a truncated one.
         if bytes.starts_with("HTTP/1.1 200 OK\r\n\r\n") {
             continue;
         }
@@ -438,9 +436,9 @@ fn responses_that_are_none_are_refused() {
 fn a_connection_is_used_again_only_when_nothing_unasked_came() {
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     let two = [ok, ok].concat();
-    // The second one came before it was asked for.
+    // The second response came before its request.
     assert_eq!(read_responses(&["GET", "GET"], &two, ALL).messages.len(), 1);
-    // In time.
+    // The request was sent first.
     let mut reader = ResponseReader::new([0; 256]);
     for _ in 0..3 {
         assert!(

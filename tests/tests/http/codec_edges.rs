@@ -1,5 +1,5 @@
-//! The HTTP/1.1 codec at its edges: the last byte that fits, the first that does not, and what is
-//! written to the letter.
+//! The limits of the HTTP/1.1 codec: the last byte that fits, the first that does not, and exact
+//! output.
 
 use mcp_sansio::http::codec::{
     BodyLength, HeadWriter, MAX_CHUNK_OVERHEAD, MAX_TRAILERS, Part, RequestReader, ResponseReader,
@@ -18,7 +18,7 @@ fn status(read: &Read) -> Option<u16> {
     read.fault.map(|fault| fault.status())
 }
 
-/// Puts bytes into a reader that has room for them.
+/// Copies bytes into a reader with enough room.
 fn put<S: Storage>(reader: &mut RequestReader<S>, bytes: &[u8]) {
     reader.spare()[..bytes.len()].copy_from_slice(bytes);
     reader.commit(bytes.len());
@@ -159,10 +159,10 @@ fn sizes_of_chunks_have_sixteen_digits_at_most() {
             "{size}"
         );
     }
-    // Two bytes are enough to see that a chunk does not end where it should.
+    // Two bytes show that a chunk does not end where it should.
     assert_eq!(status(&read(&format!("{CHUNKED}5\r\nhello!!"), &[1])), Some(400));
     assert_eq!(status(&read(&format!("{CHUNKED}5\r\nhello!"), &[1])), None);
-    // A line that is longer than the buffer, within the limit of such lines.
+    // A line longer than the buffer, within the limit for such lines.
     let bytes = format!("{CHUNKED}1;{}", "x".repeat(100));
     assert_eq!(status(&requests(RequestReader::new([0; 64]), bytes.as_bytes(), &[1])), Some(400));
 }
@@ -186,7 +186,7 @@ fn fields_behind_a_body_have_names_and_values_and_a_limit() {
             "{field:?}"
         );
     }
-    // The empty line behind them counts.
+    // The empty line after them counts.
     let trailers =
         |len: usize| format!("{}Y:{}\r\n", "X: 4567\r\n".repeat(400), "y".repeat(len - 3604));
     for (len, expected) in
@@ -209,7 +209,8 @@ fn each_request_may_be_as_long_as_the_limits_say() {
     let limited = || RequestReader::with_limit(Vec::new(), 8192).max_body(100);
     let sized =
         format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{}", "x".repeat(100));
-    // As much around the chunks as there may be: 158 + 6 around each of 100, 5 of the last, and 79.
+    // The largest overhead allowed around chunks: 158 + 6 around each of 100, 5 of the last, and
+    // 79.
     let around = |more: usize| {
         let chunk = format!("1;{}\r\nx\r\n", "e".repeat(158));
         format!("{CHUNKED}{}0\r\nX:{}\r\n\r\n", chunk.repeat(100), "y".repeat(75 + more))
@@ -226,7 +227,7 @@ fn each_request_may_be_as_long_as_the_limits_say() {
             assert_eq!((status(&read), read.complete().len()), (expected, complete));
         }
     }
-    // Where the head says that it is too long, nothing of the body is waited for.
+    // When the head announces a body that is too long, the body is not awaited.
     let read = requests(
         limited(),
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 101\r\n\r\n",
@@ -273,7 +274,7 @@ fn a_reader_has_the_room_that_it_was_given() {
     assert!(ResponseReader::new(Vec::new()).spare().is_empty());
     // Without room every head is too long.
     assert_eq!(RequestReader::new([0; 0]).next_part().map_err(|fault| fault.status()), Err(414));
-    // Up to its limit, and not a byte further.
+    // Up to the limit exactly.
     for (len, limit, filled, room) in [
         (64, 65, 64, 1),
         (64, 64, 64, 0),
@@ -298,7 +299,7 @@ fn a_reader_has_the_room_that_it_was_given() {
     }
 }
 
-/// How much room there is when of so many bytes so many have been taken.
+/// Returns the room after `taken` of `read` bytes were taken.
 fn room(taken: usize, read: usize) -> usize {
     const HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut reader = RequestReader::new([0; 64]);
@@ -321,14 +322,14 @@ fn what_waits_is_moved_when_as_much_has_gone_and_little_room_is_left() {
         (27, 47, 17),
         (47, 47, 64),
         (30, 31, 33),
-        // No more than a quarter, and at least as much has gone.
+        // At most a quarter is left, and at least as much was taken.
         (27, 48, 43),
         (27, 54, 37),
         (30, 60, 34),
-        // Less has gone than what waits.
+        // Less was taken than is left.
         (27, 55, 9),
         (27, 63, 1),
-        // It is that or nothing.
+        // Otherwise there would be no room.
         (27, 64, 27),
     ] {
         assert_eq!(room(taken, read), expected, "{taken} {read}");
@@ -348,7 +349,7 @@ fn the_end_of_a_connection_is_the_end_of_its_last_response() {
     reader.spare()[..bytes.len()].copy_from_slice(&[&bytes[1..], b"x"].concat());
     reader.commit(bytes.len());
     assert!(matches!(reader.next_part(), Ok(Some(Part::Head(_)))));
-    // It ends before the rest has been taken.
+    // The connection ends before the rest has been taken.
     assert_eq!(reader.end_of_input(), Ok(true));
     assert_eq!(reader.next_part(), Ok(Some(Part::Body(b"x"))));
     assert_eq!(reader.next_part(), Ok(Some(Part::End)));
@@ -360,7 +361,7 @@ fn the_end_of_a_connection_is_the_end_of_its_last_response() {
     assert!(reader.is_reusable());
     assert_eq!(reader.end_of_input(), Ok(false));
     assert!(!reader.is_reusable() && !reader.expect_response("GET"));
-    // In the middle of one.
+    // In the middle of a response.
     let mut reader = ResponseReader::new([0; 64]);
     assert!(reader.expect_response("GET"));
     let fault = reader.end_of_input().unwrap_err();

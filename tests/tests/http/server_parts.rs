@@ -1,5 +1,4 @@
-//! The parts of a server over HTTP, each by itself: routes, the buffer of an exchange, and what is
-//! replayed.
+//! The parts of a server over HTTP: routes, the buffer of an exchange, and the replay buffer.
 
 use core::time::Duration;
 
@@ -38,7 +37,7 @@ fn a_version_that_is_not_spoken_is_refused_in_a_session_and_answered_outside_of_
             other => panic!("{other:?}"),
         }
     }
-    // 2024-11-05 has no sessions of this kind.
+    // 2024-11-05 has no `Mcp-Session-Id`.
     for (revisions, allow) in [
         (Revisions::only(Revision::V2024_11_05), "POST, OPTIONS"),
         (Revisions::only(Revision::V2025_03_26), "POST, GET, DELETE, OPTIONS"),
@@ -111,7 +110,7 @@ fn a_ring_holds_what_fits_to_the_byte_and_nothing_of_what_does_not() {
         replay.record(&mut StreamRecorder::new(1), event.as_bytes());
         assert_eq!(rest(&replay, &mut replay.read_stream(1)), expected);
     }
-    // What is too long throws everything out, and what comes then is there again.
+    // An event that is too long clears the buffer; later events are recorded again.
     let mut replay = ReplayBuffer::new([0; 64]);
     let mut recording = StreamRecorder::new(1);
     replay.record(&mut recording, event.as_bytes());
@@ -130,7 +129,7 @@ fn a_cursor_says_whether_it_is_inside_of_an_event_and_goes_on_at_the_oldest() {
     replay.record(&mut recording, b"data: 1");
     assert_eq!(rest(&replay, &mut cursor), "data: 1");
     assert!(cursor.is_mid_event());
-    // The part that was read is overwritten, the next one is the oldest.
+    // The event that was read is overwritten; the next one is the oldest.
     replay.record(&mut recording, &[b'x'; 20]);
     replay.record(&mut recording, b"\n\n");
     assert_eq!(rest(&replay, &mut cursor), format!("{}\n\n", "x".repeat(20)));

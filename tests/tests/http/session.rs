@@ -1,5 +1,5 @@
-//! What a client knows of a session over HTTP: which fields its requests have, what each response
-//! means, and what follows when a body ends.
+//! The client's side of a session over HTTP: the fields of requests, the meaning of responses, and
+//! what follows when a body ends.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -35,7 +35,7 @@ fn reply(
     session.classify_response(exchange, &ResponseHead::new(status, &fields))
 }
 
-/// A session with this id, where it has one, that was initialized with this revision.
+/// A session with this id, if any, initialized with this revision.
 fn initialized(id: Option<&str>, revision: &str) -> HttpSession {
     let mut session = HttpSession::new();
     let mut exchange = session.begin_post(&post(INITIALIZE));
@@ -49,7 +49,7 @@ fn initialized(id: Option<&str>, revision: &str) -> HttpSession {
     session
 }
 
-/// The fields that are told, one a line.
+/// The fields of a request, one a line.
 fn told(tell: impl FnOnce(&mut dyn FnMut(&str, &dyn Display))) -> Vec<String> {
     let mut fields = Vec::new();
     tell(&mut |name, value| fields.push(format!("{name}: {value}")));
@@ -76,7 +76,7 @@ fn a_session_begins_with_initialize_and_is_forgotten_by_the_next() {
         assert!(!exchange.is_initialize() && !exchange.is_modern());
         assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::SessionEnded);
     }
-    // What another exchange is told of a version or an id is not the session's.
+    // A version or an id in another response does not apply to the session.
     let mut exchange = session.begin_post(&post(LEGACY));
     assert_eq!(
         reply(&mut session, &mut exchange, 200, &[JSON, ("mcp-session-id", "b b")]),
@@ -120,7 +120,7 @@ fn what_has_no_version_is_as_modern_as_the_last_request() {
         exchange.is_modern()
     };
     assert!(!is_modern(&mut session, NOTIFICATION));
-    // It finds out what the server speaks: nothing is decided yet.
+    // The probe: nothing is decided yet.
     assert!(is_modern(&mut session, &modern(1, "server/discover", "")));
     assert!(!is_modern(&mut session, NOTIFICATION));
     assert!(is_modern(&mut session, &modern(2, "tools/list", "")));
@@ -130,7 +130,7 @@ fn what_has_no_version_is_as_modern_as_the_last_request() {
         ["mcp-protocol-version: 2026-07-28", "mcp-method: notifications/cancelled"]
     );
     assert!(!is_modern(&mut session, LEGACY) && !is_modern(&mut session, NOTIFICATION));
-    // A modern request is in no session, even where there is one.
+    // A modern request belongs to no session, even if one is open.
     let mut session = initialized(Some("a"), "2025-11-25");
     let mut exchange = session.begin_post(&post(&modern(3, "tools/list", "")));
     assert_eq!(reply(&mut session, &mut exchange, 404, &[]), ResponseKind::ErrorStatus(404));
@@ -251,7 +251,7 @@ fn a_response_means_what_its_status_and_its_type_say() {
         let mut exchange = begin(&mut session);
         assert_eq!(reply(&mut session, &mut exchange, status, &[field]), expected, "{at}");
     }
-    // Without an id there is no session that could have ended, and none to end.
+    // Without an id there is no session to end.
     let mut session = initialized(None, "2025-11-25");
     assert!(session.begin_delete().is_none());
     let mut exchange = session.begin_get().unwrap();
@@ -303,7 +303,7 @@ fn a_server_that_refuses_initialize_may_be_an_older_one() {
 fn what_follows_the_end_of_a_body() {
     let seconds = |seconds| NextStep::Resume(Duration::from_secs(seconds));
     let mut session = initialized(Some("a"), "2025-11-25");
-    // Each time in vain the wait is twice as long, up to 32 seconds, eight times.
+    // After each failure the delay doubles, up to 32 seconds, eight times.
     let mut exchange = session.begin_post(&post(LEGACY));
     assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost, "no stream yet");
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
@@ -319,14 +319,14 @@ fn what_follows_the_end_of_a_body() {
     );
     assert_eq!(exchange.end_of_body(Some("8"), None), seconds(1), "another event");
     assert_eq!(exchange.end_of_body(Some("8"), Some(Duration::from_secs(90))), seconds(90));
-    // A response that is no stream is not resumed, whatever came before it.
+    // A response that is not a stream is not resumed, whatever came before it.
     assert_eq!(reply(&mut session, &mut exchange, 503, &[]), ResponseKind::ErrorStatus(503));
     assert_eq!(exchange.end_of_body(Some("9"), None), NextStep::Lost);
-    // The answer has come.
+    // The response has arrived.
     session.observe(&mut exchange, Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
     assert_eq!(exchange.end_of_body(Some("9"), None), NextStep::Done);
 
-    // The stream of the server's own is resumed for ever, with an id or without.
+    // The standalone stream is always resumed, with an id or without.
     let mut exchange = session.begin_get().unwrap();
     assert_eq!(exchange.end_of_body(None, None), NextStep::Done);
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
@@ -334,7 +334,7 @@ fn what_follows_the_end_of_a_body() {
     assert_eq!(waits[..6], [1, 2, 4, 8, 16, 32].map(seconds));
     assert!(waits[6..].iter().all(|wait| *wait == seconds(32)));
 
-    // What no stream takes up again.
+    // Streams that cannot be resumed.
     let mut exchange = session.begin_post(&post(&modern(3, "tools/list", "")));
     assert_eq!(reply(&mut session, &mut exchange, 200, &[EVENTS]), ResponseKind::EventStream);
     assert_eq!(exchange.end_of_body(Some("7"), None), NextStep::Lost);

@@ -1,17 +1,17 @@
-//! Event streams, in any chunking, against a model that reads them as the standard is written:
-//! character by character, with as much memory as it likes.
+//! Event streams, in any chunking, against a model that follows the standard character by
+//! character, without a limit for memory.
 
 use mcp_sansio::Frame;
 use mcp_sansio::http::sse::{EventKind, EventReader, MAX_EVENT_ID};
 
-/// What is seen of an event.
+/// An event as it was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Seen {
     Whole(EventKind, String),
     Oversized,
 }
 
-/// All that a stream says.
+/// Everything read from a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Told {
     events: Vec<Seen>,
@@ -125,8 +125,8 @@ fn sse_11_http_36_sse_10_streams_mean_the_same_in_any_chunking() {
             );
         }
     }
-    // All of them in one stream. A mark is one at the start only; elsewhere it makes the line
-    // another one.
+    // All of them in one stream. A byte order mark counts at the start only; elsewhere it belongs
+    // to the line.
     let all = STREAMS.concat();
     for chunk in [1, 2, 3, 7, 64, 4096] {
         assert_eq!(
@@ -166,7 +166,7 @@ fn sse_11_what_does_not_fit_is_reported_and_nothing_behind_it_is_lost() {
                 assert_eq!(told.events, expected, "{chunk} {stream}");
             }
         }
-        // Nobody wants these lines, however long they are.
+        // These lines are ignored, however long they are.
         let stream = format!(": {long}\ndata: a\nunknown: {long}\nid: {long}\ndata: b\n\n");
         for chunk in [1, 2, 5, 64, 10_000] {
             let told = read(&mut EventReader::new([0; 128]), stream.as_bytes(), &[chunk]);

@@ -1,4 +1,4 @@
-//! The buffer of an event stream: what is kept where it is too small, and how much room there is.
+//! The buffer of an event stream: the parts kept when it is too small, and its room.
 
 use mcp_sansio::http::sse::EventReader;
 use mcp_sansio::{Frame, Storage};
@@ -8,7 +8,7 @@ fn put(reader: &mut EventReader<impl Storage>, bytes: &[u8]) {
     reader.commit(bytes.len());
 }
 
-/// Data as it is lent: whole, or what is kept of its beginning and its end.
+/// Data as it is lent: whole, or its beginning and its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Lent {
     Whole(String),
@@ -135,8 +135,7 @@ fn a_line_that_means_nothing_leaves_its_room() {
     assert_eq!(read(&mut reader, b"\ndata: a\n\n", 64), [Lent::Whole("a".to_owned())]);
 }
 
-/// How much room there is behind what was read, and what was read behind that without being looked
-/// at.
+/// Returns the room behind the bytes read, and the bytes read but not parsed.
 fn room<S: Storage>(mut reader: EventReader<S>, read: usize, waiting: usize) -> usize {
     // A comment, and a line that has no end.
     let line = format!(":{}\n", "c".repeat(read.saturating_sub(2)));
@@ -157,18 +156,18 @@ fn what_waits_is_moved_when_as_much_has_gone_and_half_of_the_room_is_used() {
         (31, 0, 33),
         (32, 0, 64),
         (64, 0, 64),
-        // As much has gone as waits, or less.
+        // At most as many bytes were consumed as are waiting.
         (24, 24, 40),
         (24, 25, 15),
         (30, 10, 54),
         (20, 10, 34),
         (9, 30, 25),
-        // Moving it would not be paid for: the event is to be taken first.
+        // Moving the bytes would cost too much: the event must be taken first.
         (9, 55, 0),
     ] {
         assert_eq!(room(EventReader::new([0; 64]), read, waiting), expected, "{read} {waiting}");
     }
-    // Data that is held has not gone.
+    // Data of an unfinished event is not consumed.
     for (waiting, expected) in [(7, 22), (8, 14)] {
         let mut reader = EventReader::new([0; 32]);
         put(&mut reader, b"data: aaa\n");
@@ -176,7 +175,7 @@ fn what_waits_is_moved_when_as_much_has_gone_and_half_of_the_room_is_used() {
         put(&mut reader, &b"w".repeat(waiting));
         assert_eq!(reader.spare().len(), expected, "{waiting}");
     }
-    // One byte that has gone is room, too.
+    // One consumed byte gives room, too.
     let mut reader = EventReader::new([0; 64]);
     put(&mut reader, format!("\n{LETTERS}").as_bytes());
     assert!(reader.next_event().is_none());
@@ -202,7 +201,7 @@ fn storage_grows_when_a_quarter_is_left_and_up_to_its_limit() {
     ] {
         assert_eq!(growing(len, limit, filled), expected, "{len} {limit} {filled}");
     }
-    // What waits needs no more room, until there is none.
+    // The waiting bytes need no more room until there is none.
     assert_eq!(room(EventReader::with_limit(vec![0; 64], 256), 9, 43), 12);
     assert_eq!(room(EventReader::with_limit(vec![0; 64], 256), 9, 55), 192);
 }

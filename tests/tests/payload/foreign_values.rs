@@ -1,5 +1,5 @@
-//! Values of other crates that come by a private name: JSON text is written as the JSON that it is,
-//! the rest is refused.
+//! Values of other crates with private type names: JSON text is written as JSON, other private
+//! names are refused.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-/// What `serde_json::Number` hands over with the feature `arbitrary_precision`, which is off here:
-/// it would be on for all tests.
+/// Serializes like `serde_json::Number` with the feature `arbitrary_precision`, which is off here
+/// since it would apply to all tests.
 struct Number(&'static str);
 
 impl Serialize for Number {
@@ -57,8 +57,8 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.into()).unwrap()
 }
 
-/// What is written, by all ways there are: in one piece, after a first try that only counts, and
-/// into a slice.
+/// Returns the output of all ways to write a value: in one piece, after a counting pass, and into a
+/// slice.
 fn written<T: Serialize + ?Sized>(value: &T) -> Result<String, SendError> {
     let owned =
         OwnedJson::new(value, Revision::LATEST).map(|json| json.as_raw().as_str().to_owned());
@@ -93,7 +93,7 @@ fn b4_json_text_of_serde_json_is_written_as_the_json_that_it_is() {
         r#"{{"first":340282366920938463463374607431768211456,"rows":[1,"a\n",{long},[ {{}} ]],"more":{{"k":{{"a":null}}}},"none":null,"last":-1e-9}}"#
     );
     assert_eq!(written(&rows).unwrap(), expected);
-    // Line breaks between tokens would end the frame.
+    // A line break between tokens would end the frame.
     assert_eq!(written(&raw("[1,\n2]")).unwrap(), "[1, 2]");
 }
 
@@ -109,7 +109,7 @@ fn b4_what_is_no_json_text_is_refused() {
     }
     let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
     assert_eq!(written(&raw(&deep)), Err(SendError::Value));
-    // A struct of that name with no field, with two, with another.
+    // A struct of that name with no field, two fields, or another field.
     for fields in [
         &[][..],
         &[(RAW, "1"), (RAW, "2")],
@@ -133,8 +133,8 @@ fn b4_other_private_names_are_refused_and_plain_ones_written() {
         assert_eq!(written(&[Struct(name, &[("a", "1")])]), Err(SendError::Value), "{name}");
     }
     assert_eq!(written(&Newtype("$ron::private::RawValue")), Err(SendError::Value));
-    // bson's hold JSON for those who do not know them; extended JSON has names with a `$` that are
-    // meant to be seen.
+    // Types of `bson` contain JSON for other serializers; names with `$` in extended JSON are
+    // ordinary keys.
     assert_eq!(written(&Newtype("$__private__bson_RawDocument")).unwrap(), r#""inside""#);
     assert_eq!(written(&Struct("$oid", &[("$oid", "5f")])).unwrap(), r#"{"$oid":"5f"}"#);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Tables: what goes in, what comes out.
+//! Tables of inputs and expected outputs.
 
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
@@ -18,8 +18,8 @@ fn codes_and_statuses_by_revision() {
     const OLD: Revision = Revision::V2024_11_05;
     const ELICITING: Revision = Revision::V2025_11_25;
     const NEW: Revision = Revision::V2026_07_28;
-    // The code, its number in the oldest revision, in 2025-11-25 and in 2026-07-28, and the status
-    // that goes with it there.
+    // The code, its number in the oldest revision, in 2025-11-25 and in 2026-07-28, and its HTTP
+    // status there.
     for (code, old, eliciting, new, status) in [
         (ParseError, -32700, -32700, -32700, 200),
         (InvalidRequest, -32600, -32600, -32600, 200),
@@ -93,7 +93,7 @@ fn roots_lead_to_files_and_nowhere_else() {
     }
 }
 
-/// What a frame says, in a few words.
+/// A short description of a frame.
 fn said(frame: Frame<'_>) -> String {
     let mut messages = Messages::new(frame);
     match messages.next_message() {
@@ -108,14 +108,14 @@ fn said(frame: Frame<'_>) -> String {
 fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end() {
     let long = "7".repeat(60);
     for (prefix, tail, expected) in [
-        // At the beginning, if the message goes on behind it.
+        // At the beginning, if the message continues after it.
         (r#"{"id":5,"method":"m","params":{"x":"#, "yyy\"}}", "TooLong 5 false"),
         (r#"  {"id" : "a\"b" , "method":"#, "yyy\"}}", r#"TooLong "a\"b" false"#),
         (r#"{"id":5"#, "5}", "TooLong - true"),
         (r#"{"method":"m","params":{"id":5,"#, "yyy\"}}", "TooLong - true"),
         (r#"{"id":5,"result":{"x":"#, "yyy\"}}", "TooLong 5 true"),
         (r#"{"id":5,"error":{"x":"#, "yyy\"}}", "TooLong 5 true"),
-        // At the end, behind a comma, with nothing behind it.
+        // At the end, after a comma, with nothing after it.
         ("{", r#"yyy"},"id":5}"#, "TooLong 5 false"),
         ("{", r#"yyy"} , "id" : "five" } "#, r#"TooLong "five" false"#),
         ("{", r#"yyy"},"id":-5}"#, "TooLong -5 false"),
@@ -135,8 +135,7 @@ fn the_id_of_a_message_that_does_not_fit_is_found_at_its_beginning_or_at_its_end
         let frame = Frame::Oversized { prefix: prefix.as_bytes(), tail: tail.as_bytes() };
         assert_eq!(said(frame), expected, "{prefix} ... {tail}");
     }
-    // An id of the greatest length, with blanks around it, is found; one behind more than that is
-    // not searched for.
+    // The longest id, with blanks around it, is found; one further from the edge is not.
     let id = format!("\"{}\"", "i".repeat(MAX_ID - 2));
     for (blanks, found) in [(0, true), (10, true), (64, false)] {
         let tail = format!("yyy\"}},\"id\":{}{id}}}", " ".repeat(blanks));
@@ -186,7 +185,7 @@ fn json_in_a_programs_text_is_checked_and_what_is_wrong_is_said() {
         assert_eq!(panic.downcast_ref::<&str>(), Some(&expected), "{text}");
     }
     assert_eq!(RawJson::from_static("[1]").as_str(), "[1]");
-    // Another deserializer's string is no JSON text, whatever it looks like at one end.
+    // A string of another deserializer is not JSON text, even if it begins or ends like one.
     for text in ["a", "ab\"", "\"a\"b", "\"a"] {
         let from = BorrowedStrDeserializer::<ValueError>::new(text);
         assert!(JsonStr::deserialize(from).is_err(), "{text}");
@@ -334,7 +333,7 @@ fn dates_times_and_addresses_are_looked_at_leniently() {
             "{number}"
         );
     }
-    // Bounds that are no integers, and numbers that are none.
+    // Bounds that are not integers, and invalid numbers.
     let bounds = NumberSchema::number().minimum(Number::decimal(5, 1)).maximum(Number::new(2));
     let half = [Field::required("n", bounds.schema())];
     for (number, fits) in [
@@ -389,7 +388,7 @@ fn a_message_may_be_nested_as_deeply_as_a_value_wherever_the_depth_is() {
 
 #[test]
 fn only_this_crates_types_write_json_text_as_it_is() {
-    /// Takes the name by which the serializer knows JSON text.
+    /// Records the private name for JSON text.
     struct Imposter<T>(T);
     impl<T: Serialize> Serialize for Imposter<T> {
         fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -433,7 +432,7 @@ fn binary_data_in_a_resource_is_the_same_to_every_serializer() {
         let ours =
             to_slice(&contents, Revision::LATEST, &mut out).expect("it can be written").as_str();
         assert_eq!(ours, serde_json::to_string(&contents).expect("it can be written"), "{len}");
-        // Through buffers that are too small for it, piece by piece.
+        // Piece by piece, through buffers that are too small.
         let read: ResourceContents<'_> = raw(ours).to().expect("what was written");
         let ResourceData::Blob(blob) = read.data else { panic!("{read:?}") };
         assert_eq!(blob.decode_to(&mut [0; 256]).expect("base64"), bytes, "{len}");

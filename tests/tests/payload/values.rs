@@ -1,5 +1,4 @@
-//! Values of `types` by what they say of themselves: lists, maps, numbers, binary data, texts,
-//! forms and conversations.
+//! Accessors of the types: lists, maps, numbers, binary data, texts, forms and conversations.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{JsonStr, RawJson, ReadError, Revision, Revisions, to_slice};
@@ -126,7 +125,7 @@ fn binary_data_is_decoded_where_it_is_base64_and_fits() {
             own.as_base64().is_none()
                 && read.as_base64().is_some_and(|base64| base64 == string(&text))
         );
-        // Nothing may follow what ends with padding, and no group be cut.
+        // Nothing may follow padding, and every group must be complete.
         let inner = text.trim_matches('"');
         let all: Vec<String> = vec![
             format!("{inner}="),
@@ -185,7 +184,7 @@ fn a_text_is_the_same_however_it_is_written() {
         (r#""a/b""#.to_owned(), r#""a\/b""#.to_owned())
     );
     assert!(Text::default().is_empty() && Text::from(string("\"\"")).is_empty());
-    // A text block can be made of any.
+    // Any kind of text can become a text block.
     let block = ContentBlock::from(escaped);
     assert!(block.as_text() == Some(own) && latest(&block) == r#"{"type":"text","text":"a\/b"}"#);
     assert!(ContentBlock::image(b"", "image/png").as_text().is_none());
@@ -209,8 +208,8 @@ fn supported_versions_say_which_they_are() {
     assert!(format!("{one:?}").contains("2099-01-01") && format!("{own:?}").len() > 10);
 }
 
-/// Blocks of each kind, and what a client reads that knows nothing but text (2024-11-05; that knows
-/// sound, 2025-03-26).
+/// Blocks of each kind, and their fallback for clients without the type (2024-11-05, and 2025-03-26
+/// for audio).
 const TURNS: &[(SamplingMessage<'static>, [&str; 2])] = &[
     (SamplingMessage::new(Role::User, SamplingMessageContent::text("hello")), ["hello", "hello"]),
     (
@@ -278,7 +277,7 @@ fn a_conversation_that_is_json_is_written_for_each_revision_as_one_of_typed_bloc
     let whole: serde_json::Value = serde_json::from_str(&newest).unwrap();
     assert_eq!(whole["messages"].as_array().map(Vec::len), Some(TURNS.len()));
     for revision in REVISIONS {
-        // A sound of one's own also says why it is not there.
+        // Audio of the server is replaced by an explanation, too.
         let ours =
             written(&own, revision).replace(": this protocol revision has no audio content", "");
         let (ours, passed_on): (serde_json::Value, serde_json::Value) = (
@@ -371,7 +370,7 @@ fn a_conversation_uses_tools_as_it_must() {
         ),
     ];
     for (turns, fault) in cases {
-        // Each block alone where there is one.
+        // Each block alone, if there is one.
         for one in [true, false] {
             let content = |blocks: &'static [SamplingMessageContentBlock<'static>]| match blocks {
                 [block] if one => SamplingMessageContent::One(*block),
@@ -426,14 +425,14 @@ fn what_is_wrong_is_said() {
     let e: ReadError = raw("256").to::<u8>().unwrap_err();
     assert_eq!(format!("{e:?}"), "ReadError(number out of range)");
     assert_eq!(format!("{:?}", OwnedJsonOf(&[1, 2])), "[1,2]");
-    // Another deserializer has no JSON text to lend.
+    // Another deserializer has no JSON text.
     let e = serde_json::from_str::<RawJson<'_>>("1").map(|_| ()).unwrap_err().to_string();
     assert!(e.contains("JSON text to borrow (deserialize it from a RawJson)"), "{e}");
     let e = serde_json::from_str::<JsonStr<'_>>("1").map(|_| ()).unwrap_err().to_string();
     assert!(e.contains("expected a string"), "{e}");
 }
 
-/// Shown as the JSON that it is written down as.
+/// `Debug` prints the JSON text.
 struct OwnedJsonOf<'a>(&'a [u8]);
 
 impl std::fmt::Debug for OwnedJsonOf<'_> {
@@ -458,7 +457,7 @@ fn a_field_to_choose_from_has_a_title_a_description_and_a_default() {
         latest(&plain),
         r#"{"type":"string","title":"T","description":"D","enum":["a"],"default":"a"}"#
     );
-    // In 2025-06-18 one can be chosen, not several.
+    // 2025-06-18 has single selection only.
     let many = MultiSelectEnumSchema::untitled(&choices).title("T").description("D").schema();
     let old: serde_json::Value =
         serde_json::from_str(&written(&many, Revision::V2025_06_18)).unwrap();

@@ -1,5 +1,5 @@
-//! Scripts of chaos from a seed. `CHAOS_ROUNDS=100000` for more of them, `CHAOS_SEED=7` for others,
-//! `CHAOS_DATA=<hex>` for one that failed.
+//! Random scripts from a seed. `CHAOS_ROUNDS=100000` plays more of them, `CHAOS_SEED=7` others,
+//! `CHAOS_DATA=<hex>` one that failed.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -28,7 +28,7 @@ fn the_pair_survives() {
     println!("{events} events and lines");
 }
 
-/// Plays many scripts, or the one that is asked for; returns the sum of what they return.
+/// Plays many scripts, or the one in `CHAOS_DATA`; returns the sum of the results.
 fn survives(play: fn(&[u8]) -> u64) -> u64 {
     if let Ok(hex) = env::var("CHAOS_DATA") {
         return play(&unhex(&hex));
@@ -53,7 +53,7 @@ fn survives(play: fn(&[u8]) -> u64) -> u64 {
     sum
 }
 
-/// The shortest beginning that fails, near enough.
+/// Returns a short prefix that still fails.
 fn shortest(play: fn(&[u8]) -> u64, mut data: Vec<u8>) -> Vec<u8> {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -69,7 +69,7 @@ fn shortest(play: fn(&[u8]) -> u64, mut data: Vec<u8>) -> Vec<u8> {
     data
 }
 
-/// Between 1 and 1,000 bytes, the same for the same numbers.
+/// Returns 1 to 1,000 bytes, the same for the same arguments.
 fn random(seed: u64, round: u64) -> Vec<u8> {
     let mut state =
         seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ round.wrapping_mul(0xd1b5_4a32_d192_ed03) | 1;
@@ -91,5 +91,5 @@ fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len() / 2).map(|n| byte(2 * n)).collect()
 }
 
-/// Under four seconds in a debug build.
+/// Takes less than four seconds in a debug build.
 const ROUNDS: u64 = 600;

@@ -1,24 +1,23 @@
-//! Our client against our server: every set of revisions against every other, and every feature
-//! where they understand each other.
+//! A client against a server: every set of revisions against every other, and every feature where
+//! they have a common revision.
 
 use std::time::Duration;
 
 use mcp_sansio::{CallOptions, ClientConfig, Era, Revision, Revisions, Server, ServerConfig};
 use mcp_sansio_tests::pair::{CLIENT, End, SERVER, Stage, script};
 
-/// What becomes of it when a client that speaks the column's revisions meets a server that speaks
-/// the row's. A to E are the revisions, oldest first.
+/// The result when a client with the column's revisions connects to a server with the row's. A to E
+/// are the revisions, oldest first.
 ///
-/// - `p E`: the probe (`server/discover`) is answered, the client is open.
-/// - `i D`: `initialize` is answered, in this revision.
-/// - `pi D`: the probe is refused with the revisions that the server speaks, `initialize` offers
-///   the newest common one.
-/// - `i!D`: `initialize` is answered with a revision that the client does not speak. There may be a
-///   common one all the same (row A+C, column A+D): a client names its newest, a server that lacks
-///   it names its own newest, and legacy revisions know no third step.
-/// - `i!E`: `initialize` is refused: there are no sessions here.
-/// - `p!`: the probe is refused with the revisions that the server speaks, of which the client
-///   speaks none.
+/// - `p E`: the probe (`server/discover`) succeeds, the client is connected.
+/// - `i D`: `initialize` succeeds, in this revision.
+/// - `pi D`: the probe is refused with the server's revisions, `initialize` offers the newest
+///   common one.
+/// - `i!D`: the server responds to `initialize` with a revision that the client does not support.
+///   There may be a common one all the same (row A+C, column A+D): a client names its newest, a
+///   server that lacks it names its own newest, and legacy revisions have no third step.
+/// - `i!E`: `initialize` is refused: the server has only 2026-07-28, without sessions.
+/// - `p!`: the probe is refused, and there is no common revision.
 const TABLE: &str = "
         A     B     C     D     E     A-D   A-E   C+E   A+D   A+E
 A       i A   i!A   i!A   i!A   p!    i A   pi A  p!    i A   pi A
@@ -91,7 +90,8 @@ fn a_server_that_is_another_by_now_is_found_out_again() {
     );
     assert_eq!(stage.client.machine.era(), Some(Era::Modern));
     stage.reconnect();
-    // The other way round only the application can tell: it is not asked, and every request fails.
+    // In the opposite case the client does not probe, and every request fails until the application
+    // resets the era.
     stage.server.machine = Server::with_table_sizes(&legacy);
     stage.open();
     let now = stage.instant();
@@ -154,7 +154,7 @@ fn each_side_finds_out_whether_the_other_is_alive() {
     assert_eq!(stage.frames[2..], ["> ping", "< result"]);
     // The server is silent.
     stage.client.app.log.clear();
-    // It is asked again as long as the connection is kept.
+    // It is pinged again as long as the connection stays open.
     for (seconds, said, log) in [(5, 5, 0), (1, 5, 0), (1, 7, 1)] {
         stage.now += seconds * 1000;
         stage.client_alone();
@@ -206,7 +206,7 @@ fn every_feature_works_in_every_cell_of_the_table_that_opens() {
         for (at, (chunk, room)) in
             CHUNKS.into_iter().flat_map(|chunk| ROOMS.map(|room| (chunk, room))).enumerate()
         {
-            // All sixteen take too long without optimization: then another one in each cell.
+            // All sixteen take too long without optimization; each cell then plays a different one.
             if !cfg!(debug_assertions) || at == turn % 16 {
                 plays(revisions(theirs), revisions(ours), revision(letter), room, chunk);
             }
@@ -233,7 +233,7 @@ fn plays(theirs: Revisions, ours: Revisions, revision: Revision, room: usize, ch
     stage.is_over();
 }
 
-/// Rows, columns and what stands there.
+/// Returns row, column and cell of each entry.
 fn cells_of(
     table: &'static str,
 ) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
@@ -254,7 +254,7 @@ fn cells_of(
     cells.collect::<Vec<_>>().into_iter()
 }
 
-/// The frames and the client's event that a cell stands for.
+/// Returns the frames and the client's event for a cell.
 fn meaning(cell: &str, theirs: &str, ours: &str) -> (Vec<String>, String) {
     let (probe, offer) =
         ("> server/discover".to_owned(), |letter| format!("> initialize {}", revision(letter)));

@@ -1,5 +1,5 @@
-//! Plays all transcripts in `tests/transcripts`. `TRANSCRIPT=rpc-07` plays those whose path has
-//! that in it.
+//! Plays all transcripts in `tests/transcripts`. `TRANSCRIPT=rpc-07` selects those whose path
+//! contains it.
 
 use mcp_sansio_tests::transcript;
 
@@ -27,7 +27,7 @@ fn a_transcript_fails_when_a_line_of_it_is_missing_or_different() {
     for (name, text) in transcript::texts().into_iter().chain(transcript::client_texts()) {
         let lines: Vec<&str> = text.lines().collect();
         let expected = |line: &str| line.starts_with("> ") || line.starts_with("! ");
-        // A third of the lines, another one in each file.
+        // A third of the lines, which third depends on the file.
         for (at, line) in
             lines.iter().enumerate().filter(|(at, line)| at % 3 == name.len() % 3 && expected(line))
         {

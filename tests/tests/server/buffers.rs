@@ -1,9 +1,9 @@
-//! The buffers as a transport uses them: reads of any size, lines of any length, storage that is
+//! The buffers, used as by a transport: reads of any size, lines of any length, storage that is
 //! fixed, borrowed or grows.
 
 use mcp_sansio::{Frame, RxBuffer, Storage, TxBuffer};
 
-/// A frame that outlives the buffer.
+/// An owned copy of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Line {
     Complete(String),
@@ -26,7 +26,7 @@ fn complete(text: &str) -> Line {
     Line::Complete(text.into())
 }
 
-/// Reads once, `most` bytes at most, and returns how many there were: what a socket does.
+/// Reads at most `most` bytes, like a socket, and returns how many.
 fn read<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, input: &mut &[u8], most: usize) -> usize {
     let spare = rx.spare();
     let n = most.min(input.len()).min(spare.len());
@@ -36,7 +36,8 @@ fn read<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, input: &mut &[u8], most: usiz
     n
 }
 
-/// The frames of the whole input, read in chunks of `chunk` bytes. Each read must make progress.
+/// Returns the frames of the whole input, read in chunks of `chunk` bytes. Each read must make
+/// progress.
 fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     loop {
@@ -50,7 +51,7 @@ fn frames<S: Storage + ?Sized>(rx: &mut RxBuffer<S>, mut input: &[u8], chunk: us
     }
 }
 
-/// The same with reads while a frame is lent as well, of as much as there is room for.
+/// Does the same, but also reads while a frame is lent, as much as there is room for.
 fn frames_and_spare<S: Storage + ?Sized>(
     rx: &mut RxBuffer<S>,
     mut input: &[u8],
@@ -75,8 +76,8 @@ fn frames_and_spare<S: Storage + ?Sized>(
     }
 }
 
-/// What the frames should be: lines cut at `\n`, and those of more than `size` bytes, newline
-/// included, oversized.
+/// The expected frames: lines split at `\n`; those of more than `size` bytes, newline included, are
+/// oversized.
 fn model(input: &str, size: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     let whole = input.rfind('\n').map_or("", |end| &input[..end]);
@@ -90,7 +91,7 @@ fn model(input: &str, size: usize) -> Vec<Line> {
     lines
 }
 
-/// Compares with the model, in which `tail` is the whole of an oversized line.
+/// Compares with the model, in which `tail` is the whole oversized line.
 fn check(lines: &[Line], expected: &[Line], size: usize) {
     assert_eq!(lines.len(), expected.len(), "{lines:?}\n{expected:?}");
     for (line, expected) in lines.iter().zip(expected) {
@@ -327,7 +328,7 @@ fn reading_goes_on_behind_a_frame_that_is_lent() {
             size,
         );
     }
-    // All that is free is behind the frame, which is at the front.
+    // The frame is at the front, and all free bytes follow it.
     let mut rx = RxBuffer::new([0; 16]);
     read(&mut rx, &mut &b"one\ntwo\nthree\nf"[..], 16);
     let ((first, mut spare), room) = (rx.next_frame_and_spare().unwrap(), 1);
@@ -416,8 +417,8 @@ fn a_full_buffer_gives_its_frames_before_it_takes_more() {
 
 #[test]
 fn many_frames_in_a_large_buffer_cost_no_more_than_their_bytes() {
-    // As under back pressure: one frame is taken, then there is a read. If each moved what waits,
-    // this would take minutes.
+    // One frame is taken for each read, as under back pressure. If each read moved the waiting
+    // bytes, this would take minutes.
     let input = "{\"id\": 123456}\r\n".repeat(1 << 18);
     for (initial, limit) in [(2 << 20, 0), (0, 3 << 20)] {
         let mut rx = RxBuffer::with_limit(vec![0; initial], limit);
@@ -477,7 +478,7 @@ fn storage_grows_to_its_limit_and_no_further() {
         assert!(most <= limit && most >= limit.min(1), "{most} of {limit}");
         assert!(limit == 0 || most > limit / 2, "{most} of {limit}");
     }
-    // It grows no sooner than it must.
+    // It grows only when it is full.
     let mut rx = RxBuffer::with_limit(Vec::new(), 1 << 20);
     for _ in 0..1000 {
         assert_eq!(
@@ -490,7 +491,7 @@ fn storage_grows_to_its_limit_and_no_further() {
 
 #[test]
 fn storage_that_refuses_to_grow_is_used_as_it_is() {
-    /// Says that it can grow, and cannot: memory is exhausted.
+    /// Storage whose growth fails because memory is exhausted.
     struct Stubborn([u8; 16]);
     impl Storage for Stubborn {
         fn bytes(&self) -> &[u8] {
@@ -550,7 +551,7 @@ fn any_storage_is_used_through_the_same_trait_object() {
 
 #[test]
 fn long_lines_cost_no_more_than_their_length() {
-    // Quadratic behaviour would take minutes.
+    // Quadratic work would take minutes.
     let mut line = vec![b'x'; 4 << 20];
     line.push(b'\n');
     let mut rx = RxBuffer::with_limit(Vec::new(), 8 << 20);

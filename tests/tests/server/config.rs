@@ -1,4 +1,4 @@
-//! What a server is configured with, and what it hands over of a request's metadata.
+//! Server configuration, and the metadata of requests.
 
 use mcp_sansio::types::{Implementation, ReadResourceResult, ResourceContents, meta};
 use mcp_sansio::{
@@ -71,7 +71,7 @@ fn meta_17_a_trace_context_is_handed_over_where_it_is_well_formed() {
         seen,
         ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "rojo=1", "userId=alice"]
     );
-    // Malformed, of another type, or not there: the request is served all the same.
+    // Malformed, of another type, or missing: the request is served.
     assert_eq!(
         trace(r#""traceparent":"00-xyz","tracestate":"=","baggage":"a b""#),
         ["-", "-", "-"]

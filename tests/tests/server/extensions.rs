@@ -19,7 +19,7 @@ static SERVER: ServerConfig =
         ))
         .client_extensions(&[MAPS, UI, TASKS]);
 
-/// Takes one message in, and looks at the event.
+/// Handles one message and inspects the event.
 fn hear<R>(
     server: &mut Server<'_>,
     text: &str,
@@ -75,14 +75,14 @@ fn x1_a_session_remembers_which_extensions_the_client_declared() {
         );
         request(&mut server, CALL, |request| {
             assert!(request.has_extension(UI), "{revision}");
-            // Not declared as an object; not asked about; an extension that only 2026-07-28 has.
+            // Not declared as an object; not registered; an extension that only 2026-07-28 has.
             assert!(
                 ![MAPS, "org.example/unknown", TASKS, ""]
                     .iter()
                     .any(|id| request.has_extension(id)),
                 "{revision}"
             );
-            // The settings are not kept.
+            // Extension settings are not stored.
             assert!(request.extension(UI).is_none());
         });
     }
@@ -98,7 +98,7 @@ fn x1_a_modern_request_declares_its_own_extensions() {
     request(&mut server, &text, |request| {
         assert_eq!(request.extension(UI).unwrap().as_str(), r#"{"n":1}"#);
         assert!([UI, TASKS, "org.example/x"].iter().all(|id| request.has_extension(id)));
-        // What the session declared is not this request's.
+        // The session's declaration does not apply to this request.
         assert!(
             ![MAPS, "org.example/no", "org.example/y"].iter().any(|id| request.has_extension(id))
         );

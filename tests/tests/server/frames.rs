@@ -1,4 +1,4 @@
-//! What holds for every line that the transcripts make a server send.
+//! Rules for every line that a server sends in the transcripts.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -214,7 +214,7 @@ fn stdio_01_newlines_in_values_do_not_reach_the_wire() {
 
 type Played = Vec<(String, Vec<(Revision, String)>)>;
 
-/// The text of each transcript, and what it made the server send.
+/// Each transcript, with the lines that the server sent.
 fn played() -> &'static Played {
     static PLAYED: OnceLock<Played> = OnceLock::new();
     PLAYED.get_or_init(|| {

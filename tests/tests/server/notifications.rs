@@ -1,5 +1,5 @@
-//! What a server says unasked: log messages, notifications of its own, changes. And ids that only
-//! look alike.
+//! Messages that a server sends without a request: logs, custom notifications, changes. And ids
+//! with equal hashes.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn a_change_is_resumed_where_it_stood() {
     for id in ["\"one\"", "\"two\"", "\"three\""] {
         peer.listen(id);
     }
-    // The session and three subscriptions, each told by a change that is made anew.
+    // A session and three subscriptions; a new change for each attempt.
     let mut position = 0;
     for told in ["\"params\":{}", "\"one\"", "\"two\"", "\"three\""] {
         let mut change = Change::tools().resume(position);
@@ -76,7 +76,7 @@ fn a_change_is_resumed_where_it_stood() {
         (peer.server.publish(&mut change, &mut peer.tx), change.position()),
         (Ok(false), position)
     );
-    // Without a session its place is passed by.
+    // Without a session, its turn is skipped.
     let mut server: Server<'_, 4, 4> = Server::with_table_sizes(&CONFIG);
     let mut change = Change::tools();
     assert_eq!((server.publish(&mut change, &mut peer.tx), change.position()), (Ok(false), 1));
@@ -121,7 +121,7 @@ fn changes_of_two_kinds_or_for_two_subscribers_are_two_frames() {
         for (other_at, mut other) in
             changes().into_iter().enumerate().filter(|(other, _)| *other != at && *other != 3)
         {
-            // The first and the second place are both the first subscription's.
+            // Positions 0 and 1 both belong to the first subscription.
             if (at, other_at) != (1, 2) && (at, other_at) != (2, 1) {
                 assert_eq!(
                     peer.server.publish(&mut other, &mut peer.tx),
@@ -155,7 +155,7 @@ fn ids_whose_hashes_are_equal_are_two_requests() {
     );
     assert!(peer.server.respond(first, &TextResult::new("x"), &mut peer.tx).is_ok());
     assert!(peer.sent().contains("\"abcdefgh\""));
-    // An answer to a question of the server's.
+    // A response to a call of the server.
     let now = Instant::from_millis(0);
     peer.server.request(now, &ClientRequest::roots(), &mut peer.tx).expect("room");
     assert_eq!(
@@ -206,8 +206,8 @@ fn what_belongs_to_an_exchange_says_so() {
         (peer.server.exchange_of_call(of_nine), peer.server.exchange_of_call(of_none)),
         (9, 0)
     );
-    // One after the other is due, each in the exchange that it belongs to: questions, requests (the
-    // time of 9 stood still), a ping.
+    // Deadlines pass one after the other, each in its own exchange: calls, requests (the clock of 9
+    // was paused), a ping.
     for (ms, exchange) in [
         (49, None),
         (50, Some(9)),
@@ -236,7 +236,7 @@ fn what_belongs_to_an_exchange_says_so() {
     peer.now = Instant::from_millis(1000);
     assert!(peer.server.handle_timeout(peer.now, &mut peer.tx).expect("room").is_none());
     assert!(peer.sent().contains("\"ping\""));
-    // The ping is of no exchange either.
+    // The ping belongs to no exchange.
     peer.now = Instant::from_millis(1020);
     assert_eq!(peer.server.due_exchange(peer.now), Some(0));
     assert!(matches!(
@@ -257,7 +257,7 @@ static CONFIG: ServerConfig<'static> = ServerConfig::new(
 .ping_interval(Duration::from_millis(1000))
 .ping_timeout(Duration::from_millis(20));
 
-/// A connection with a session.
+/// A connection with an open session.
 struct Peer {
     server: Server<'static, 4, 4>,
     tx: TxBuffer<Vec<u8>>,
@@ -283,7 +283,7 @@ impl Peer {
         peer
     }
 
-    /// A subscription of a modern client's to the list of tools.
+    /// A modern subscription to changes of the tool list.
     fn listen(&mut self, id: &str) {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
         let listening = self.take(&format!(
@@ -301,7 +301,7 @@ impl Peer {
         }
     }
 
-    /// What happens on this line.
+    /// Handles a line and returns the event.
     fn take(&mut self, line: &str) -> Vec<String> {
         let mut messages = Messages::new(Frame::Complete(line.as_bytes()));
         let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! Limits to what a peer's collections may hold, and what is said beyond them.
+//! Limits for collections that a peer sends, and the errors beyond them.
 
 use mcp_sansio::http::param_headers::{MAX_PARAMS, check_schema};
 use mcp_sansio::types::{FormErrorKind, Implementation, MAX_FORM_FIELDS, RequestedSchema, Tool};

@@ -1,4 +1,4 @@
-//! Frames in pieces, and what becomes due, arrives or is given up between two of them.
+//! Frames written in pieces, with deadlines, messages and cancellations in between.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn a_servers_ping_is_finished_although_a_request_is_due_meanwhile() {
     line.sent.clear();
     assert_eq!(server.handle_timeout(at(2000), &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());
-    // The ping is on its way when the question is too old.
+    // The ping is partly written when the call times out.
     assert!(line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap().is_none());
     let event = line.send(|tx| server.handle_timeout(at(3000), tx)).unwrap();
     assert!(
@@ -81,7 +81,7 @@ fn a_cancellation_in_the_applications_words_is_not_finished_in_others() {
     let reason = Some("the person went away for lunch");
     assert_eq!(client.cancel_call(call, reason, &mut line.tx), Err(SendError::Full));
     assert!(line.tx.is_mid_frame());
-    // Its time is over, too, and its answer comes: both too late.
+    // It times out as well, and its response arrives: both are too late.
     assert!(line.send(|tx| client.handle_timeout(at(100_000), tx)).unwrap().is_none());
     let mut late = Messages::new(Frame::Complete(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#));
     assert!(client.next_event(at(100_000), &mut late, &mut line.tx).unwrap().is_none());
@@ -146,7 +146,7 @@ fn an_older_offer_that_is_on_its_way_is_not_taken_for_a_timeout() {
     assert_eq!(client.next_event(at(1), &mut messages, &mut line.tx).unwrap_err(), SendError::Full);
     assert!(line.tx.is_mid_frame());
     line.drain();
-    // Asked what is due, early and late.
+    // Handle timeouts early and late.
     for now in [2, 100_000] {
         let event = client.handle_timeout(at(now), &mut line.tx);
         assert!(matches!(event, Ok(None)), "{event:?}");
@@ -191,7 +191,7 @@ fn a_broken_answer_to_a_probe_that_is_being_replaced_goes_on_with_the_same_offer
     ]);
 }
 
-/// A client that has shaken hands at 2025-11-25, under id 1.
+/// A session of 2025-11-25, opened with id 1.
 fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
     let (mut client, mut line) = (Client::new(config), Line::new());
     line.send(|tx| client.connect(at(0), tx)).unwrap();
@@ -201,7 +201,7 @@ fn opened<'c>(config: &'c ClientConfig<'c>) -> (Client<'c>, Line) {
     (client, line)
 }
 
-/// Sixteen bytes, and what has been through them.
+/// An output buffer of 16 bytes, and the bytes drained from it.
 struct Line {
     tx: TxBuffer<[u8; 16]>,
     sent: Vec<u8>,
@@ -217,7 +217,7 @@ impl Line {
         self.tx.advance(usize::MAX);
     }
 
-    /// A call until it is through: not for ever.
+    /// Repeats a call until it succeeds, a limited number of times.
     fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,

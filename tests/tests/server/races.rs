@@ -1,4 +1,4 @@
-//! Cancellations and answers that cross each other, in every order.
+//! Cancellations and responses that cross, in every order.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
             .expect("an integer");
         assert!(seen.insert(id), "{id} twice");
         if number % 3 == 0 {
-            // Cancelled or answered: its id is not used again either way.
+            // Cancelled or responded to, its id is not used again.
             assert_eq!(peer.server.cancel_call(peer.now, call, &mut peer.tx), Ok(true));
             peer.sent();
         }
@@ -48,15 +48,15 @@ fn rpc_05_ten_thousand_requests_of_ours_have_ids_of_their_own() {
 enum Step {
     /// The client cancels its request.
     Cancel,
-    /// It does so again.
+    /// The client cancels it again.
     CancelAgain,
-    /// The application answers.
+    /// The application responds.
     Respond,
-    /// The client answers what was asked on behalf of the request.
+    /// The client responds to the nested call.
     Answer,
-    /// The application gives that up.
+    /// The application cancels the nested call.
     CancelCall,
-    /// The request's time is over, and what was asked has been orphaned or has timed out.
+    /// The request times out, and the nested call is orphaned or times out.
     Time,
     /// The client sends another request with the same id.
     Reuse,
@@ -83,7 +83,7 @@ fn permutations(steps: &mut Vec<Step>, from: usize, visit: &mut impl FnMut(&[Ste
     }
 }
 
-/// One order; then everything must be as if nothing had been.
+/// Plays one order; afterwards nothing may be open.
 fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     let mut peer = Peer::new(revision);
     let params = if revision.is_modern() {
@@ -150,7 +150,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
             }
         }
     }
-    // The end of all: what is still open is answered, and time passes.
+    // In the end everything open gets a response, and time passes.
     for handle in std::mem::take(&mut peer.open) {
         let _ = peer
             .server
@@ -171,7 +171,7 @@ fn play(revision: Revision, order: &[Step]) -> Result<(), String> {
     if ended != 1 {
         return Err(format!("the request ended {ended} times"));
     }
-    // No slot has been lost.
+    // Every slot is free again.
     for id in 0..4 {
         peer.say(&request.replace("\"id\":1", &format!("\"id\":\"r{id}\"")))?;
     }

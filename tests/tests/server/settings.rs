@@ -9,10 +9,10 @@ use mcp_sansio::{
 
 const SHORT: Duration = Duration::from_millis(7);
 
-/// The fields of a value's `Debug`, one a line.
+/// Returns the fields of a value's `Debug` output, one a line.
 fn fields(value: &impl std::fmt::Debug) -> Vec<String> {
     let text = format!("{value:#?}");
-    // The fields of the struct itself are indented once; what belongs to a field follows it.
+    // Fields of the struct are indented once; the lines of a field's value follow it.
     text.lines().fold(Vec::new(), |mut fields: Vec<String>, line| {
         if line.starts_with("    ")
             && !line.starts_with("     ")

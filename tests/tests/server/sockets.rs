@@ -1,5 +1,4 @@
-//! The same conversations over sockets: what goes over the wire is what goes over standard input
-//! and output.
+//! The bytes on a socket are those on standard input and output.
 #![cfg(unix)]
 
 use std::io::{self, Cursor, Read, Write};
@@ -109,8 +108,7 @@ fn text<'f>(request: &Request<'f>) -> Text<'f> {
         .map_or(Text::new("-"), Text::from_json)
 }
 
-/// What is sent to these lines: over something like standard input and output, over a Unix socket
-/// and over TCP, whole and torn into single bytes.
+/// Returns the output for these lines over a pipe, a Unix socket and TCP, at once and byte by byte.
 fn everywhere(lines: &[String]) -> String {
     let input = lines.join("\n") + "\n";
     let output = Shared::default();
@@ -154,7 +152,7 @@ fn everywhere(lines: &[String]) -> String {
     expected
 }
 
-/// Sends `input`, `piece` bytes at a time; returns what comes back until the server closes.
+/// Sends `input`, `piece` bytes at a time; returns the output until the server closes.
 fn converse<S>(
     input: &str,
     piece: usize,
@@ -182,7 +180,7 @@ where
     sent
 }
 
-/// Input that is there at once.
+/// Input that is available at once.
 struct Memory(Cursor<Vec<u8>>);
 
 impl Read for Memory {

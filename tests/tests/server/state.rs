@@ -1,5 +1,4 @@
-//! What requests, conversations and connections have to do with each other: nothing, unless an id
-//! says so.
+//! Requests and connections are independent, unless an id connects them.
 
 use mcp_sansio::types::{Implementation, TextResult, Tool};
 use mcp_sansio::{
@@ -16,7 +15,7 @@ fn meta_15_meta_16_who_the_client_says_it_is_changes_nothing() {
         r#"{"name":"","version":"0","icons":[{"src":"data:,"}]}"#,
     ];
     let mut compared = 0;
-    // A line that is longer is another line where the buffer is small.
+    // Longer lines may be oversized in a small buffer.
     for (name, text) in transcript::texts().iter().filter(|(_, text)| !text.contains("config: rx"))
     {
         let play = |transcript: Result<Transcript, String>| {
@@ -91,7 +90,7 @@ fn sta_03_sta_05_a_retry_goes_on_wherever_it_arrives() {
     let elsewhere = Peer::new().say(&retry);
     assert_eq!(here, elsewhere);
     assert!(here[0].contains("went on from 7"), "{here:?}");
-    // Without its state it begins again, also where the first attempt was made.
+    // Without the request state it starts again, also on the connection of the first attempt.
     let again = first.say(&call(1, ""));
     assert_eq!(again, asked);
 }
@@ -129,7 +128,7 @@ const SCHEMA: RawJson<'static> = RawJson::from_static(r#"{"type":"object"}"#);
 static CATALOG: Catalog<'static> =
     Catalog::new().tools(&[Tool::new("ask", SCHEMA), Tool::new("plain", SCHEMA)]);
 
-/// A connection whose application asks for the roots where it can.
+/// A connection whose application requests the roots where it can.
 struct Peer {
     server: Server<'static>,
 }
@@ -139,7 +138,7 @@ impl Peer {
         Self { server: Server::new(&CONFIG) }
     }
 
-    /// What is answered to this line.
+    /// Returns the response to a line.
     fn say(&mut self, line: &str) -> Vec<String> {
         let mut rx = RxBuffer::new([0; 2048]);
         let mut tx = TxBuffer::new([0; 8192]);

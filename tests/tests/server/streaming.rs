@@ -1,5 +1,5 @@
-//! Answers that are fed by hand: byte for byte what `respond` would write, through buffers of any
-//! size, and nothing in between.
+//! Streamed responses: the same bytes as `respond` writes, through buffers of any size, with no
+//! other output in between.
 
 use mcp_sansio::types::{Implementation, TextResult};
 use mcp_sansio::*;
@@ -25,7 +25,7 @@ fn an_answer_fed_by_hand_equals_one_that_is_responded() {
                 rest = &rest[fed..];
             }
         }
-        // It has begun, so it is neither cancelled nor interrupted.
+        // The response has begun, so it is neither cancelled nor interrupted.
         let mut cancel = Messages::new(Frame::Complete(CANCEL.as_bytes()));
         let Wire { server, tx, .. } = &mut wire;
         assert!(matches!(server.next_event(NOW, &mut cancel, tx), Ok(None)), "size {size}");

@@ -1,4 +1,4 @@
-//! A full output buffer, and several who write in turns while a frame is on its way in pieces.
+//! A full output buffer, and several writers while a frame is partly written.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn time_02_a_cancellation_that_has_begun_is_finished_before_the_next() {
     peer.now = Instant::from_millis(10);
     assert!(matches!(peer.server.handle_timeout(peer.now, &mut peer.tx), Err(SendError::Full)));
     assert!(peer.tx.is_mid_frame());
-    // By now the other one, which stands before it in the table, is due as well.
+    // Now the other one, in an earlier slot, is due as well.
     peer.now = Instant::from_millis(60);
     let event =
         peer.finish(|server, now, tx| server.handle_timeout(now, tx).map(|e| format!("{e:?}")));
@@ -174,7 +174,7 @@ fn a_listen_is_not_cancelled_in_the_middle_of_a_change_that_it_is_told_of() {
     assert!(peer.say(&listen)[0].contains("Listening"));
     peer.sent();
     let mut change = Change::tools();
-    // The session first, whole; then the listen, in pieces.
+    // The session first, in one piece; then the subscription, in several.
     assert_eq!(peer.finish(|server, _, tx| server.publish(&mut change, tx)), Ok(true));
     peer.sent();
     assert_eq!(peer.server.publish(&mut change, &mut peer.tx), Err(SendError::Full));
@@ -209,7 +209,7 @@ fn full_means_that_nothing_happened() {
         peer.request(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(first, &filler, &mut peer.tx), Ok(()));
     let pending = peer.tx.pending().to_vec();
-    // What needs an answer waits, again and again; the cursor does not move and nothing is lost.
+    // A message that needs a response waits: the cursor does not move, and nothing is lost.
     let line = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"nope\"}\n";
     let mut rx = RxBuffer::new([0; 256]);
     rx.spare()[..line.len()].copy_from_slice(line);
@@ -222,7 +222,7 @@ fn full_means_that_nothing_happened() {
         ));
         assert_eq!(peer.tx.pending(), pending);
     }
-    // What needs none is taken: a notification, a call.
+    // A message that needs no response is taken: a notification, a `tools/call`.
     let second =
         peer.request(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"a"}}"#);
     assert_eq!(peer.server.respond(second, &filler, &mut peer.tx), Err(SendError::Full));
@@ -270,7 +270,7 @@ impl Peer {
         peer
     }
 
-    /// What happens on this line.
+    /// Handles a line and returns the event.
     fn say(&mut self, line: &str) -> Vec<String> {
         let mut events = Vec::new();
         self.take(line, |event| events.push(format!("{event:?}")));
@@ -330,7 +330,7 @@ impl Peer {
         self.tx.advance(usize::MAX);
     }
 
-    /// The lines that have been sent since the last call.
+    /// Returns the lines sent since the last call.
     fn sent(&mut self) -> String {
         self.drain();
         let sent = String::from_utf8(std::mem::take(&mut self.sent)).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! Changes, and the end.
+//! Changes, and the end of a connection.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ pub(crate) const ALL: [Feature; 7] = [
     }),
 ];
 
-/// The server ends with its input, soon and well.
+/// The server exits at the end of its input, soon and with status 0.
 pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
     session.client.list_tools()?;
     let began = Instant::now();
@@ -61,7 +61,8 @@ pub(crate) fn ends_at_eof(mut session: Session) -> Result<(), Wrong> {
     want(began.elapsed() < Duration::from_secs(2), true)
 }
 
-/// Has something changed, and hears of it: by a listen of its own from a modern server.
+/// Lets the server change something, and waits for the notification, by a subscription if the
+/// server is modern.
 fn changed(s: &mut Session, what: &'static str) -> Result<Option<CallId>, Wrong> {
     s.forget();
     let mut listen = None;

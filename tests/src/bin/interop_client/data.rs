@@ -1,4 +1,4 @@
-//! What all reference servers have in common: the file beside their programs.
+//! Data that all reference servers share.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ pub(crate) static OFFER: LazyLock<Value> = LazyLock::new(|| {
         .expect("the offer is JSON")
 });
 
-/// One member of each entry.
+/// Returns one member of each entry.
 pub(crate) fn each(list: &Value, member: &str) -> Vec<String> {
     list.as_array()
         .into_iter()

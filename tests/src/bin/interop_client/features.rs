@@ -1,4 +1,4 @@
-//! Tools, resources, prompts, completion, and what servers ask.
+//! Tools, resources, prompts, completion, and requests of servers.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub(crate) const ALL: [Feature; 30] = [
         Err(Wrong("the call went on".to_owned()))
     }),
     ("silent_after_cancel", |s| {
-        // An answer that comes all the same is dropped without a word.
+        // A late response is dropped silently.
         s.forget();
         begin_and_cancel(s)?;
         s.client.run_for(Duration::from_millis(700))?;
@@ -194,7 +194,7 @@ fn begin_and_cancel(s: &mut Session) -> Result<(), Error> {
     s.client.cancel(call, Some("a test")).map(|_| ())
 }
 
-/// How many calls the server has seen cancelled.
+/// Returns the number of calls that the server has seen cancelled.
 fn cancelled(s: &mut Session) -> Result<u64, Wrong> {
     let text = read(s, "test://cancelled")?["text"].clone();
     text.as_str()

@@ -1,4 +1,4 @@
-//! What only Streamable HTTP has.
+//! Features of Streamable HTTP.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,8 +10,8 @@ use super::Feature;
 use super::session::{Wrong, want};
 
 pub(crate) const ALL: [Feature; 2] = [
-    // The stream of the call ends before the answer; what has been seen once may come again from
-    // some servers.
+    // The stream of the call ends before the response; some servers replay events that were
+    // received.
     ("resumes", |s| {
         s.forget();
         let params = json!({"name": "hang_up", "arguments": {}});
@@ -21,7 +21,7 @@ pub(crate) const ALL: [Feature; 2] = [
         want((steps.first().copied(), steps.last().copied()), (Some(1.0), Some(2.0)))?;
         want(s.all("violation"), Vec::new())
     }),
-    // Somebody else ends the session: the next request begins another one.
+    // Another client deletes the session; the next request opens a new one.
     ("ends_session", |s| {
         s.forget();
         let session = s.said("session", json!({}))?;
@@ -33,7 +33,7 @@ pub(crate) const ALL: [Feature; 2] = [
     }),
 ];
 
-/// Ends a session by hand; the status.
+/// Deletes a session with a plain request; returns the status.
 fn delete(url: &str, session: &str) -> std::io::Result<String> {
     let (host, path) = url.trim_start_matches("http://").split_once('/').unwrap_or((url, ""));
     let mut stream = TcpStream::connect(host)?;

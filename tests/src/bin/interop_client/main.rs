@@ -1,8 +1,8 @@
-//! Holds our client to what the reference servers offer: `interop-client OFFERS.json SERVER
+//! Tests the client against all features of a reference server: `interop-client OFFERS.json SERVER
 //! COMMAND…`, or `… SERVER URL`
 //!
-//! One line a feature: PASS, FAIL with the reason, or N/A with the reason that the offers give.
-//! Exit status 1 on any failure.
+//! Prints a line for each feature: PASS, FAIL with the reason, or N/A with the reason from the
+//! offers. Exits with 1 on any failure.
 
 mod changes;
 mod data;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use session::{Session, Wrong};
 
-/// A feature, by the name that the offers have for it.
+/// A feature, by its name in the offers.
 type Feature = (&'static str, fn(&mut Session) -> Result<(), Wrong>);
 
 fn main() -> ExitCode {
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     if report.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// One process serves all features, unless one of them wants a fresh one or has left it broken.
+/// One process serves all features, unless a feature needs a new one or has broken it.
 fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revision) {
     if let Some(reason) = offered.as_str() {
         return report.not_offered("everything", revision.as_str(), reason);
@@ -54,11 +54,11 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
     let of_transport: &[Feature] =
         if report.transport == Transport::Http { &http::ALL } else { &[] };
     for (name, run) in features::ALL.iter().chain(&changes::ALL).chain(of_transport) {
-        // What a server sends too late or too much is the client's to bear: that is held for all.
+        // Checked for every feature: no violation by late or superfluous messages.
         if !report.is_offered(offered, name, revision) && *name != "silent_after_cancel" {
             continue;
         }
-        // These need a process that has been told nothing before.
+        // These need a new process.
         if matches!(*name, "unsubscribe" | "no_unasked_log") {
             session = None;
         }
@@ -82,11 +82,10 @@ fn hold(report: &mut Report, offered: &Value, command: &[String], revision: Revi
     }
 }
 
-/// A client of all revisions finds out which to speak, and what it found out spares the next one
-/// the probe.
+/// A client of all revisions negotiates one, and the next client skips the probe with the result.
 fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     let best = match report.transport {
-        // It is tried in its own revision, but the servers speak every legacy one over it.
+        // It is tested in its own revision, although the servers support every legacy one over it.
         Transport::HttpSse => Some(Revision::V2025_11_25),
         _ => Revision::ALL.into_iter().find(|revision| offered[revision.as_str()].is_object()),
     };
@@ -106,7 +105,7 @@ fn found_by_itself(report: &mut Report, offered: &Value, command: &[String]) {
     report.say("finds_out", "all revisions", found);
 }
 
-/// How the server is reached.
+/// The transport.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Stdio,
@@ -136,8 +135,8 @@ impl Transport {
         }
     }
 
-    /// Over HTTP all is as over stdio, unless it is said to be otherwise; HTTP+SSE is of the
-    /// revisions that are named there.
+    /// Over HTTP the offers are those over stdio, unless stated otherwise; HTTP+SSE is for the
+    /// revisions listed there.
     fn offers(self, all: &Value) -> Value {
         let over_stdio = all.clone();
         if self == Self::Stdio {
@@ -177,9 +176,10 @@ impl Report {
         }
     }
 
-    /// What the offers say of it. A reason against it is printed.
+    /// Whether the server offers the feature. Prints the reason if not.
     fn is_offered(&mut self, offered: &Value, feature: &str, revision: Revision) -> bool {
-        // Some servers serve what a revision does not know; our client does not declare it there.
+        // Some servers offer features that a revision lacks; the client does not declare them
+        // there.
         let since = match feature {
             "ask_user" => Revision::V2025_06_18,
             "ask_url" | "elicitation_complete" => Revision::V2025_11_25,

@@ -1,4 +1,4 @@
-//! A conversation with a reference server, and all that came on the way.
+//! A connection to a reference server, with a record of all events.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use mcp_sansio_adapters::blocking::client::{
 };
 use serde_json::{Value, json};
 
-/// Why a feature does not work.
+/// The reason of a failure.
 #[derive(Debug)]
 pub(crate) struct Wrong(pub(crate) String);
 
@@ -29,17 +29,17 @@ pub(crate) fn want<T: PartialEq + Debug>(seen: T, wanted: T) -> Result<(), Wrong
 
 pub(crate) struct Session {
     pub(crate) client: Client<'static>,
-    /// Over HTTP.
+    /// Whether the transport is HTTP.
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
-/// Something that came and was no answer: what kind, and what was in it.
+/// An event other than a response: its kind and content.
 pub(crate) type Seen = (&'static str, Value);
 
 impl Session {
-    /// `server` is a command, or the one word that is an URL.
+    /// Connects. `server` is a command or a single URL.
     pub(crate) fn open(
         server: &[String],
         revisions: Revisions,
@@ -51,7 +51,7 @@ impl Session {
             .and(ClientFeatures::ELICITATION_URL);
         let config =
             ClientConfig::new(Implementation::new("interop-client", "1"), all).revisions(revisions);
-        // A few dozen in a process that ends soon.
+        // Leaked: a few dozen, in a process that ends soon.
         let config: &'static ClientConfig<'static> =
             Box::leak(Box::new(config.call_timeout(Duration::from_secs(20))));
         let (seen, sent) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
@@ -87,7 +87,7 @@ impl Session {
         self.client.revision().is_some_and(|revision| revision.is_modern())
     }
 
-    /// The method of the first message that was sent, if any was.
+    /// Returns the method of the first message sent.
     pub(crate) fn sent_first(&self) -> Option<String> {
         self.sent
             .lock()
@@ -100,7 +100,7 @@ impl Session {
         self.seen.lock().expect("no panic").clear();
     }
 
-    /// All of a kind that has come.
+    /// Returns all events of a kind.
     pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
         self.seen
             .lock()
@@ -111,7 +111,7 @@ impl Session {
             .collect()
     }
 
-    /// The first of a kind, waited for.
+    /// Waits for the first event of a kind.
     pub(crate) fn take(&mut self, kind: &str) -> Result<Value, Wrong> {
         let until = Instant::now() + Duration::from_secs(5);
         loop {
@@ -135,7 +135,7 @@ impl Session {
         self.client.call_tool(tool, &arguments).map(|result| value(result.as_raw()))
     }
 
-    /// The texts that a tool answers with.
+    /// Returns the texts in the result of a tool.
     pub(crate) fn said(&mut self, tool: &str, arguments: Value) -> Result<String, Wrong> {
         let result = self.call(tool, arguments)?;
         if result["isError"] == true {
@@ -145,7 +145,7 @@ impl Session {
         Ok(blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n"))
     }
 
-    /// A request that must be refused with this code.
+    /// Sends a request that must fail with this code.
     pub(crate) fn refused(&mut self, code: i64, method: &str, params: Value) -> Result<(), Wrong> {
         match self.request(method, params) {
             Err(Error::Server(fault)) => want(fault.code, code),

@@ -207,7 +207,7 @@ impl Role for ClientApp {
         assert!(end.app.asked.iter().all(|asked| end.machine.is_request_open(*asked)));
         assert!(!end.app.gone.iter().rev().take(8).any(|gone| end.machine.is_call_open(*gone)));
         assert_eq!(end.machine.open_requests(), end.app.asked.len());
-        // One that opens, or one that finds out whether the server is alive.
+        // `initialize` or `server/discover`, or a ping.
         let more = end.machine.open_calls() - end.app.calls.len();
         assert!(more <= 1, "{more} requests that nobody made");
     }
@@ -229,7 +229,7 @@ impl ClientApp {
 }
 
 impl End<ClientApp> {
-    /// The connection is lost.
+    /// Closes the connection.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         while let Some(event) = self.machine.close() {
             let ClientEvent::CallFinished { call, outcome: CallOutcome::Closed } = event else {

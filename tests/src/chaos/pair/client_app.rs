@@ -1,4 +1,4 @@
-//! What the client's application knows of, and what an event changes.
+//! The state of the client's application, and checks of the events.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use super::client::Machine;
 use super::corpus::REQUESTS;
 use super::show;
 
-/// What the application knows of.
+/// State of the application.
 #[derive(Default)]
 pub(super) struct ClientApp {
     pub(super) calls: Vec<Waiting>,
     pub(super) asked: Vec<RequestHandle>,
     pub(super) again: Vec<Again>,
-    /// Handles that are worth nothing any more.
+    /// Handles of requests that have ended.
     pub(super) gone: Vec<Call>,
-    /// How many answers may come too late in this connection.
+    /// Number of responses that may come too late in this connection.
     pub(super) given_up: usize,
-    /// The opening failed: there is nothing to be done.
+    /// Whether connecting failed.
     pub(super) failed: bool,
-    /// The latest time that was told: clocks go backwards, too.
+    /// The latest time so far; clocks go backwards, too.
     pub(super) latest: u64,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) call: Call,
@@ -42,7 +42,7 @@ pub(super) struct Waiting {
     pub(super) deadline: Option<u64>,
 }
 
-/// A request that will be sent again with what the server wanted to know.
+/// A call that will be retried with input responses.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     pub(super) kind: usize,
@@ -150,11 +150,11 @@ impl ClientApp {
             }
             ClientEvent::Unresponsive => self.given_up += 1,
             ClientEvent::Violation(violation) => match violation {
-                // It remembers as many as it can have in flight, and one or two that were for the
-                // opening.
+                // The client remembers as many ids as it has slots for calls, and one or two of
+                // connecting.
                 Violation::UnexpectedResponse => assert!(self.given_up > 1, "an answer to nothing"),
                 Violation::TooLong => assert!(!roomy),
-                // Nothing was agreed on, and nobody has closed the connection yet.
+                // Connecting failed, and the connection is not closed yet.
                 Violation::UnexpectedRequest => assert!(self.failed),
                 Violation::UnknownMethod
                 | Violation::InvalidParams
@@ -182,7 +182,7 @@ impl ClientApp {
     }
 }
 
-/// How a request is made, and what its time limits are.
+/// Options of a call, and its time limits.
 pub(super) struct How {
     pub(super) options: CallOptions,
     timeout: u64,

@@ -1,4 +1,4 @@
-//! Sizes, requests, and clients and servers of all kinds.
+//! Sizes, requests, and configurations.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use mcp_sansio::{
 
 use crate::chaos::script::Script;
 
-/// An input buffer, and whether everything fits it.
+/// A receive buffer, and whether every frame fits it.
 pub(super) fn rx(script: &mut Script<'_>) -> (RxBuffer<Vec<u8>>, bool) {
     let size = *script.pick(&[8192, 8192, 8192, 600, 250]);
     (RxBuffer::new(vec![0; size]), size == 8192)

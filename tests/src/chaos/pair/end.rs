@@ -273,7 +273,7 @@ impl<P: Role> End<P> {
         self.drain(*script.pick(&[usize::MAX, usize::MAX, 100, 17, 1]), audit);
     }
 
-    /// At most `n` bytes leave the output buffer.
+    /// Moves at most `n` bytes out of the output buffer.
     pub(super) fn drain(&mut self, n: usize, audit: &mut Audit) {
         self.line.drain(n);
         self.listen(audit);

@@ -115,7 +115,7 @@ impl Role for ServerApp {
                     other => assert!(other == Delivery::Gone && !is_job, "{other:?}"),
                 }
                 end.app.forget(request);
-                // What was asked on its behalf is cancelled by and by.
+                // Its nested calls are cancelled with later calls.
                 end.app.calls.retain(|call| end.machine.is_call_open(*call));
             }
             Act::Progress { request, done } => {
@@ -135,7 +135,7 @@ impl Role for ServerApp {
                 _ = told?;
             }
             Act::Publish { at } => {
-                // The list is shorter once somebody else has come to the end of his.
+                // The list is shorter after another change has been published completely.
                 let Some(mut change) = end.app.changes.get(*at).copied() else { return Ok(()) };
                 let more = end.attempt(|server, tx| server.publish(&mut change, tx))?;
                 end.app.changes[*at] = change;
@@ -179,8 +179,7 @@ impl Role for ServerApp {
             }
             Act::CancelCall { call } => {
                 let open = end.app.calls.contains(call);
-                // Meanwhile the request that it belonged to may have ended: then nobody waits for
-                // it, but it is there.
+                // Its parent request may have ended meanwhile; the call is still open then.
                 let ended = end.attempt(|server, tx| server.cancel_call(at, *call, tx))?;
                 assert!(ended || !open, "a request ends once");
                 end.app.calls.retain(|open| open != call);
@@ -221,7 +220,7 @@ impl Role for ServerApp {
         );
         assert!(end.app.calls.iter().all(|call| end.machine.is_call_open(*call)));
         assert!(!end.app.gone.iter().rev().take(8).any(|gone| end.machine.is_request_open(*gone)));
-        // One that is being acknowledged is there already.
+        // A subscription that is being acknowledged is open already.
         let more = end.machine.open_requests() - end.app.jobs.len() - end.app.listens.len();
         assert!(
             more == 0 || more == 1 && matches!(end.begun, Some(Op::NextEvent)),
@@ -258,14 +257,14 @@ impl End<ServerApp> {
         self.attempt(|server, tx| server.request(at, &request, tx))
     }
 
-    /// The connection is lost.
+    /// Closes the connection.
     pub(super) fn close(&mut self, script: &mut Script<'_>) {
         self.machine.close();
         assert_eq!(
             (self.machine.open_requests(), self.machine.open_calls(), self.machine.poll_timeout()),
             (0, 0, None)
         );
-        // Perhaps another server by now.
+        // Sometimes another server takes its place.
         let machine = if script.once_in(3) {
             Machine::with_table_sizes(script.pick(&SERVERS))
         } else {

@@ -1,11 +1,11 @@
-//! What the server's application knows of, and what an event changes.
+//! The state of the server's application, and checks of the events.
 
 use mcp_sansio::{Call, CallOutcome, Change, RequestHandle, ServerEvent, Violation};
 
 use super::server::Machine;
 use super::show;
 
-/// What the application knows of.
+/// State of the application.
 #[derive(Default)]
 pub(super) struct ServerApp {
     pub(super) jobs: Vec<RequestHandle>,
@@ -50,7 +50,7 @@ impl ServerApp {
             ServerEvent::PeerError(error) => panic!("{error:?}"),
             _ => {}
         }
-        // What hung on a request that has ended is open no more.
+        // A request that ends takes its nested calls with it.
         self.calls.retain(|call| server.is_call_open(*call));
     }
 

@@ -1,4 +1,4 @@
-//! Two ends, the line, the clock.
+//! Both ends, the lines between them, and the clock.
 
 use super::client::Act;
 use super::client_app::ClientApp;
@@ -28,7 +28,7 @@ impl<'d> World<'d> {
         self.script.is_over()
     }
 
-    /// One thing happens.
+    /// Performs one random step.
     pub(super) fn step(&mut self) {
         let now = self.now;
         match self.script.below(20) {
@@ -37,7 +37,7 @@ impl<'d> World<'d> {
             8..11 => self.up(),
             11..14 => self.down(),
             14 | 15 => {
-                // All that can arrive arrives.
+                // Deliver in both directions, several times.
                 for _ in 0..self.script.below(8) {
                     self.up();
                     self.down();
@@ -64,13 +64,13 @@ impl<'d> World<'d> {
         self.server.act(&mut self.script, &mut self.audit, self.now);
     }
 
-    /// From the client to the server.
+    /// Transfers bytes from the client to the server.
     fn up(&mut self) {
         let Self { script, client, server, audit, now } = self;
         transfer(client, server, script, audit, *now);
     }
 
-    /// From the server to the client.
+    /// Transfers bytes from the server to the client.
     fn down(&mut self) {
         let Self { script, client, server, audit, now } = self;
         transfer(server, client, script, audit, *now);
@@ -127,7 +127,7 @@ impl<'d> World<'d> {
         panic!("there is no end");
     }
 
-    /// Whether no frame waits any more.
+    /// Whether every frame has been read.
     fn rest_is_read(&mut self) -> bool {
         for rx in [&mut self.client.rx, &mut self.server.rx] {
             if rx.next_frame().is_some() {

@@ -1,4 +1,4 @@
-//! What an application may do at any time, sensible or not.
+//! What the application of a server does, at random.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ use super::ledger::Ledger;
 use super::world::{Machine, World, Writer};
 use crate::delivery::respond;
 
-/// What it remembers.
+/// State of the application.
 #[derive(Default)]
 pub(super) struct Application {
     pub(super) jobs: Vec<Job>,
     listening: Vec<RequestHandle>,
     calls: Vec<Call>,
-    /// Handles that are worth nothing any more.
+    /// Handles of requests that have ended.
     gone: Vec<RequestHandle>,
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 #[derive(Clone)]
 pub(super) struct Job {
     pub(super) handle: RequestHandle,
@@ -51,7 +51,7 @@ impl Application {
         self.gone.extend(self.jobs.drain(..).map(|job| job.handle).chain(self.listening.drain(..)));
     }
 
-    /// Something happened; `id` where it is known whose request it is about.
+    /// Handles an event. `id` is that of the request, where it is known.
     pub(super) fn event(
         &mut self,
         ledger: &mut Ledger,
@@ -84,11 +84,11 @@ impl Application {
             }
             _ => {}
         }
-        // What hung on a request that has ended is open no more.
+        // A request that ends takes its nested calls with it.
         self.calls.retain(|call| server.is_call_open(*call));
     }
 
-    /// Takes a request that has ended out of the books.
+    /// Removes a request that has ended.
     fn forget(&mut self, request: RequestHandle) -> Option<Job> {
         self.gone.push(request);
         if let Some(at) = self.listening.iter().position(|listen| *listen == request) {
@@ -107,7 +107,7 @@ struct Echo<'f> {
 }
 
 impl World<'_> {
-    /// The application does something.
+    /// Performs one random action.
     pub(super) fn act(&mut self) {
         let what = self.script.below(16);
         self.show(format_args!("   {what} at {}", self.now));
@@ -126,7 +126,7 @@ impl World<'_> {
         }
     }
 
-    /// While the frame of `writer` has begun and not ended, others do what they do then.
+    /// Tries other calls while the frame of `writer` is open.
     pub(super) fn intrude(&mut self, writer: Writer) {
         let what = self.script.below(6);
         self.show(format_args!("   (in between) {what}"));
@@ -156,8 +156,8 @@ impl World<'_> {
                 let written = self.attempt(|server, tx| server.log_unrelated(&message, tx));
                 assert_ne!(written, Ok(Delivery::Sent));
             }
-            // What the server writes by itself may be about the request that is given up: not while
-            // it does.
+            // Not while the server writes a frame of its own, which may belong to the cancelled
+            // request.
             4 if !matches!(writer, Writer::NextEvent | Writer::LongLine | Writer::Timeout) => {
                 self.cancel(Some(writer))
             }
@@ -165,7 +165,7 @@ impl World<'_> {
         }
     }
 
-    /// The arguments go back as they came, by a handler that is done at once.
+    /// Responds at once, with the arguments as they were received.
     pub(super) fn echo(&mut self, request: &Request<'_>) {
         let text = "x".repeat(self.script.below(256) * self.script.below(8));
         let result = Echo { params: request.params.raw(), text: &text };
@@ -175,7 +175,7 @@ impl World<'_> {
             return;
         };
         if self.answered(request.handle, answered) {
-            // Numbers beyond those of a machine mean nothing to it.
+            // serde_json cannot read numbers beyond `f64`.
             let Ok(line) = serde_json::from_slice::<Value>(&self.ledger.last) else { return };
             let params: Value = serde_json::from_str(request.params.raw().as_str()).unwrap();
             assert_eq!(
@@ -202,7 +202,7 @@ impl World<'_> {
                 self.respond(handle, |server, tx| server.respond_raw(handle, raw, tx))
             }
             3 => {
-                // No object, no answer.
+                // A result must be an object.
                 let refused = self.respond(handle, |server, tx| {
                     server.respond(handle, &mcp_sansio::Json([1]), tx)
                 });
@@ -227,7 +227,7 @@ impl World<'_> {
         }
     }
 
-    /// An answer that has begun is broken off; whatever it was, an error answers.
+    /// Abandons a response that has begun; an error is sent instead.
     fn abandon(&mut self, handle: RequestHandle, text: &str) {
         let begun = match self.attempt(|server, tx| {
             respond(server, handle, tx, |server, tx| {
@@ -257,7 +257,7 @@ impl World<'_> {
         panic!("a call is repeated for ever");
     }
 
-    /// An answer piece by piece; whether its source holds out is another matter.
+    /// Writes a response piece by piece; its source may fail.
     fn write_response(&mut self, handle: RequestHandle, text: &str) -> Result<Delivery, SendError> {
         let writer = Writer::Job(handle);
         let is_open = self.send(writer, |server, tx| {
@@ -310,11 +310,11 @@ impl World<'_> {
         self.send(Writer::Job(handle), |server, tx| respond(server, handle, tx, &mut call))
     }
 
-    /// The books after an answer.
+    /// Updates the state after a response.
     fn answered(&mut self, handle: RequestHandle, answered: Delivery) -> bool {
         if answered != Delivery::Sent {
-            // While it was written in pieces the request may have been cancelled, but then the line
-            // was finished.
+            // The request may have been cancelled while its response was written; the line was
+            // finished then.
             assert!(
                 answered == Delivery::Gone
                     && !self.application.jobs.iter().any(|job| job.handle == handle),
@@ -466,7 +466,7 @@ impl World<'_> {
         assert!(self.application.calls.contains(&call) || !self.server.is_call_open(call));
     }
 
-    /// A request is given up, but not one whose answer has begun.
+    /// Drops a request, unless its response has begun.
     fn cancel(&mut self, writer: Option<Writer>) {
         let Some(job) = self.job().filter(|job| Some(Writer::Job(job.handle)) != writer) else {
             return;
@@ -494,7 +494,7 @@ impl World<'_> {
         panic!("a listen does not end");
     }
 
-    /// A handle that is worth nothing does nothing.
+    /// Calls with the handle of a request that has ended do nothing.
     fn flog_a_dead_horse(&mut self) {
         let Some(handle) = self.application.gone.last().copied() else { return };
         let now = self.instant();
@@ -513,7 +513,7 @@ impl World<'_> {
         assert!(!self.server.forget_request(handle));
     }
 
-    /// Answers everything, gives everything up.
+    /// Responds to every request and cancels every call.
     pub(super) fn finish_jobs(&mut self) {
         while let Some(Job { handle, .. }) = self.application.jobs.first().cloned() {
             let answered = self

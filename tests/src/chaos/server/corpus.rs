@@ -1,9 +1,9 @@
-//! What clients say, of all revisions, and what becomes of it on a bad line.
+//! Messages of clients of all revisions, and mutations of them.
 
 use super::super::script::Script;
 
-/// A line or several, mutated or not, its end included (mostly). `asked` are the ids of the
-/// server's own requests.
+/// One or more lines, perhaps mutated, usually with their end. `asked` lists the ids of the
+/// server's calls.
 pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     let mut bytes = match script.below(16) {
         14 => {
@@ -22,7 +22,7 @@ pub(super) fn bytes(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// How a conversation begins, mostly: with a handshake.
+/// The first lines: usually a handshake.
 pub(super) fn opening(script: &mut Script<'_>) -> String {
     match script.below(6) {
         0 => String::new(),
@@ -30,7 +30,7 @@ pub(super) fn opening(script: &mut Script<'_>) -> String {
     }
 }
 
-/// What may come at a bad moment: a cancellation, an answer, or anything.
+/// Input in the middle of a frame: a cancellation, a response, or anything.
 pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     let id = *script.pick(&IDS[..6]);
     match (script.below(3), asked.first()) {
@@ -43,7 +43,7 @@ pub(super) fn interruption(script: &mut Script<'_>, asked: &[String]) -> Vec<u8>
 }
 
 fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
-    // Half of them are calls, of which much follows.
+    // Half of them are `tools/call`, which has the most consequences.
     let template = if script.once_in(2) { *script.pick(&CALLS) } else { *script.pick(&TEMPLATES) };
     let id = *script.pick(&IDS);
     let other = *script.pick(&IDS);
@@ -53,7 +53,7 @@ fn message(script: &mut Script<'_>, asked: &[String]) -> Vec<u8> {
     filled.into_bytes()
 }
 
-/// A call with much in it, `id` before or behind.
+/// A long `tools/call`, with `id` first or last.
 fn long(script: &mut Script<'_>) -> Vec<u8> {
     let id = *script.pick(&IDS);
     let filler = match script.below(3) {
@@ -88,7 +88,7 @@ fn mutate(script: &mut Script<'_>, bytes: &mut Vec<u8>) {
     }
 }
 
-/// One id in several spellings, and ids that are none.
+/// One id in several spellings, and invalid ids.
 const IDS: [&str; 14] = [
     "1",
     "2",
@@ -118,7 +118,7 @@ const CALLS: [&str; 4] = [
     r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":#}}"#,
 ];
 
-/// `#` is the id of the message, `%` another one, `@` the id of a request of the server's.
+/// `#` is the id of the message, `%` another one, `@` the id of a call of the server.
 const TEMPLATES: [&str; 46] = [
     r#"{"jsonrpc":"2.0","id":#,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"sampling":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","id":#,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"sampling":{},"roots":{"listChanged":true}},"clientInfo":{"name":"c","version":"1"}}}"#,

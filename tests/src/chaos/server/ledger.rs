@@ -1,5 +1,4 @@
-//! Who asked what, and what was said: everything that leaves the server is read here, by
-//! serde_json.
+//! Tracks requests and responses: checks every line that the server writes, with serde_json.
 
 use std::collections::HashMap;
 
@@ -7,30 +6,30 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, from_slice, from_str};
 
-/// A line that a client sent.
+/// A line from the client.
 #[derive(Default, Debug)]
 pub(super) struct Heard {
     pub(super) line: Vec<u8>,
-    /// Requests that must be answered, once each.
+    /// Number of requests in it that need a response.
     pub(super) requests: usize,
-    /// Of a line that is one request.
+    /// The id, if the line is a single request.
     pub(super) id: Option<String>,
 }
 
-/// What the server owes and has said.
+/// Responses that the server owes, and lines that it wrote.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// Answers that may still come, by the spelling of the id.
+    /// Number of responses that may still come, by the spelling of the id.
     owed: HashMap<String, usize>,
-    /// The beginning of a line whose end has not been written.
+    /// The beginning of an unfinished line.
     unfinished: Vec<u8>,
-    /// The next line is one that was broken off.
+    /// Whether the next line was abandoned.
     pub(super) broken: bool,
-    /// How many answers there were.
+    /// Number of responses written.
     pub(super) answers: usize,
-    /// The ids of the server's own requests that were neither answered nor cancelled.
+    /// The ids of the server's calls that have neither a response nor a cancellation.
     pub(super) asked: Vec<String>,
-    /// How many it made.
+    /// Number of calls that the server made.
     pub(super) requests: usize,
     pub(super) last: Vec<u8>,
 }
@@ -52,7 +51,7 @@ struct Message<'m> {
 }
 
 impl Ledger {
-    /// A line arrives.
+    /// Records a line from the client.
     pub(super) fn hear(&mut self, line: &[u8]) -> Heard {
         let mut heard = Heard { line: line.to_vec(), ..Heard::default() };
         if let Ok(batch) = from_slice::<Vec<&RawValue>>(line) {
@@ -67,7 +66,7 @@ impl Ledger {
 
     fn hear_message(&mut self, text: &str, requests: &mut usize) -> Option<String> {
         let Ok(message) = from_str::<Message<'_>>(text) else {
-            // Whatever looks like an id may be dug out and answered.
+            // The server may respond to anything in an invalid line that looks like an id.
             ids(text).for_each(|id| self.allow(id));
             return None;
         };
@@ -76,7 +75,7 @@ impl Ledger {
         let id = message.id?.get();
         match (message.method, message.result, message.error) {
             (None, Some(_), None) | (None, None, Some(_)) => self.asked.retain(|asked| asked != id),
-            // What is neither a request nor a response may be refused under its id.
+            // An invalid message may be refused under its id.
             _ => self.allow(id),
         }
         request
@@ -86,30 +85,30 @@ impl Ledger {
         *self.owed.entry(id.to_owned()).or_default() += 1;
     }
 
-    /// The answer will not come.
+    /// Records that a response will not come.
     pub(super) fn forgive(&mut self, id: Option<&String>) {
         if let Some(owed) = id.and_then(|id| self.owed.get_mut(id)) {
             *owed = owed.saturating_sub(1);
         }
     }
 
-    /// A line that was heard is unheard.
+    /// Takes back the last recorded line.
     pub(super) fn take_back(&mut self, heard: &Heard) {
         self.forgive(heard.id.as_ref());
     }
 
-    /// Whether all lines are whole.
+    /// Whether every line is finished.
     pub(super) fn is_whole(&self) -> bool {
         self.unfinished.is_empty()
     }
 
-    /// Whether the latest line is a ping.
+    /// Whether the last line is a ping.
     pub(super) fn last_is_ping(&self) -> bool {
         let ping: Result<Message<'_>, _> = from_slice(&self.last);
         ping.is_ok_and(|ping| ping.method.is_some_and(|method| method.get() == "\"ping\""))
     }
 
-    /// Bytes have been written: whole lines, the end of one, or a piece.
+    /// Records written bytes: whole lines, the end of one, or a part.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.unfinished.extend_from_slice(piece);
@@ -179,7 +178,7 @@ impl Message<'_> {
     fn request_id(&self) -> Option<String> {
         let id = self.id?.get();
         let is_integer = id.trim_start_matches('-').bytes().all(|b| b.is_ascii_digit());
-        // Other spellings of numbers may be ids or not; if they are, that is the spelling.
+        // Other spellings of integers may be taken for ids, in which case the spelling is kept.
         let may_be =
             id.starts_with('"') || is_integer || id.parse::<f64>().is_ok_and(|n| n.fract() == 0.0);
         (may_be && self.method.is_some_and(|method| method.get().starts_with('"')))
@@ -187,7 +186,7 @@ impl Message<'_> {
     }
 }
 
-/// Values of members `id`, roughly.
+/// Approximate values of `id` members in an invalid text.
 fn ids(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("\"id\"").filter_map(|(at, key)| {
         let value = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();

@@ -1,7 +1,4 @@
-//! Bytes that mean a conversation: whatever they say, the server must survive it and keep its
-//! promises.
-//!
-//! One function for the seeded test (`tests/tests/scripted/chaos.rs`) and for the fuzzer (`tests/fuzz`).
+//! Random scripts against a server.
 
 mod application;
 mod corpus;
@@ -10,17 +7,17 @@ mod world;
 
 use super::script::Script;
 
-/// Plays `data` as a script of what a client sends, how it arrives, what the application does and
+/// Plays `data` as a script: what a client sends, how it arrives, what the application does, and
 /// how slowly the output drains.
 ///
 /// # Panics
-/// When a promise is broken:
-/// - a call that fails writes nothing and changes nothing; one that succeeds writes one whole line,
-///   or none; `Full` means that something is pending;
-/// - each line is a JSON-RPC message, and no line is cut or mixed with another;
-/// - each request is answered once, in its own words for the id, unless it was cancelled; nothing
-///   else is answered;
-/// - what is repeated comes to an end; when everything has been answered, nothing is in flight.
+/// When one of these does not hold:
+/// - A call that fails writes nothing and changes nothing; one that succeeds writes at most one
+///   whole line; `Full` means that bytes are pending.
+/// - Each line is a JSON-RPC message, and no line is cut or mixed with another.
+/// - Each request that is not cancelled gets one response, with the id as it was spelled; no other
+///   response is sent.
+/// - A repeated call ends; when every request has a response, none is open.
 pub fn server_survives(data: &[u8]) {
     let mut script = Script::new(data);
     let mut rx = world::rx(&mut script);

@@ -1,4 +1,4 @@
-//! The server, its buffers and the line between it and the client.
+//! The server, its buffers and the line to the client.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::ledger::{Heard, Ledger};
 
 pub(super) type Machine = Server<'static, 4, 3>;
 
-/// Everything but the receive buffer, which frames borrow.
+/// All state but the receive buffer, which frames borrow.
 pub(super) struct World<'d> {
     pub(super) script: Script<'d>,
     pub(super) server: Machine,
@@ -24,30 +24,30 @@ pub(super) struct World<'d> {
     pub(super) ledger: Ledger,
     pub(super) application: Application,
     pub(super) now: u64,
-    /// Prints what goes over the line.
+    /// Whether to print the lines.
     shows: bool,
-    /// Inside a frame that has begun, somebody else tries to write.
+    /// Whether another call is tried inside an open frame.
     intruding: bool,
-    /// Nothing may be given up any more.
+    /// Whether the end has begun: no call may be dropped.
     ending: bool,
-    /// The next event is one of a batch.
+    /// Whether the next event is from a batch.
     in_batch: bool,
     /// Whether the last call was `Full` and wrote a part of its frame.
     pub(super) wrote_part: bool,
-    /// An answer is fed piece by piece: calls end in the middle of its line.
+    /// Whether a response is written piece by piece: calls end in the middle of its line.
     pub(super) by_hand: bool,
-    /// Bytes that arrived, of a line whose end has not.
+    /// Received bytes of an unfinished line.
     line: Vec<u8>,
     lines: VecDeque<Heard>,
-    /// The frame that is being read, where in it, and how many answers it got.
+    /// The frame being read, the position in it, and the number of responses to it.
     frame: Option<(Heard, Position, usize)>,
 }
 
-/// What a call may be that is in the middle of a long frame.
+/// Which call has an open frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writer {
     NextEvent,
-    /// Of a line that was too long, which cannot be given back to be read later.
+    /// `next_event` of a line that was too long, which cannot be unread.
     LongLine,
     Timeout,
     Job(mcp_sansio::RequestHandle),
@@ -96,7 +96,7 @@ impl<'d> World<'d> {
         }
     }
 
-    /// Says what happens, in a replay.
+    /// Prints a step, when a script is replayed.
     pub(super) fn show(&self, what: std::fmt::Arguments<'_>) {
         if self.shows {
             println!("{what}");
@@ -107,13 +107,13 @@ impl<'d> World<'d> {
         Instant::from_millis(self.now)
     }
 
-    /// Somebody connects.
+    /// Connects a client.
     pub(super) fn open(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         let opening = corpus::opening(&mut self.script);
         self.arrive(rx, opening.as_bytes());
     }
 
-    /// One thing happens.
+    /// Performs one random step.
     pub(super) fn step(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         match self.script.below(16) {
             0..7 => {
@@ -128,7 +128,7 @@ impl<'d> World<'d> {
         self.settled();
     }
 
-    /// Everything is answered or given up, and must be gone.
+    /// Responds to or cancels everything; nothing may be open then.
     pub(super) fn end(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         self.ending = true;
         self.arrive(rx, b"\n");
@@ -145,8 +145,8 @@ impl<'d> World<'d> {
         self.settled();
         assert!(self.tx.is_idle());
         assert_eq!(self.server.open_requests(), 0);
-        // What nobody waited for was told to be cancelled by now; pings may be on their way, and a
-        // small buffer reads no answer.
+        // Calls without a waiting application are cancelled by now. Pings may be open, since a
+        // small buffer receives no response.
         let pings = self.ledger.asked.len();
         assert_eq!(self.server.open_calls(), pings, "{:?}", self.ledger.asked);
         assert!(
@@ -156,14 +156,14 @@ impl<'d> World<'d> {
         );
     }
 
-    /// What is true whenever no call is under way.
+    /// Checks what holds between calls.
     fn settled(&mut self) {
         assert!(self.ledger.is_whole(), "a line was left without its end");
         assert_eq!(self.server.open_requests(), self.application.open());
         assert!(self.application.all_open(&self.server));
     }
 
-    /// The connection is lost, and there is a new one.
+    /// Loses the connection and opens a new one.
     fn close(&mut self, rx: &mut RxBuffer<Vec<u8>>) {
         self.server.close();
         self.application.forget_all(&self.server);
@@ -179,7 +179,7 @@ impl<'d> World<'d> {
 
     fn let_time_pass(&mut self) {
         let jump = *self.script.pick(&[1, 0, 10, 99, 1000, 5000, 10_000, 100_000, u64::MAX / 2]);
-        // Even backwards, now and then.
+        // Sometimes backwards.
         self.now = if self.script.once_in(16) {
             self.now.saturating_sub(jump)
         } else {
@@ -196,8 +196,8 @@ impl<'d> World<'d> {
                     self.application.event(&mut self.ledger, &self.server, &event, None)
                 }
                 Ok(None) => {
-                    // While a ping was finished more may have become due; otherwise an adapter
-                    // would be called again and again.
+                    // More may have become due while a ping was finished. Otherwise an adapter
+                    // would loop.
                     let due = self.server.poll_timeout();
                     let none_is = self.now > u64::MAX / 4 || due.is_none_or(|due| due > now);
                     assert!(
@@ -216,7 +216,7 @@ impl<'d> World<'d> {
 
     // --- Output.
 
-    /// One call: what it may write and what not.
+    /// Makes one call, and checks what it writes.
     pub(super) fn attempt<R>(
         &mut self,
         mut call: impl FnMut(&mut Machine, &mut Tx<'_>) -> Result<R, SendError>,
@@ -229,7 +229,7 @@ impl<'d> World<'d> {
         let written =
             self.tx.pending().strip_prefix(&before[..]).expect("what was pending has changed");
         let lines = written.iter().filter(|b| **b == b'\n').count();
-        // What is broken off ends with a line's end of its own.
+        // An abandoned response adds a line end.
         let more = self.in_batch || self.ledger.broken;
         assert!(lines <= 1 || more, "a call wrote {lines} frames");
         let wrote_part = result.is_err() && self.tx.is_mid_frame() && !written.is_empty();
@@ -242,11 +242,11 @@ impl<'d> World<'d> {
             Err(SendError::Full) if wrote_part => {
                 assert!(!written.ends_with(b"\n"), "a part of a frame ends a line")
             }
-            // The value turned out to be none when its beginning was on its way.
+            // The value turned out to be invalid after its beginning was written.
             Err(SendError::Value) if !self.ledger.is_whole() => {
                 self.ledger.broken = written == b"\n"
             }
-            // Messages before this one of the same batch may have been answered.
+            // Earlier messages of the batch may have been responded to.
             Err(SendError::Full) if more => {}
             Err(error) => {
                 assert!(written.is_empty(), "{error:?}, but something was written");
@@ -265,7 +265,7 @@ impl<'d> World<'d> {
         result
     }
 
-    /// A call that is repeated until it is through, or, where nothing has been written, given up.
+    /// Repeats a call until it succeeds, or drops it if nothing has been written.
     pub(super) fn send<R>(
         &mut self,
         writer: Writer,
@@ -309,7 +309,7 @@ impl<'d> World<'d> {
         self.intruding = false;
     }
 
-    /// The transport takes some of what is pending, one byte at least.
+    /// Drains some pending bytes, at least one.
     pub(super) fn drain(&mut self) {
         let pending = self.tx.pending().len();
         let most = *self.script.pick(&[usize::MAX, usize::MAX, 100, 17, 3, 1]);
@@ -318,7 +318,7 @@ impl<'d> World<'d> {
 
     // --- Input.
 
-    /// Bytes arrive, in chunks.
+    /// Receives bytes, in chunks.
     pub(super) fn arrive(&mut self, rx: &mut RxBuffer<Vec<u8>>, bytes: &[u8]) {
         let chunk = *self.script.pick(&[usize::MAX, 100, 1000, 33, 7, 1]);
         let mut rest = bytes;
@@ -346,7 +346,7 @@ impl<'d> World<'d> {
         panic!("the input does not end");
     }
 
-    /// The same bytes, by another framer.
+    /// Splits the same bytes into lines, independently.
     fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if *byte == b'\n' {
@@ -393,7 +393,7 @@ impl<'d> World<'d> {
         }
     }
 
-    /// The line that a frame is.
+    /// Finds the line of a frame.
     fn which(&mut self, frame: Frame<'_>) -> Heard {
         loop {
             let heard = self.lines.pop_front().expect("a frame of nothing");
@@ -446,7 +446,7 @@ impl<'d> World<'d> {
                 return Ok(());
             };
             match event {
-                // Not answered, as they must not be or cannot be.
+                // These get no response.
                 ServerEvent::Violation(
                     Violation::TooLong | Violation::TooDeep | Violation::BatchNotAllowed,
                 ) => *counted += heard.requests,
@@ -471,7 +471,7 @@ impl<'d> World<'d> {
         panic!("a frame without end");
     }
 
-    /// A line out of turn, while another frame is being written. What needs an answer is not taken.
+    /// Reads a line while another frame is open. A message that needs a response is not taken.
     pub(super) fn overhear(&mut self) {
         let line = corpus::interruption(&mut self.script, &self.ledger.asked);
         let line = line.split(|b| *b == b'\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests that end before they are answered.
+//! Requests that end before their response.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) const STEPS: &[Step] = &[
             stage.run();
             let slow = stage.server.app.slow[0];
             assert!(stage.client.cancel("slow", Some("tired")));
-            // Meanwhile: what is late is ignored.
+            // Late messages are ignored meanwhile.
             let now = stage.instant();
             let progress = Progress::of(1);
             let told = stage
@@ -34,7 +34,7 @@ pub(super) const STEPS: &[Step] = &[
             assert_eq!(late, Ok(Delivery::Gone));
             tool(stage, "crossing", "slow", CallOptions::new());
             stage.run();
-            // The answer is on its way when the cancellation leaves.
+            // The response is in transit when the cancellation is sent.
             let slow = stage.server.app.slow.remove(0);
             let answered = stage.server.line.send(|tx| {
                 respond(&mut stage.server.machine, slow, tx, |server, tx| {
@@ -71,7 +71,7 @@ pub(super) const STEPS: &[Step] = &[
                 })
             });
             assert_eq!(late, Ok(Delivery::Gone));
-            // What was asked on behalf of a request ends with it.
+            // A nested call ends with its request.
             ask(stage, "ask", "tools/call", r#"{"name":"ask","arguments":{"what":["roots"]}}"#);
             stage.run();
             assert!(stage.client.cancel("ask", None));
@@ -106,7 +106,7 @@ pub(super) const STEPS: &[Step] = &[
                     .send(|tx| stage.server.machine.progress(now, slow, &progress, tx));
                 stage.run();
             }
-            // Progress prolongs it up to its limit; a small buffer carries none.
+            // Progress extends the timeout up to the limit; a small buffer fits no progress.
             assert!([1, 3].contains(&alive), "{alive}");
         },
         expect: r#"

@@ -1,4 +1,4 @@
-//! Requests and their answers, the same in all revisions, or nearly so.
+//! Requests and responses that are the same, or nearly so, in all revisions.
 
 use crate::delivery::respond;
 use mcp_sansio::{CallOptions, Delivery, RawJson, SendError};
@@ -98,7 +98,7 @@ pub(super) const STEPS: &[Step] = &[
             let fifth = stage.client.request(now, "5", "tools/list", "{}", CallOptions::new());
             assert_eq!(fifth, Err(SendError::TooMany));
             stage.run();
-            // The last first.
+            // In reverse order.
             while let Some(slow) = stage.server.app.slow.pop() {
                 let answered = stage.server.line.send(|tx| {
                     respond(&mut stage.server.machine, slow, tx, |server, tx| {

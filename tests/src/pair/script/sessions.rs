@@ -1,4 +1,4 @@
-//! What the eras do in ways of their own: logs, subscriptions, questions, pings.
+//! Features that differ between the eras: logs, subscriptions, input requests, pings.
 
 use crate::delivery::respond;
 use mcp_sansio::types::{LoggingLevel, SubscriptionFilter};
@@ -117,7 +117,7 @@ pub(super) const STEPS: &[Step] = &[
             ] {
                 stage.server.publish(change);
             }
-            // Neither has a deadline once it was acknowledged.
+            // An acknowledged subscription has no deadline.
             stage.wait(secs(1000));
             let listen = stage.server.app.listens.remove(0);
             while stage

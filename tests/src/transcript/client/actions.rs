@@ -1,5 +1,5 @@
-//! What the application of a client does, as text. `?1` is the first request or listen of ours,
-//! `#1` the server's first.
+//! Actions of a client's application, as text. `?1` is the first call or subscription, `#1` the
+//! first request of the server.
 //!
 //! | action | call |
 //! | --- | --- |
@@ -15,12 +15,12 @@
 //! | `#1 open` | `is_request_open` |
 //! | `roots changed` | `roots_changed` |
 //! | `notify METHOD JSON` | `notify` |
-//! | `close` | `close`, until all is said |
+//! | `close` | `close`, until no event is left |
 //! | `is open`, `era`, `revision`, `capabilities` | of the same names |
-//! | `in flight` | requests of ours and of the server's: `2 0` |
-//! | `done` | nothing is in flight |
+//! | `in flight` | number of open calls and requests: `2 0` |
+//! | `done` | no request and no call is open |
 //!
-//! The outcome is what the call returned; it need not be said when it is `Sent`, `Ok` or `true`.
+//! The outcome is what the call returned; `Sent`, `Ok` and `true` may be omitted.
 
 use mcp_sansio::types::Text;
 use mcp_sansio::{CallOptions, Era, Inputs, RawJson};
@@ -32,7 +32,7 @@ use super::play::{Asked, Player};
 use crate::delivery::respond;
 
 impl<const N: usize> Player<'_, N> {
-    /// Does it; returns the outcome.
+    /// Performs an action; returns the outcome.
     pub(super) fn acts(&mut self, text: &str) -> Result<String, String> {
         let (subject, rest) = split(text);
         let (now, client, wire) = (self.bench.now, &mut self.client, &mut self.bench.wire);

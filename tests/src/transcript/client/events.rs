@@ -2,16 +2,16 @@
 //!
 //! | event | when |
 //! | --- | --- |
-//! | `opened D [can TOOLS LOGGING] [RESULT]` | requests can be made |
+//! | `opened D [can TOOLS LOGGING] [RESULT]` | the client is connected |
 //! | `open failed TimedOut`, `... NoCommonRevision [VERSIONS]`, `... InvalidResult`, `... refused CODE [MESSAGE] [DATA]` | they cannot |
-//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the first request of ours was answered |
-//! | `input required ?1 [round N] [RESULT]` | it was answered with questions |
-//! | `invalid ?1 UnknownResultType` | it was answered with nonsense |
-//! | `timed out ?1`, `ended ?1`, `closed ?1` | it has ended otherwise: in time, by the server, with the connection |
+//! | `answer ?1 RESULT`, `answer ?1 error CODE [MESSAGE] [DATA]` | the response to the first call |
+//! | `input required ?1 [round N] [RESULT]` | the response requires input |
+//! | `invalid ?1 UnknownResultType` | the response was invalid |
+//! | `timed out ?1`, `ended ?1`, `closed ?1` | it ended without a response: by its timeout, by the server, with the connection |
 //! | `progress ?1 [PARAMS]`, `listening ?1 [FILTER]` | |
-//! | `changed tools`, `changed tools by ?1`, `changed resource URI by ?1` | by a listen, or without one |
+//! | `changed tools`, `changed tools by ?1`, `changed resource URI by ?1` | a change, with the subscription if there is one |
 //! | `log [PARAMS]` | |
-//! | `#1 roots/list [progress] [PARAMS]` | the first request of the server's |
+//! | `#1 roots/list [progress] [PARAMS]` | the first request of the server |
 //! | `cancelled #1 [REASON]`, `expired #1` | it has ended |
 //! | `pinged`, `unresponsive`, `late discovery [RESULT]` | |
 //! | `notification METHOD [PARAMS]` | |

@@ -1,5 +1,5 @@
-//! Transcripts of a client: those below `tests/transcripts/client`. The format is the same; what
-//! the application does and what happens is the client's.
+//! Transcripts of a client: those below `tests/transcripts/client`. The format is the same, with
+//! actions and events of a client.
 
 mod actions;
 mod events;

@@ -11,7 +11,7 @@ use super::super::parse::Transcript;
 use super::super::wire::Way;
 use super::setup::Setup;
 
-/// Plays it in one way; returns what was sent.
+/// Plays a transcript in one way; returns the lines sent.
 pub(in super::super) fn play(
     transcript: &Transcript,
     way: &Way,
@@ -30,16 +30,16 @@ pub(in super::super) fn play(
 pub(super) struct Player<'c, const N: usize> {
     pub(super) client: Client<'c, N>,
     pub(super) bench: Bench,
-    /// Requests of the server's in order of arrival.
+    /// Requests of the server in order of arrival.
     pub(super) requests: Vec<RequestHandle>,
-    /// Requests of our own and listens in the order of asking.
+    /// Calls and subscriptions in the order in which they were made.
     pub(super) calls: Vec<Call>,
-    /// What goes with the next attempt, by the name of the request that ended so.
+    /// Data for a retry, by the name of the call.
     pub(super) asked: BTreeMap<String, Asked>,
     session: Option<(Revision, &'c str)>,
 }
 
-/// What is kept of an answer that asks.
+/// The parts of an `InputRequiredResult` needed for a retry.
 pub(super) struct Asked {
     pub(super) round: u8,
     /// As JSON.

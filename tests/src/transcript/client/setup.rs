@@ -1,4 +1,4 @@
-//! The `config:` lines of a client's transcript: which client.
+//! The `config:` lines of a client's transcript.
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{ClientConfig, ClientFeatures, Revision};
@@ -6,7 +6,7 @@ use mcp_sansio::{ClientConfig, ClientFeatures, Revision};
 use super::super::parse::Transcript;
 use super::super::setup::{json, level, millis, revision, revisions};
 
-/// A client's configuration, from `config:` lines.
+/// The configuration of a client, from `config:` lines.
 ///
 /// | option | default |
 /// | --- | --- |
@@ -42,7 +42,7 @@ impl<'t> Setup<'t> {
         Ok(setup)
     }
 
-    /// Once all options are read: the types of results are kept here.
+    /// Returns the configuration. It borrows the list of result types from here.
     pub(super) fn config(&self) -> ClientConfig<'_> {
         self.config.result_types(&self.result_types)
     }

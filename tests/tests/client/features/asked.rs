@@ -1,4 +1,4 @@
-//! What servers ask: roots, samples, forms.
+//! Requests of servers: roots, sampling, elicitation.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
@@ -59,7 +59,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
                     );
                 });
             assert_eq!(sent[0]["result"]["roots"], json!([{"uri": "file:///a"}]));
-            // Not even the beginning, where it would not fit the buffer.
+            // Nothing is written, even if it would not fit the buffer.
             Peer::new(revision).is_asked("roots/list", json!({}), |client, event, _| {
                 let ClientEvent::Request(request) = event else { panic!("{event:?}") };
                 let mut small = TxBuffer::new([0; 16]);
@@ -69,7 +69,7 @@ fn root_02_root_05_only_files_are_given_as_roots() {
             });
             assert_eq!(sent.len(), 1, "nothing of the refused answer was sent");
         }
-        // Nor with a request that is sent again.
+        // Nor on a retry.
         let answers = [("k", InputResponse::ListRoots(ListRootsResult::new(&roots)))];
         let answers = InputResponses::new(&answers);
         let sent = Peer::new(Revision::LATEST).does(|client, tx| {
@@ -110,7 +110,7 @@ fn root_03_samp_08_what_goes_wrong_is_answered_with_the_code_for_it() {
     }
 }
 
-/// What a client answers to `sampling/createMessage` that reads the question and checks it.
+/// Returns the response to `sampling/createMessage` of a client that checks the request.
 fn sample(revision: Revision, params: Value) -> Value {
     let sent =
         Peer::new(revision).is_asked("sampling/createMessage", params, |client, event, tx| {
@@ -209,7 +209,7 @@ fn samp_13_samp_14_samp_15_hints_are_tried_in_order_and_are_parts_of_names() {
         Some("gpt-5")
     );
     assert_eq!(choose(json!({"hints": [{"name": "claude"}]})), Some("claude-opus-4"));
-    // Whatever the priorities say.
+    // Independent of the priorities.
     let cheap = json!({"hints": [{"name": "opus"}], "costPriority": 1, "speedPriority": 1, "intelligencePriority": 0});
     assert_eq!(choose(cheap), Some("claude-opus-4"));
     for nothing in [

@@ -1,4 +1,4 @@
-//! What a client declares, and what a server says of itself that is not to be trusted.
+//! Capabilities of a client, and server information that is not trusted.
 
 use mcp_sansio::types::{Icon, Implementation};
 use mcp_sansio::{Client, ClientConfig, ClientFeatures, Instant, Revision, Revisions, TxBuffer};

@@ -1,4 +1,4 @@
-//! What may be kept of a server's answers, for how long, and how the rest of a list is asked for.
+//! Caching of results, and pagination.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Instant, Revision};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::support::{NOW, Peer, REVISIONS, raw};
 
-/// The pages that a client gets when it follows the cursors of `pages`, and the cursors that it
-/// sends.
+/// Returns the pages that a client gets by following the cursors of `pages`, and the cursors that
+/// it sends.
 fn follow(
     revision: Revision,
     method: &str,
@@ -58,7 +58,7 @@ fn page_01_page_05_page_06_page_07_prm_07_pages_are_followed_to_the_last() {
             ("resources/templates/list", "resourceTemplates"),
             ("prompts/list", "prompts"),
         ] {
-            // Of any size, empty ones too, with cursors that mean something only to the server.
+            // Pages of any size, empty ones too, with opaque cursors.
             let odd = "e30= \"\\ \u{1} é /🦀";
             let pages = [
                 json!({key: [1, 2, 3], "nextCursor": odd}),
@@ -73,7 +73,7 @@ fn page_01_page_05_page_06_page_07_prm_07_pages_are_followed_to_the_last() {
                 [Value::Null, json!(odd), json!("0"), json!("-1")],
                 "{method} in {revision}"
             );
-            // Without pages.
+            // Without pagination.
             let (items, cursors) = follow(revision, method, key, &[json!({key: [7]})]);
             assert_eq!((items, cursors), (vec![json!(7)], vec![Value::Null]));
         }

@@ -1,5 +1,5 @@
-//! What a client makes of what servers offer and ask, where a transcript cannot show it: typed
-//! results, pages, caches, forms, schemas.
+//! Client features that transcripts cannot show: typed results, pagination, caching, forms,
+//! schemas.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! What servers answer: tools, errors, content.
+//! Results of servers: tools, errors, content.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, ConnectError, Era, Revision};

@@ -1,4 +1,4 @@
-//! Input that a modern server needs before it can answer.
+//! Input that a modern server requires before it responds.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{CallOptions, CallOutcome, ClientEvent, Inputs, Revision};

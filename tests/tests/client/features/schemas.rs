@@ -1,11 +1,11 @@
-//! What a client believes of a tool's schema.
+//! Schemas of tools, checked by the client.
 
 use mcp_sansio::types::Tool;
 use mcp_sansio::{Catalog, RawJson};
 
 use super::support::raw;
 
-/// What is wrong with `content` by the output schema of a tool that a server listed.
+/// Validates `content` by the output schema of a listed tool.
 fn fault(schema: &str, content: &str) -> Option<String> {
     let listed =
         format!(r#"{{"name":"t","inputSchema":{{"type":"object"}},"outputSchema":{schema}}}"#);

@@ -1,4 +1,4 @@
-//! A client, and lines that go in and come out.
+//! A client with helpers for its input and output.
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
@@ -26,7 +26,7 @@ static CONFIG: ClientConfig<'static> =
 
 pub(crate) const NOW: Instant = Instant::from_millis(0);
 
-/// A connection to a server that can do everything, open already.
+/// A connected client whose server declares every capability.
 pub(crate) struct Peer {
     pub(crate) client: Client<'static>,
     ids: u32,
@@ -51,7 +51,7 @@ impl Peer {
         peer
     }
 
-    /// What a call makes the client send.
+    /// Returns the output of a call.
     pub(crate) fn does(
         &mut self,
         call: impl FnOnce(&mut Client<'static>, &mut Tx<'_>),
@@ -61,7 +61,7 @@ impl Peer {
         lines(tx.pending())
     }
 
-    /// Hands a message of the server's over; returns what the client sends.
+    /// Handles a message of the server; returns the output.
     pub(crate) fn hears(
         &mut self,
         message: &Value,
@@ -70,7 +70,7 @@ impl Peer {
         self.hears_text(&message.to_string(), handle)
     }
 
-    /// The same for a text.
+    /// Does the same for a text.
     pub(crate) fn hears_text(
         &mut self,
         line: &str,
@@ -86,7 +86,7 @@ impl Peer {
         })
     }
 
-    /// A request, its result, and what the application makes of the event.
+    /// Sends a request, delivers its result, and passes the event to `application`.
     pub(crate) fn asks(
         &mut self,
         method: &str,
@@ -101,7 +101,7 @@ impl Peer {
         self.hears(&json!({"jsonrpc": "2.0", "id": sent[0]["id"], "result": result}), handle)
     }
 
-    /// A request of the server's, legacy; returns what the client sends while it looks at it.
+    /// Delivers a legacy request of the server; returns the client's output.
     pub(crate) fn is_asked(
         &mut self,
         method: &str,

@@ -1,4 +1,4 @@
-//! A client and a server with their buffers and applications, all of it in arrays.
+//! A client and a server with buffers and applications, all in arrays.
 
 use core::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) const CLIENT: ClientConfig<'static> = ClientConfig::new(
 const ALL: Can =
     Can::TOOLS_LIST_CHANGED.and(Can::RESOURCES_SUBSCRIBE).and(Can::PROMPTS).and(Can::LOGGING);
 
-/// `TX` bytes of output buffer on each side.
+/// A client and a server with output buffers of `TX` bytes.
 pub(crate) struct Duo<'c, const TX: usize> {
     client: Client<'c, 4>,
     server: Server<'c, 4, 4>,
@@ -39,7 +39,7 @@ pub(crate) struct Duo<'c, const TX: usize> {
     pub(crate) seen: Seen,
 }
 
-/// What the client's application has seen, counted.
+/// Counts of the events that the client's application has seen.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
     pub(crate) opened: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Seen {
     pub(crate) violations: u32,
 }
 
-/// One direction: an output buffer, what has left it, and the input buffer at the other end.
+/// One direction: an output buffer, the bytes in transit, and the receive buffer at the other end.
 struct Way<const TX: usize> {
     tx: TxBuffer<[u8; TX]>,
     bytes: [u8; 8192],
@@ -91,7 +91,7 @@ impl<const TX: usize> Way<TX> {
         self.tx.advance(pending.len());
     }
 
-    /// A hundred bytes arrive.
+    /// Delivers 100 bytes.
     fn deliver(&mut self) {
         let spare = self.rx.spare();
         let n = spare.len().min(self.len).min(100);
@@ -126,7 +126,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
         self.up.send(|tx| self.client.connect(at, tx)).unwrap();
         self.run();
         assert!(self.client.is_open());
-        // What is remembered is not asked again: of a modern server no event tells.
+        // A known modern server is not probed again, so no event follows.
         if self.client.server_capabilities().is_none() {
             self.seen.opened += 1;
         }
@@ -139,10 +139,10 @@ impl<'c, const TX: usize> Duo<'c, TX> {
         self.run();
     }
 
-    /// A tool that wants to know something: in a request of its own, or in its answer.
+    /// Calls a tool that needs input, by a call of its own or by its result.
     pub(crate) fn ask(&mut self, what: &str, modern: bool) {
         if modern {
-            // Two of the three are enough to see the rounds.
+            // Two of the three cover the rounds.
             if what == "sampling" {
                 return;
             }
@@ -195,7 +195,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
         self.run();
     }
 
-    /// What no server would say.
+    /// Sends invalid messages to the client.
     pub(crate) fn noise(&mut self) {
         for line in [
             &b"Listening on stdio\n"[..],
@@ -221,7 +221,7 @@ impl<'c, const TX: usize> Duo<'c, TX> {
         self.down = Way::new();
     }
 
-    /// Until nothing is on its way and nothing is due.
+    /// Runs until nothing is in transit and nothing is due.
     fn run(&mut self) {
         let at = self.at();
         loop {

@@ -1,5 +1,5 @@
-//! Neither does the client allocate: whole conversations of both eras with our server, on arrays,
-//! under a counting allocator.
+//! The client does not allocate: whole conversations of both eras with the server, on arrays, under
+//! a counting allocator.
 
 mod duo;
 
@@ -29,7 +29,7 @@ fn check<const TX: usize>(revision: Revision) {
     let mut duo = Duo::<TX>::new(&client, &server);
     let allocations = measure(|| talk(&mut duo, revision.is_modern()));
     assert_eq!(allocations.count_total, 0, "{revision}: {allocations:?}");
-    // That it was a conversation.
+    // The conversation took place.
     let whole = u32::from(TX > 64);
     let mut expected = Seen {
         opened: 2,
@@ -80,7 +80,7 @@ fn talk<const TX: usize>(duo: &mut Duo<'_, TX>, modern: bool) {
         duo.request("ping", "{}", plain);
     }
     duo.publish();
-    // Given up, too late, or cut off.
+    // Cancelled, timed out, or closed.
     duo.request("tools/call", r#"{"name":"slow"}"#, plain);
     duo.cancel();
     duo.request("tools/call", r#"{"name":"slow"}"#, plain);

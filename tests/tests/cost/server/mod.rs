@@ -1,4 +1,4 @@
-//! The core allocates nothing: whole conversations of both eras, on arrays, under a counting
+//! The server does not allocate: whole conversations of both eras, on arrays, under a counting
 //! allocator.
 
 mod peer;
@@ -10,8 +10,7 @@ use serde_json::Value;
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// What a legacy client says after its handshake. `!` and a name: what the application does by
-/// itself then.
+/// Messages of a legacy client after its handshake. `!` and a name: an action of the application.
 const CONVERSATION: &[&str] = &[
     r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#,
     r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
@@ -46,7 +45,7 @@ const CONVERSATION: &[&str] = &[
     "{ this is a line of a log",
     "[]",
     "!oversized",
-    // Four are all that fit; the fifth is refused, and time ends the rest.
+    // Four fit; the fifth is refused, and the rest time out.
     r#"{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"slow"}}"#,
     r#"{"jsonrpc":"2.0","id":31,"method":"tools/call","params":{"name":"slow"}}"#,
     r#"{"jsonrpc":"2.0","id":32,"method":"tools/call","params":{"name":"slow"}}"#,
@@ -55,8 +54,8 @@ const CONVERSATION: &[&str] = &[
     "!time",
 ];
 
-/// The ids that must have been answered, each once. 20 stands there twice and 21.5 is no id; the
-/// call of 9 was answered by the client.
+/// The ids that must get one response each. 20 is a duplicate, 21.5 is not an id, and 9 made a call
+/// to which the client responded.
 const ANSWERED: &[&str] = &[
     "\"p\"",
     "1",
@@ -164,7 +163,7 @@ fn check<const TX: usize>(
 ) {
     let allocations = measure(|| talk(peer));
     assert_eq!(allocations.count_total, 0, "{revision}: {allocations:?}");
-    // That it was a conversation.
+    // The conversation took place.
     let modern = revision == "2026-07-28";
     let mut expected: Vec<&str> = if modern { MODERN_ANSWERED } else { ANSWERED }.to_vec();
     if revision == "2025-03-26" {

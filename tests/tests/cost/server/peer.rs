@@ -1,4 +1,4 @@
-//! A server with its buffers and its application, all of it in arrays.
+//! A server with buffers and an application, all in arrays.
 
 use core::time::Duration;
 
@@ -47,7 +47,7 @@ const ANYTHING: RawJson = RawJson::from_static(r#"{"type":"object"}"#);
 
 const BYTES: [u8; 512] = [0xa5; 512];
 
-/// `TX` bytes of output buffer.
+/// A server with an output buffer of `TX` bytes.
 pub(crate) struct Peer<const TX: usize> {
     server: Server<'static, 4, 4>,
     rx: RxBuffer<[u8; 512]>,
@@ -55,7 +55,7 @@ pub(crate) struct Peer<const TX: usize> {
     now: u64,
 }
 
-/// What is not the server: its output, and what its application remembers.
+/// The output, and the state of the application.
 struct Outside<const TX: usize> {
     tx: TxBuffer<[u8; TX]>,
     sent: [u8; 1 << 15],
@@ -98,7 +98,7 @@ impl<const TX: usize> Peer<TX> {
         self.hear(b"\r\n");
     }
 
-    /// Bytes arrive, in reads of at most 100.
+    /// Delivers bytes, in reads of at most 100.
     pub(crate) fn hear(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -176,7 +176,7 @@ impl<const TX: usize> Peer<TX> {
         while outside.send(|tx| server.end_listen(request, tx)).unwrap() {}
     }
 
-    /// So much of it that whatever waits has waited long enough.
+    /// Advances the clock until every timeout has passed.
     pub(crate) fn pass_time(&mut self) {
         let Self { server, outside, now, .. } = self;
         *now += 1_000_000;
@@ -227,8 +227,8 @@ impl<const TX: usize> Outside<TX> {
         let handle = request.handle;
         match self.send(|tx| CATALOG.respond(server, request, tx)).unwrap() {
             Target::Tool(tool) => match tool.name.as_plain() {
-                // Asked first whether it is a string: with `alloc`, the error of a type that does
-                // not fit is worded on the heap.
+                // Checks for a string first: with `alloc`, the error for a wrong type is formatted
+                // on the heap.
                 Some("echo")
                     if request.arguments().get("text").and_then(RawJson::as_string).is_some() =>
                 {

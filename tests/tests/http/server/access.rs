@@ -1,4 +1,4 @@
-//! What the head alone decides.
+//! Rules that depend only on the head.
 
 use mcp_sansio::http::server::HostPolicy;
 
@@ -143,7 +143,7 @@ fn http_37_http_38_http_39_http_33_a_modern_server_knows_neither_sessions_nor_st
     let more = [("Mcp-Name", "echo"), ("Mcp-Session-Id", "x"), ("Last-Event-ID", "1-1")];
     let answer = host.send(&modern("tools/call", r#"{"name":"echo"}"#, &more));
     assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
-    // Without a head that repeats anything, it is no modern request.
+    // Without mirrored header fields it is not a modern request.
     let answer = host.send(&initialize("2025-11-25"));
     assert_eq!(answer.error(), (400, -32020));
     assert!(answer.body.contains("2026-07-28") && answer.json()["id"] == 1, "{answer:?}");

@@ -1,8 +1,8 @@
-//! What the head of a modern request repeats of its body.
+//! Header fields of modern requests that mirror the body.
 
 use super::host::{Answer, Host, modern, modern_of};
 
-/// A call of the tool whose arguments are repeated.
+/// A call of the tool whose arguments are mirrored.
 fn region(host: &mut Host, arguments: &str, fields: &[(&str, &str)]) -> Answer {
     let fields: Vec<_> =
         [("Mcp-Name", "region")].into_iter().chain(fields.iter().copied()).collect();
@@ -27,7 +27,7 @@ fn http_32_http_33_hdr_25_hdr_26_hdr_28_the_version_is_repeated_exactly() {
     let twice = modern("tools/list", "{}", &[])
         .replace("Host:", "mcp-protocol-version: 2026-07-28\r\nHost:");
     assert!(is_refused(&host.send(&twice)));
-    // Two that agree on something that is not spoken.
+    // Head and body agree on an unsupported version.
     assert_eq!(host.send(&modern_of("2027-01-01", "tools/list", "{}", &[])).error(), (400, -32022));
 }
 
@@ -55,7 +55,7 @@ fn hdr_25_hdr_26_hdr_28_hdr_30_hdr_31_hdr_33_method_and_name_are_repeated() {
     ] {
         assert_eq!(host.send(&call(fields)).status, 200, "{fields:?}");
     }
-    // An unknown method is unknown, whatever else is wrong.
+    // An unknown method takes precedence over other errors.
     assert_eq!(
         host.send(&modern("no/such", "{}", &[("Mcp-Method", "(none)")])).error(),
         (404, -32601)

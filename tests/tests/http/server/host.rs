@@ -1,4 +1,4 @@
-//! A server behind an endpoint, as an adapter without sockets would be.
+//! A server behind an endpoint: an adapter without sockets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,11 +54,11 @@ pub(crate) struct Host {
     pub(crate) endpoint: Endpoint<'static>,
     pub(crate) config: &'static ServerConfig<'static>,
     pub(crate) sessions: BTreeMap<String, Session>,
-    /// How many bytes of a request are read at once.
+    /// Number of request bytes read at once.
     pub(crate) chunk: usize,
-    /// How large the buffers are that answers go through.
+    /// Size of the buffers for responses.
     pub(crate) room: usize,
-    /// A request that stands alone and has not been answered.
+    /// A stateless request that is still open.
     pub(crate) waiting: Option<(Server<'static, 1, 4>, TxBuffer<Vec<u8>>, RequestHandle)>,
 }
 
@@ -70,12 +70,12 @@ pub(crate) struct Session {
     exchanges: BTreeMap<u32, (TxBuffer<Vec<u8>>, StreamRecorder)>,
     pub(crate) replay: ReplayBuffer<Vec<u8>>,
     made: u32,
-    /// Requests that have not been answered.
+    /// Open requests.
     pub(crate) open: Vec<RequestHandle>,
     asked: Vec<(mcp_sansio::Call, RequestHandle)>,
 }
 
-/// What answers a request.
+/// The response to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -88,7 +88,7 @@ impl Answer {
         self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// All of it, as one text.
+    /// Returns the whole response as text.
     pub(crate) fn trace(&self) -> String {
         let mut trace = format!("{}\n", self.status);
         for (name, value) in &self.fields {
@@ -97,7 +97,7 @@ impl Answer {
         format!("{trace}\n{}", self.body)
     }
 
-    /// The status, and the code of the error in the body.
+    /// Returns the status, and the code of the error in the body.
     pub(crate) fn error(&self) -> (u16, i64) {
         let json: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
         (self.status, json["error"]["code"].as_i64().unwrap_or(0))
@@ -140,7 +140,7 @@ pub(crate) fn bare(method: &str, fields: &[(&str, &str)]) -> String {
     request + "\r\n"
 }
 
-/// A modern request: its body, and a head that repeats of it what it must.
+/// A modern request: its body, and a head with the mirrored fields.
 pub(crate) fn modern(method: &str, params: &str, more: &[(&str, &str)]) -> String {
     modern_of("2026-07-28", method, params, more)
 }
@@ -201,7 +201,7 @@ impl Host {
         Self::of(&MODERN, |endpoint| endpoint)
     }
 
-    /// Opens a session, and says its id.
+    /// Opens a session and returns its id.
     pub(crate) fn open(&mut self, version: &str) -> String {
         let answer = self.send(&initialize(version));
         let id = answer.field("mcp-session-id").unwrap_or_else(|| panic!("{answer:?}")).to_owned();
@@ -224,7 +224,7 @@ impl Host {
         ))
     }
 
-    /// Reads a request, chunk by chunk, and answers it.
+    /// Reads a request chunk by chunk, and returns the response.
     pub(crate) fn send(&mut self, request: &str) -> Answer {
         let mut reader = RequestReader::with_limit(Vec::new(), 1 << 14);
         let mut rest = request.as_bytes();
@@ -376,7 +376,7 @@ impl Session {
         }
     }
 
-    /// Takes the messages of a POST in. What is still to come of its answer comes later: see
+    /// Handles the messages of a POST. The rest of the response follows later: see
     /// [`Session::finish`].
     fn take_in(&mut self, head: &RequestHead<'_>, body: &[u8], room: usize) -> Answer {
         self.made += 1;
@@ -413,8 +413,7 @@ impl Session {
                 }
                 Some(ServerEvent::CallFinished { call, .. }) => {
                     let parent = self.asked.iter().find(|(asked, _)| *asked == call).unwrap().1;
-                    // The answer belongs to the exchange of the request, not to the one that
-                    // brought this.
+                    // The response belongs to the exchange of the request, not to the current one.
                     let (tx, _) = self.exchanges.get_mut(&self.server.exchange(parent)).unwrap();
                     let _ = self.server.respond(parent, &TextResult::new("answered"), tx).unwrap();
                 }
@@ -441,7 +440,7 @@ impl Session {
         answer
     }
 
-    /// Answers a request that was left open; what its exchange has to say now.
+    /// Responds to an open request; returns the new output of its exchange.
     pub(crate) fn finish(&mut self, request: RequestHandle) -> Answer {
         let exchange = self.server.exchange(request);
         let (tx, _) = self.exchanges.get_mut(&exchange).unwrap();
@@ -449,7 +448,7 @@ impl Session {
         self.rest(exchange)
     }
 
-    /// What an exchange has to say now.
+    /// Returns the new output of an exchange.
     pub(crate) fn rest(&mut self, exchange: u32) -> Answer {
         let (tx, recording) = self.exchanges.get_mut(&exchange).unwrap();
         let mut out = Vec::new();
@@ -467,7 +466,7 @@ impl Session {
         (&mut self.server, &mut self.exchanges.get_mut(&exchange).unwrap().0)
     }
 
-    /// Records what the session has said to nobody in particular.
+    /// Records output that belongs to no exchange.
     pub(crate) fn record(&mut self) {
         self.replay.record(&mut self.own_recording, self.own.pending());
         self.own.advance(usize::MAX);
@@ -482,7 +481,7 @@ impl Session {
     }
 }
 
-/// What the tools do. One that is left open is returned.
+/// Runs a tool. Returns the request if it stays open.
 fn handle<const N: usize, const S: usize>(
     server: &mut Server<'static, N, S>,
     request: &Request<'_>,
@@ -518,7 +517,7 @@ fn handle<const N: usize, const S: usize>(
             let _ =
                 send(tx, out, |tx| server.write_response(handle, br#""content":["#, tx)).unwrap();
             match server.fail(handle, &RpcError::internal("the source failed"), tx) {
-                // A body that has begun cannot be taken back.
+                // A body that has begun cannot be replaced.
                 Err(SendError::NotAllowed) if tx.is_truncated() => return None,
                 answered => answered,
             }
@@ -529,7 +528,7 @@ fn handle<const N: usize, const S: usize>(
     None
 }
 
-/// What is full is drained, and the call repeated.
+/// Repeats a call until it succeeds, draining the buffer while it is full.
 fn send<R>(
     tx: &mut TxBuffer<Vec<u8>>,
     out: &mut Vec<u8>,

@@ -1,5 +1,5 @@
 //! The rules of the server over HTTP, as traces: bytes of requests in, status, fields and body out.
-//! Nothing but the core is at work here.
+//! Only the core is used.
 
 mod access;
 mod headers;

@@ -1,4 +1,4 @@
-//! Requests of 2026-07-28: each stands alone.
+//! Requests of 2026-07-28, which are stateless.
 
 use super::host::{Host, NOW, bare, modern, modern_of, post};
 use mcp_sansio::types::TextResult;
@@ -101,7 +101,7 @@ fn ver_17_a_request_with_modern_metadata_is_modern_in_a_session_too() {
     assert_eq!(answer.json()["result"]["resultType"], "complete");
     let answer = host.tool(&session, 2, "echo");
     assert!(answer.json()["result"].get("resultType").is_none());
-    // And the session does not know the id of the other.
+    // The session does not know the id of the other request.
     assert_eq!(host.tool(&session, 7, "echo").status, 200);
 }
 
@@ -134,7 +134,7 @@ fn sub_18_a_subscription_is_a_stream_that_ends_with_its_result() {
              data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{\"resultType\":\"complete\",{id}}}}}\n\n"
         )
     );
-    // A filter that is none is an error, and no stream.
+    // An invalid filter gets an error, not a stream.
     let answer = host.send(&modern("subscriptions/listen", r#"{"notifications":1}"#, &[]));
     assert_eq!(answer.error(), (200, -32602));
 }

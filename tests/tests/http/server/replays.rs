@@ -1,4 +1,4 @@
-//! Lost connections, and what is sent again.
+//! Lost connections, and replayed events.
 
 use mcp_sansio::{Change, Progress};
 
@@ -25,7 +25,7 @@ fn sse_01_sse_02_sse_06_events_of_2025_11_25_begin_with_an_empty_one_and_have_id
             .collect()
     };
     assert_eq!(ids(&mut host, &new, 3), ["4-0", "4-1", "4-2", "4-3"]);
-    // Older clients take an empty event for a message.
+    // Older clients take an event without data for a message.
     for version in ["2025-03-26", "2025-06-18"] {
         let old = host.open(version);
         assert_eq!(ids(&mut host, &old, 2), ["3-0", "3-1", "3-2"]);
@@ -48,7 +48,7 @@ fn sse_04_what_was_not_seen_of_a_stream_is_sent_again_and_nothing_of_another() {
         assert_eq!(again.body, events[number + 1..].concat(), "{after}");
     }
     for unknown in ["", "x", "3", "3-", "+3-1", "03-1", "99999999999-1"] {
-        // As if there were none: what is new of the session's own stream.
+        // Treated as missing: the standalone stream continues with new events.
         let fresh = host.send(&bare("GET", &[("Mcp-Session-Id", &id), ("Last-Event-ID", unknown)]));
         assert!(fresh.status == 200 && !fresh.body.contains("\"id\""), "{unknown}: {fresh:?}");
     }
@@ -60,7 +60,7 @@ fn a_connection_that_is_lost_after_any_byte_can_be_taken_up_again() {
     let id = host.open("2025-11-25");
     let answer = host.tool(&id, 2, "slow");
     assert_eq!(answer.body, "(open)");
-    // It goes on without anybody.
+    // The request goes on without a connection.
     let session = host.sessions.get_mut(&id).unwrap();
     let open = session.open.remove(0);
     let exchange = session.server.exchange(open);
@@ -73,7 +73,7 @@ fn a_connection_that_is_lost_after_any_byte_can_be_taken_up_again() {
     whole += &session.finish(open).body;
     for cut in 0..=whole.len() {
         let seen = &whole[..cut];
-        // A client knows the events that have come to their end.
+        // The client has received the complete events.
         let complete = &seen[..seen.rfind("\n\n").map_or(0, |at| at + 2)];
         let last = complete.lines().filter_map(|line| line.strip_prefix("id: ")).next_back();
         let Some(last) = last else { continue };

@@ -16,11 +16,11 @@ fn sess_01_sess_02_sess_12_an_id_is_issued_with_the_answer_to_initialize_and_onl
     assert_eq!(answer.json()["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(host.call(&id, INITIALIZED).field("mcp-session-id"), None);
     assert_eq!(host.tool(&id, 2, "echo").field("mcp-session-id"), None);
-    // One that fails opens none.
+    // A failed `initialize` opens no session.
     let answer =
         host.send(&post(&[], r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#));
     assert_eq!((answer.field("mcp-session-id"), host.sessions.len()), (None, 1));
-    // One with the id of another session opens a new one.
+    // An `initialize` with the id of another session opens a new one.
     let stale =
         initialize("2025-06-18").replace("Host:", &format!("Mcp-Session-Id: {id}\r\nHost:"));
     assert_ne!(host.send(&stale).field("mcp-session-id").unwrap(), id);
@@ -72,12 +72,12 @@ fn http_28_http_29_a_version_that_is_named_must_be_spoken() {
         assert_eq!(host.send(&bare("GET", &fields)).status, 400, "{version}");
         assert_eq!(host.send(&bare("DELETE", &fields)).status, 400, "{version}");
     }
-    // The session knows it.
+    // The session knows its revision.
     assert_eq!(host.call(&id, PING).status, 200);
     let mut without = Host::of(&CONFIG, |endpoint| endpoint.without_sessions());
     let answer = without.send(&initialize("2025-06-18"));
     assert_eq!((answer.status, answer.field("mcp-session-id")), (200, None));
-    // Batches were there in 2025-03-26 and never again: what is assumed without a version.
+    // Only 2025-03-26, which is assumed without a version field, has batches.
     let batch = format!("[{PING}]");
     assert_eq!(without.send(&post(&[], &batch)).status, 200);
     assert_eq!(
@@ -119,7 +119,7 @@ fn http_14_http_16_http_17_http_20_http_25_questions_go_to_the_exchange_of_their
         "{asked:?}"
     );
     assert!(asked.body.ends_with("(open)"));
-    // Another request meanwhile, of the same session.
+    // Another request of the same session in between.
     assert_eq!(host.tool(&id, 3, "echo").field("content-type"), Some("application/json"));
     let answered = host.call(&id, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
     assert_eq!(answered.trace(), "202\n\n");
@@ -143,7 +143,7 @@ fn http_22_http_23_http_24_what_no_request_has_to_do_with_goes_to_the_stream_of_
     let session = host.sessions.get_mut(&id).unwrap();
     let mut change = Change::tools();
     while session.server.publish(&mut change, &mut session.own).unwrap() {}
-    // Nobody was there to hear it: it waits.
+    // No stream was open: the message waits.
     let told = host.send(&get);
     assert_eq!(
         told.trace(),
@@ -163,7 +163,7 @@ fn canc_12_a_lost_connection_cancels_nothing_and_a_notification_does() {
     let id = host.open("2025-11-25");
     host.tool(&id, 2, "slow");
     host.tool(&id, 3, "slow");
-    // The connections are gone; nobody tells the session.
+    // The connections are lost, and the session is not told.
     let session = host.sessions.get_mut(&id).unwrap();
     assert_eq!(session.server.open_requests(), 2);
     let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#;

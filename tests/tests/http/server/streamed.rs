@@ -1,4 +1,4 @@
-//! Answers that are longer than the buffer that they go through.
+//! Responses that are longer than their buffer.
 
 use super::host::{Host, modern};
 
@@ -35,7 +35,7 @@ fn an_answer_that_cannot_be_finished_cuts_a_body_and_is_passed_by_in_a_stream() 
     let answer =
         host.send(&modern("tools/call", r#"{"name":"broken"}"#, &[("Mcp-Name", "broken")]));
     assert_eq!(answer.body, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[(cut)");
-    // In a batch it is an event: one of a type that no client knows ends it, and an error follows.
+    // In a batch it is an event: an unknown event type ends it, and an error follows.
     let session = host.open("2025-03-26");
     let batch = r#"[{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"broken"}}]"#;
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Texts that are JSON, almost JSON, or hard to read.
 
-/// Numbers, each in a spelling that says something about a parser.
+/// Numbers in spellings that test a parser.
 pub(crate) const NUMBERS: &[&str] = &[
     "0",
     "-0",
@@ -89,7 +89,7 @@ pub(crate) const NUMBERS: &[&str] = &[
     "3141592653589793238462643383279502884197e-39",
 ];
 
-/// What is JSON, besides numbers.
+/// Valid JSON other than numbers.
 pub(crate) const GOOD: &[&str] = &[
     "null",
     "true",
@@ -133,7 +133,7 @@ pub(crate) const GOOD: &[&str] = &[
     "\"a long string with one escape at its very end, long enough that whole blocks of it are skipped at once and not word by word, and then\\n\"",
 ];
 
-/// What is not.
+/// Invalid JSON.
 pub(crate) const BAD: &[&str] = &[
     "",
     " ",
@@ -253,7 +253,7 @@ pub(crate) const BAD: &[&str] = &[
     "{\"a\":[}]",
 ];
 
-/// What mutations start from.
+/// Seeds of mutations.
 pub(crate) const ALL: &[&str] = &[
     "[null,true,false,0,-1,1.5e3,\"\"]",
     "{ \"a\" : 1 , \"b\" : [ 1 , 2 ] , \"c\" : { } }",
@@ -267,7 +267,7 @@ pub(crate) const ALL: &[&str] = &[
     "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[{}]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
 ];
 
-/// What mutations put in.
+/// Bytes that mutations insert.
 pub(crate) const CHARACTERS: &[char] = &[
     '"', '\\', '/', '{', '}', '[', ']', ':', ',', '0', '1', '9', '-', '+', '.', 'e', 'E', 'u', 'd',
     '8', 't', 'f', 'n', ' ', '\n', '\r', '\t', '\u{0}', '\u{1f}', '\u{7f}', 'é', '\u{2028}', '😀',

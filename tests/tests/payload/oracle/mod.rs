@@ -1,16 +1,15 @@
 //! The JSON of the core against `serde_json`, on a corpus and on seeded mutations of it.
 //!
-//! `ORACLE_ROUNDS` sets how many random inputs each test tries. The two may differ in this, and in
-//! nothing else:
+//! `ORACLE_ROUNDS` sets the number of random inputs for each test. The two may differ only in this:
 //!
-//! - Nesting: ours ends at [`MAX_DEPTH`](mcp_sansio::MAX_DEPTH) levels, theirs at 127.
-//! - Lone surrogates (`"\ud800"`): both take them for JSON; ours reads U+FFFD, theirs refuses to
-//!   build a string.
-//! - Integers: `4.0`, `1e2` and `-0` are integers to ours.
-//! - Floats: theirs may be some units in the last place off, ours are exact. What is beyond an
-//!   `f32` is refused by ours, infinite in theirs.
-//! - Keys: ours are strings and integers, theirs may be booleans and floats too.
-//! - Of members with the same key, `RawJson::get` takes the first and a map the last.
+//! - Nesting: the core accepts [`MAX_DEPTH`](mcp_sansio::MAX_DEPTH) levels, serde_json 127.
+//! - Lone surrogates (`"\ud800"`): both accept them as JSON; the core reads U+FFFD, serde_json
+//!   refuses to build a string.
+//! - Integers: the core takes `4.0`, `1e2` and `-0` for integers.
+//! - Floats: the core is exact, serde_json may be some units in the last place off. A number beyond
+//!   `f32` is refused by the core and infinite in serde_json.
+//! - Keys: strings and integers in the core, also booleans and floats in serde_json.
+//! - Duplicate keys: `RawJson::get` returns the first member, a map has the last.
 
 mod corpus;
 mod random;
@@ -25,7 +24,7 @@ use mcp_sansio::{RawJson, Revision};
 use serde::Serialize;
 use serde_json::Value;
 
-/// What our serializer makes of a value.
+/// Serializes a value with the core.
 fn written<T: Serialize + ?Sized>(value: &T) -> String {
     let mut out = vec![0; 1 << 16];
     let raw =
@@ -37,14 +36,14 @@ fn raw(text: &str) -> RawJson<'_> {
     RawJson::parse(text).unwrap_or_else(|e| panic!("{e}: {text}"))
 }
 
-/// Equal, floats up to what the oracle's parser is off, and with the sign of zero.
+/// Compares values, with the sign of zero; floats within the error of the oracle's parser.
 fn near(ours: &Value, theirs: &Value) -> bool {
     compare(ours, theirs, &|a, b| {
         a == b || (a - b).abs() <= a.abs().max(b.abs()) * 4.0 * f64::EPSILON + f64::from_bits(4)
     })
 }
 
-/// Equal, floats to the last bit.
+/// Compares values, floats to the last bit.
 fn same(a: &Value, b: &Value) -> bool {
     compare(a, b, &|a, b| a.to_bits() == b.to_bits())
 }

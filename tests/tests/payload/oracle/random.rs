@@ -1,4 +1,4 @@
-//! Seeded randomness: the same inputs on every machine, more of them with `ORACLE_ROUNDS`.
+//! Random inputs from a seed: the same on every machine, more of them with `ORACLE_ROUNDS`.
 
 use serde_json::{Map, Number, Value};
 
@@ -19,7 +19,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Less than `n`.
+    /// Returns a number less than `n`.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         (self.next() >> 33) as usize % n.max(1)
     }
@@ -33,12 +33,12 @@ impl Random {
     }
 }
 
-/// How many random inputs a test tries.
+/// Number of random inputs of a test.
 pub(crate) fn rounds() -> u64 {
     std::env::var("ORACLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(4_000)
 }
 
-/// Any text: ASCII, what needs escapes, and characters of two to four bytes.
+/// Returns random text: ASCII, characters that need escapes, and characters of two to four bytes.
 pub(crate) fn text(random: &mut Random) -> String {
     let len = if random.one_in(12) { random.below(400) } else { random.below(12) };
     (0..len).map(|_| character(random)).collect()
@@ -68,7 +68,7 @@ fn character(random: &mut Random) -> char {
     }
 }
 
-/// Any finite float, extremes included.
+/// Returns a random finite float, extremes included.
 pub(crate) fn float(random: &mut Random) -> f64 {
     match random.below(4) {
         0 => random.pick(&[
@@ -107,7 +107,7 @@ fn number(random: &mut Random) -> Number {
     }
 }
 
-/// Any value.
+/// Returns a random value.
 pub(crate) fn value(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth == 0 { 5 } else { 8 }) {
         0 => Value::Null,
@@ -123,8 +123,7 @@ pub(crate) fn value(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// JSON that says `value` in an unusual way: whitespace, needless escapes, other spellings of
-/// numbers.
+/// Writes `value` as unusual JSON: whitespace, needless escapes, other spellings of numbers.
 pub(crate) fn spelled(random: &mut Random, value: &Value) -> String {
     let mut out = String::new();
     space(random, &mut out);
@@ -228,7 +227,7 @@ fn spell_number(random: &mut Random, number: &Number, out: &mut String) {
     }
 }
 
-/// JSON text, or what was JSON text before some characters were changed.
+/// Returns JSON text, perhaps with some characters changed.
 pub(crate) fn mutated(random: &mut Random) -> String {
     let base = if random.one_in(2) {
         random.pick(corpus::ALL).to_owned()

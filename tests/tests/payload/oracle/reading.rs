@@ -1,4 +1,4 @@
-//! Our deserializer.
+//! The deserializer of the core.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use super::random::{Random, mutate, rounds, spelled};
 use super::zoo::*;
 use super::{has_lone_surrogate, near, raw, written};
 
-/// Both read it alike, or both refuse it, but for what is allowed to differ.
+/// Asserts that both read it alike or both refuse it, apart from the allowed differences.
 fn agrees<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) {
     let Ok(raw) = RawJson::parse(text) else { return };
     let ours = raw.to::<T>();
@@ -50,7 +50,7 @@ fn has_float(text: &str) -> bool {
     numbers(text).any(|token| token.contains(['.', 'e', 'E']) || token == "-0")
 }
 
-/// `"01"` and `"+1"` are integers to us where they are keys.
+/// As keys, `"01"` and `"+1"` are integers for the core.
 fn has_odd_key(text: &str) -> bool {
     numbers(text).any(|token| token.starts_with(['+', '0']) || token.starts_with("-0"))
 }
@@ -94,7 +94,7 @@ fn agrees_for_all(text: &str) {
     agrees::<BTreeMap<Name, IgnoredAnything>>(text);
 }
 
-/// Anything is equal to anything.
+/// All values are equal.
 #[derive(Serialize, Debug)]
 struct IgnoredAnything;
 
@@ -110,7 +110,7 @@ impl<'de> Deserialize<'de> for IgnoredAnything {
     }
 }
 
-/// Texts for which some type of the zoo exists.
+/// Texts that match some type of the zoo.
 const TYPED: &[&str] = &[
     r#""Unit""#,
     r#""Newtype""#,
@@ -240,7 +240,7 @@ fn types_take_and_refuse_mutations_as_with_the_oracle() {
             mutate(&mut random, &mut chars);
         }
         agrees_for_all(&chars.into_iter().collect::<String>());
-        // One token for another keeps more of it JSON.
+        // Replacing whole tokens keeps more of the text valid.
         let token = random.pick(TOKENS);
         for part in numbers(&base).take(3) {
             agrees_for_all(&base.replacen(part, token, 1));
@@ -337,8 +337,7 @@ fn raw_values_need_the_text_itself() {
     }
     let text = r#"{"_raw":1}"#;
     assert!(raw(text).to::<Inside<'_>>().is_ok());
-    // What serde has buffered is a value and no longer a text; so is all that another deserializer
-    // offers.
+    // A value buffered by serde, or from another deserializer, has no JSON text.
     assert!(raw(text).to::<Buffered<'_>>().is_err());
     assert!(serde_json::from_str::<Inside<'_>>(text).is_err());
     assert!(serde_json::from_str::<JsonStr<'_>>(r#""a""#).is_err());

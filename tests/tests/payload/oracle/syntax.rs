@@ -1,4 +1,4 @@
-//! What is JSON, and where it stops being JSON.
+//! Valid and invalid JSON, and the position of errors.
 
 use mcp_sansio::{MAX_DEPTH, RawJson};
 use serde::de::IgnoredAny;
@@ -9,7 +9,7 @@ use super::corpus::{BAD, GOOD, NUMBERS};
 use super::has_lone_surrogate;
 use super::random::{Random, mutated, rounds};
 
-/// How deep brackets are nested in the text, strings left out.
+/// Returns the nesting depth of brackets, outside of strings.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut string, mut escaped) = (0usize, 0, false, false);
     for byte in text.bytes() {
@@ -29,8 +29,7 @@ fn depth(text: &str) -> usize {
 }
 
 fn agrees(text: &str) {
-    // It checks the grammar alone: no strings are built, no number is out of range, and nothing is
-    // too deep.
+    // This checks the grammar alone: no strings are built, and numbers and depth have no limit.
     let theirs = serde_json::from_str::<IgnoredAny>(text);
     match RawJson::parse(text) {
         Ok(raw) => {
@@ -46,7 +45,7 @@ fn agrees(text: &str) {
         ),
         Err(e) => {
             assert!(theirs.is_err(), "theirs takes {text:?}, ours says {e}");
-            // Theirs looks at four hexadecimal digits at once, and minds the surrogates.
+            // serde_json reads four hexadecimal digits at once and checks surrogates.
             let escape = text[..e.at].rfind("\\u").is_some_and(|escape| e.at - escape < 6);
             if escape || has_lone_surrogate(text) {
                 return;
@@ -70,8 +69,8 @@ fn agrees(text: &str) {
     }
 }
 
-/// Whether a text is wrong however it goes on; `None` where a number is too large for theirs to
-/// look further.
+/// Whether a text is invalid whatever follows; `None` where serde_json stops at a number that is
+/// too large.
 fn is_wrong(prefix: &str) -> Option<bool> {
     match serde_json::from_str::<Value>(prefix) {
         Err(e) if e.to_string().starts_with("number out of range") => None,
@@ -88,7 +87,7 @@ fn corpus_is_accepted_and_rejected_as_by_the_oracle() {
     for text in BAD {
         assert!(RawJson::parse(text).is_err(), "{text:?}");
         agrees(text);
-        // It is as wrong inside something else. Braces could make sense of it.
+        // It is also invalid inside an array. In braces it could become valid.
         if !text.contains(['[', ']', '{', '}', ',', ':', '"', '/']) && !text.trim().is_empty() {
             agrees(&format!("[{text}]"));
             agrees(&format!("{{\"a\":{text},\"b\":1}}"));
@@ -154,7 +153,7 @@ fn nesting_ends_at_the_maximum() {
             }
         }
     }
-    // An empty one counts as well.
+    // An empty key counts, too.
     let text = format!("{}{{}}{}", "[".repeat(max), "]".repeat(max));
     assert!(RawJson::parse(&text).unwrap_err().too_deep);
 }
@@ -166,7 +165,7 @@ fn constants_are_checked_as_everything_else() {
     for text in GOOD.iter().chain(NUMBERS).chain(BAD) {
         let bare = text.trim_matches([' ', '\t', '\n', '\r']) == *text;
         let result = std::panic::catch_unwind(|| RawJson::from_static(text));
-        // The same key twice is JSON, and no constant.
+        // A duplicate key is valid JSON, but not a valid constant.
         let twice = text.starts_with(r#"{"a":1,"a":"#);
         assert_eq!(result.is_ok(), bare && !twice && RawJson::parse(text).is_ok(), "{text:?}");
     }

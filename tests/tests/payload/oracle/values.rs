@@ -1,4 +1,4 @@
-//! What a text means.
+//! Values of JSON texts.
 
 use mcp_sansio::RawJson;
 use serde_json::Value;
@@ -26,14 +26,14 @@ fn agrees(text: &str) {
     }
 }
 
-/// What theirs, not being exact, may take for infinite.
+/// Numbers that serde_json, which is not exact, may read as infinite.
 fn nears_infinity(raw: RawJson<'_>) -> bool {
     raw.as_f64().is_some_and(|n| n.abs() > 1.797e308)
         || raw.elements().any(nears_infinity)
         || raw.members().any(|(_, m)| nears_infinity(m))
 }
 
-/// The accessors find what the oracle found.
+/// Compares the accessors with the oracle's value.
 fn walks(raw: RawJson<'_>, value: &Value) {
     assert_eq!(raw.is_null(), value.is_null());
     assert_eq!(raw.is_array(), value.is_array());
@@ -60,7 +60,7 @@ fn walks(raw: RawJson<'_>, value: &Value) {
     assert!(members.len() >= value.as_object().map_or(0, serde_json::Map::len));
     for (key, member) in &members {
         let name = key.to_string();
-        // The last of several with the same key is what the oracle has; `get` takes the first.
+        // The oracle has the last of several members with the same key; `get` returns the first.
         let last = members.iter().rev().find(|(other, _)| other == key).unwrap().1;
         let first = members.iter().find(|(other, _)| other == key).unwrap().1;
         assert_eq!(raw.get(&name).unwrap().as_str(), first.as_str());
@@ -97,7 +97,7 @@ fn mutations_mean_what_they_mean_to_the_oracle() {
     }
 }
 
-/// What a number's text is exactly, as an integer: digits and a power of ten, without arithmetic.
+/// Returns the exact integer of a number's text, from its digits and power of ten.
 fn exact_integer(text: &str) -> Option<i128> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let exponent: i64 =

@@ -1,4 +1,4 @@
-//! Our serializer.
+//! The serializer of the core.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use super::random::{Random, float, rounds, spelled, text, value};
 use super::zoo::*;
 use super::{near, raw, same, written};
 
-/// Written by ours it is what it is when written by theirs, and both read it back.
+/// Asserts that both serializers write the same value, and that both read it back.
 fn round_trip<T: Serialize + DeserializeOwned + PartialEq + Debug>(value: &T) {
     let ours = written(value);
     let theirs = serde_json::to_string(value).unwrap();
@@ -203,7 +203,7 @@ fn a_value_fits_exactly_or_is_too_large() {
     }
 }
 
-/// Serializes a map with one key, whatever it is.
+/// Serializes a map with one key of any type.
 struct Keyed<K>(K);
 
 impl<K: Serialize> Serialize for Keyed<K> {
@@ -247,7 +247,7 @@ fn keys_are_strings_and_integers() {
     }
 }
 
-/// What only the newest revision knows, as the payload types say it.
+/// Members that only the newest revision has, as the payload types write them.
 #[derive(Serialize)]
 #[serde(rename = "$mcp:EE")]
 struct Newest<T>(T);

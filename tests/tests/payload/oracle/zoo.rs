@@ -1,4 +1,4 @@
-//! Types of every shape that serde knows.
+//! Types of every shape in serde's data model.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -249,7 +249,7 @@ pub(crate) fn untagged(random: &mut Random, depth: usize) -> Untagged {
         5 => Untagged::Pair(random.next() as u8, text(random)),
         6 => Untagged::Text(text(random)),
         7 => Untagged::Struct { a: random.next() as u8, b: Box::new(untagged(random, depth - 1)) },
-        // Not of length two, which might be a pair, and no key that might make a struct of it.
+        // Neither of length two, which could be a pair, nor with keys of a struct.
         8 => Untagged::List(
             (0..random.pick(&[0, 1, 3])).map(|_| untagged(random, depth - 1)).collect(),
         ),

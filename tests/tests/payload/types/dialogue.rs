@@ -1,5 +1,4 @@
-//! The rules for what a server asks the client's side: sampling, elicitation, roots, and the
-//! results that ask for input.
+//! Rules for sampling, elicitation, roots, and `InputRequiredResult`.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{ClientFeatures, RawJson, Revision};
@@ -7,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{REVISIONS, raw, value_of, written};
 
-/// What is wrong with a conversation, given as (role, content) pairs.
+/// Returns the error of a conversation, given as (role, content) pairs.
 fn conversation(messages: Value) -> Result<(), SamplingError> {
     let messages: Vec<Value> = messages
         .as_array()

@@ -1,5 +1,5 @@
-//! Every example of the documentation, and every example of the newest schema: read by its type,
-//! and written again with the same value.
+//! Every example of the documentation and of the newest schema: read by its type, and written with
+//! the same value.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mcp_sansio::{RawJson, Revision};
 
 use super::support::{files, params_of, round_trip, say, shape_of, shared};
 
-/// Examples that are no payload that the protocol knows, and why.
+/// Examples that are not payloads of the protocol, with the reason.
 const UNTYPED: &[(&str, &str)] = &[
     ("000-000.json", "a placeholder of a request"),
     ("000-001.json", "a placeholder of a result"),
@@ -17,21 +17,20 @@ const UNTYPED: &[(&str, &str)] = &[
     ("001-002.json", "a placeholder of a notification"),
 ];
 
-/// Examples that are wrong, and what of them cannot be read.
+/// Invalid examples, with the part that cannot be read.
 const WRONG: &[(&str, &str)] = &[
     ("000-019.json", "ContentBlock: missing field `resource`"),
     ("000-028.json", "ProgressNotificationParams: missing field `progressToken`"),
 ];
 
-/// What the examples are about, by the first number in their name: the revision of the pages that
-/// they come from.
+/// Returns the revision of an example's page, by the first number in its name.
 fn revision_of(name: &str, text: &str) -> Revision {
     match name.get(..3) {
         Some("000") => Revision::V2025_06_18,
         Some("001" | "002") => Revision::V2024_11_05,
         // A page of the newest revision that also shows how a client falls back.
         _ if text.contains("\"initialize\"") => Revision::V2025_06_18,
-        // An example that has stayed as it was.
+        // An unchanged example of an older revision.
         _ if text.contains("\"execution\"") => Revision::V2025_11_25,
         _ => Revision::V2026_07_28,
     }
@@ -82,12 +81,12 @@ fn documented_examples_are_read_and_written_with_the_same_value() {
 
 enum Payload<'a> {
     Typed(&'static str, RawJson<'a>),
-    /// A message that carries nothing.
+    /// A message without a payload.
     Nothing,
     Unknown,
 }
 
-/// What a message carries, or what a fragment is.
+/// The payload of a message, or a fragment.
 fn payload(message: RawJson<'_>) -> Payload<'_> {
     let typed = |kind: Option<&'static str>, raw| {
         kind.map_or(Payload::Unknown, |kind| Payload::Typed(kind, raw))

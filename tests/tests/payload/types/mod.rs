@@ -1,5 +1,5 @@
-//! The payload types: what they read they write again, each revision gets the fields that it knows,
-//! and their checks hold.
+//! The payload types: reading and writing are inverse, each revision gets its own fields, and the
+//! checks hold.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Which revision gets which fields. Each type is written with all fields set; the tables say what
-//! arrives.
+//! Fields by revision. Each type is written with all fields set; the tables list the fields in the
+//! output.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ fn expect<T: Serialize + Copy>(name: &str, value: T, keys: &str) {
 fn differs_from_schema(name: &str, key: &str, revision: Revision) -> bool {
     let modern = revision.is_modern();
     match (name, key) {
-        // The envelope's; and what the documentation has inside of a resource.
+        // Members of the envelope, and one that the documentation puts inside a resource.
         (_, "resultType") | ("TextResourceContents" | "BlobResourceContents", "annotations") => {
             true
         }
@@ -72,8 +72,8 @@ fn differs_from_schema(name: &str, key: &str, revision: Revision) -> bool {
     }
 }
 
-/// The properties of the schema type are the fields: an oracle for the tables. `false` where the
-/// revision has no such type.
+/// Checks the fields against the properties of the schema type. `false` if the revision has no such
+/// type.
 fn compare_with_schema(
     name: &str,
     revision: Revision,
@@ -85,7 +85,7 @@ fn compare_with_schema(
         .expect("a schema of each revision");
     let schema: Value = serde_json::from_str(&text).expect("it is JSON");
     let types = schema.get("$defs").or(schema.get("definitions")).expect("definitions of types");
-    // Where parameters have no type of their own they are a member of the request.
+    // Parameters without a type of their own are a member of the request.
     let request = name
         .strip_suffix("Params")
         .and_then(|name| types.get(name))
@@ -453,7 +453,7 @@ fn cap_05_cap_10_cap_11_capabilities_by_revision() {
         let read: ClientCapabilities = leaked(&value).to().expect("an object");
         assert_eq!(read.features(revision), ClientFeatures::read(leaked(&value), revision));
     }
-    // 2025-06-18 has no pages, so a client that has nothing else has no elicitation there.
+    // 2025-06-18 has no URL mode, so a client with nothing else has no elicitation there.
     let pages = ClientCapabilities::new(C::ELICITATION_URL);
     assert_eq!(written(&pages, Revision::V2025_06_18), json!({}));
     assert_eq!(written(&pages, Revision::V2025_11_25), json!({"elicitation": {"url": {}}}));

@@ -1,4 +1,4 @@
-//! Building blocks, and the rules for what servers offer.
+//! Common types, and rules for tools, resources and prompts.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{JsonStr, RawJson, Revision};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::{REVISIONS, raw, value_of, written};
 
-/// Everything can be written down in a `const`.
+/// All types can be built in a `const`.
 const TOOLS: [Tool; 1] = [Tool::new("read", RawJson::from_static(r#"{"type":"object"}"#))
     .description("Reads the thermometer")
     .annotations(ToolAnnotations::new().read_only_hint(true))];
@@ -20,7 +20,7 @@ fn constants_are_written_with_what_the_newest_revision_requires() {
         "nextCursor": "2", "ttlMs": 0, "cacheScope": "private",
     });
     assert_eq!(written(&LIST, Revision::LATEST), expected);
-    // A foreign serializer is told everything.
+    // A foreign serializer gets every member.
     assert_eq!(serde_json::to_value(LIST).expect("a value"), expected);
 }
 
@@ -111,7 +111,7 @@ fn objects_are_objects_and_nothing_is_twice() {
     ] {
         assert!(raw(wrong).to::<Tool>().is_err(), "{wrong}");
     }
-    // Escapes in keys, unknown members of any length, and null for what may be missing.
+    // Escapes in keys, unknown members of any length, and null for optional members.
     let long = "\\u0041".repeat(300);
     let text = format!(r#"{{"\u006eame":"a","inputSchema":{{}},"title":null,"{long}":[{{}}]}}"#);
     let tool: Tool = raw(&text).to().expect("a tool");
@@ -222,7 +222,7 @@ fn res_09_prm_08_prm_09_binary_data_is_base64() {
     }
     assert_eq!(Blob::new(BYTES).decode_to(&mut [0; 4]), Err(BlobError::OutputTooSmall));
     assert_eq!(raw(r#""AP/+Pj8=""#).to::<Blob>().expect("a string").decoded_len(), Ok(5));
-    // Written as it was read, even where it is not base64.
+    // Written as it was read, even if it is not base64.
     let image: ContentBlock =
         raw(r#"{"type":"image","data":"base64-data","mimeType":"image/png"}"#)
             .to()
@@ -242,7 +242,8 @@ fn prm_10_embedded_resources_have_text_or_data() {
         raw(r#"{"type":"resource","resource":{"uri":"file:///a"}}"#).to::<ContentBlock>().is_err()
     );
     assert!(raw(r#"{"type":"resource","resource":{"text":"a"}}"#).to::<ContentBlock>().is_err());
-    // No type is required when it is read; hints are kept where the documentation once put them.
+    // `type` is not required when reading; hints are accepted where the documentation once put
+    // them.
     let text = r#"{"type":"resource","resource":{"uri":"file:///a","blob":"AA==","annotations":{"priority":1}}}"#;
     let block: ContentBlock = raw(text).to().expect("a block");
     assert_eq!(written(&block, Revision::LATEST), value_of(raw(text)));
@@ -318,7 +319,7 @@ fn comp_01_at_most_100_values_are_written() {
             .map(|object| object.len()),
         Some(1)
     );
-    // The same for what was read.
+    // The same for received values.
     let text = json!({"completion": {"values": names}}).to_string();
     let read: CompleteResult = raw(&text).to().expect("a result");
     let value = written(&read, Revision::V2024_11_05);

@@ -18,7 +18,7 @@ pub(crate) const REVISIONS: [Revision; 5] = [
     Revision::V2026_07_28,
 ];
 
-/// What our serializer writes for a peer of `revision`.
+/// Serializes a value for a peer of `revision`.
 pub(crate) fn written<T: Serialize + ?Sized>(value: &T, revision: Revision) -> Value {
     let mut buffer = vec![0; 1 << 16];
     let text = to_slice(value, revision, &mut buffer).expect("the value can be written");
@@ -33,13 +33,12 @@ pub(crate) fn raw(text: &str) -> RawJson<'_> {
     RawJson::parse(text).expect("the test's own JSON")
 }
 
-/// A text that outlives the test that needs it.
+/// Leaks a text.
 pub(crate) fn leaked(value: &Value) -> RawJson<'static> {
     raw(Box::leak(value.to_string().into_boxed_str()))
 }
 
-/// A directory beside the checkout, with what the specification says. Loudly absent where it is
-/// not.
+/// Returns a directory of the specification beside the checkout, or prints that it is missing.
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(name);
     if path.exists() {
@@ -52,12 +51,12 @@ pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Past the test harness, which keeps what a test prints.
+/// Prints past the test harness, which hides the output of tests.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// The JSON files of a directory, by name.
+/// Returns the JSON files of a directory, by name.
 pub(crate) fn files(directory: &Path) -> Vec<(String, String)> {
     let mut files: Vec<_> = std::fs::read_dir(directory)
         .expect("the directory can be read")
@@ -158,7 +157,7 @@ pub(crate) fn again(name: &str, raw: RawJson<'_>, revision: Revision) -> Result<
     }
 }
 
-/// What is inside: member of type, and the type of that, or of its elements or members (`*`).
+/// Nested types: member of type, and its type, or that of its elements or members (`*`).
 const INSIDE: &[(&str, &str, &str)] = &[
     ("CallToolRequestParams", "inputResponses", "InputResponses"),
     ("CallToolResult", "content", "ContentBlock"),
@@ -201,8 +200,8 @@ const INSIDE: &[(&str, &str, &str)] = &[
     ("Properties", "*", "PrimitiveSchemaDefinition"),
 ];
 
-/// Reads and writes a value as the schema type `name`, and everything inside of it as the type that
-/// it has there. Counts the values; says what was not the same.
+/// Reads and writes a value as the schema type `name`, and nested values as their types. Counts the
+/// values and reports differences.
 pub(crate) fn round_trip(
     name: &str,
     raw: RawJson<'_>,
@@ -210,7 +209,7 @@ pub(crate) fn round_trip(
     faults: &mut Vec<String>,
 ) -> usize {
     let mut count = 0;
-    // Names that only say what is inside.
+    // Names that only stand for their contents.
     if !matches!(name, "Properties" | "CompletionReference") {
         count += 1;
         match again(name, raw, revision) {
@@ -239,8 +238,8 @@ pub(crate) fn round_trip(
     count
 }
 
-/// `resultType` belongs to the envelope (the session adds it), but for the one result that it
-/// distinguishes; so does the id of a message.
+/// `resultType` and the id belong to the envelope (the machine adds them), except in the result
+/// that `resultType` distinguishes.
 fn without_envelope(mut value: Value) -> Value {
     if let Some(object) = value.as_object_mut() {
         if object.get("resultType").is_some_and(|kind| kind == "complete") {
@@ -285,7 +284,7 @@ pub(crate) fn params_of(method: &str) -> Option<&'static str> {
     })
 }
 
-/// The schema type of a result or of another payload, by what only that has.
+/// The schema type of a result or another payload, by a member that only it has.
 pub(crate) fn shape_of(raw: RawJson<'_>) -> Option<&'static str> {
     if raw.is_array() {
         return raw.elements().all(|element| element.get("uri").is_some()).then_some("Root[]");

@@ -1,5 +1,5 @@
-//! A handler that asks before it answers, in both eras: what it gets, and what it makes of answers
-//! that are missing, refused or wrong.
+//! A handler that requests input before it responds, in both eras, with responses that are missing,
+//! declined or invalid.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
@@ -23,7 +23,7 @@ const FIELDS: [Field<'static>; 5] = [
 ];
 const FORM: RequestedSchema<'static> = RequestedSchema::new(&FIELDS);
 
-/// What the person said, or why that is of no use.
+/// Returns the user's input, or why it cannot be used.
 fn name(answer: RawJson<'_>) -> Result<String, String> {
     let answer: ElicitResult<'_> = answer.to().map_err(|error| error.to_string())?;
     match answer.action {
@@ -39,7 +39,7 @@ fn name(answer: RawJson<'_>) -> Result<String, String> {
     }
 }
 
-/// The modern way: `who` from the person, `what` from the model, `where` from the client; then a
+/// The modern handler: `who` by elicitation, `what` by sampling, `where` from the roots; then a
 /// sentence.
 fn attempt(server: &mut Server<'static>, request: &Request<'_>, tx: &mut Tx<'_>) {
     let answers = || -> Result<_, String> {
@@ -131,7 +131,7 @@ fn mrtr_23_answers_are_read_by_their_kind() {
     );
     let last = retry(&mut peer, good());
     assert_eq!(last["result"]["content"][0]["text"], "Ada wants tea in 2");
-    // Without knowing what was asked, too.
+    // Also without a record of the input requests.
     let text = good().to_string();
     let answers: InputResponses<'_> = RawJson::parse(&text).expect("JSON").to().expect("answers");
     assert!(
@@ -158,7 +158,7 @@ fn mrtr_24_answers_that_do_not_fit_are_invalid_params() {
         ("where", json!({"roots": {}})),
         ("where", json!({"roots": [{"name": "a"}]})),
         ("where", json!({"roots": [{"uri": "https://example.com"}]})),
-        // These do not even reach the handler.
+        // These do not reach the handler.
         ("who", json!("accept")),
         ("who", json!(null)),
         ("where", json!([])),
@@ -196,7 +196,7 @@ fn mrtr_26_answers_that_are_missing_are_asked_for_again() {
         answers.as_object_mut().expect("an object").remove(missing);
         assert_eq!(keys(&retry(&mut peer, answers.clone())), [missing]);
         assert_eq!(keys(&retry(&mut peer, json!({missing: good()[missing]}))).len(), 2);
-        // Any number of rounds; the questions are the same each time.
+        // Any number of rounds, with the same input requests.
         let again = retry(&mut peer, answers.clone());
         assert_eq!(again["result"], retry(&mut peer, answers)["result"]);
     }
@@ -213,7 +213,7 @@ fn mrtr_06_mrtr_15_when_the_questions_are_out_nothing_is_left() {
     for _ in 0..100 {
         let answer = peer.ask("tools/call", json!({"name": "t"}), |server, request, tx| {
             assert!(server.poll_timeout().is_some());
-            // Neither questions nor a state is no answer.
+            // A result with neither input requests nor a state is invalid.
             assert_eq!(
                 server.input_required(request.handle, &InputRequiredResult::new(), tx),
                 Err(mcp_sansio::SendError::Value)
@@ -240,7 +240,7 @@ fn elic_17_a_person_may_decline_or_go_away() {
     for (action, expected) in
         [("decline", "somebody wants tea in 2"), ("cancel", "nobody wants tea in 2")]
     {
-        // Content says nothing then.
+        // Content is ignored then.
         for content in [None, Some(json!({"name": 7}))] {
             let mut answers = good();
             answers["who"] = json!({"action": action});
@@ -250,7 +250,7 @@ fn elic_17_a_person_may_decline_or_go_away() {
             assert_eq!(retry(&mut peer, answers)["result"]["content"][0]["text"], expected);
         }
     }
-    // A client that never comes back, or not with this: others are served.
+    // A client that does not retry does not block others.
     assert_eq!(keys(&peer.ask("tools/call", json!({"name": "t"}), attempt)).len(), 3);
     assert_eq!(peer.server.open_requests(), 0);
     assert_eq!(retry(&mut peer, good())["result"]["content"][0]["text"], "Ada wants tea in 2");
@@ -275,7 +275,7 @@ fn elic_18_elic_20_what_was_filled_in_is_measured_by_the_form() {
         (json!({"name": "Ada", "sizes": ["S", "M"]}), Some("sizes")),
         (json!({"name": "Ada", "share": 1.5}), Some("share")),
     ] {
-        // A legacy session: the answer is an event, and what it says is for the handler to measure.
+        // A legacy session: the response is an event, and the handler validates its content.
         for revision in [Revision::V2025_06_18, Revision::V2025_11_25] {
             let mut peer = Peer::new(revision);
             let params = ElicitParams::form("Who?", FORM);
@@ -329,7 +329,7 @@ fn samp_11_messages_have_a_role_and_content() {
         sent.iter().all(|message| message["content"]["type"] == "text"
             && message["content"]["text"].is_string())
     );
-    // Messages that were JSON already must have both as well, or they are not sent.
+    // Messages given as JSON must have both as well, or they are not sent.
     for wrong in [
         r#"{"content":{"type":"text","text":"t"}}"#,
         r#"{"role":"user"}"#,

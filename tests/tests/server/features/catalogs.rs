@@ -90,7 +90,7 @@ fn tool_10_input_schemas_of_a_catalog_are_of_objects() {
     ] {
         assert_eq!(fault_of_tool(Tool::new("t", raw(schema))).is_none(), good, "{schema}");
     }
-    // What the example lists, in each revision.
+    // The lists of the example, in each revision.
     let catalog = super::everything_catalog::CATALOG;
     for revision in REVISIONS {
         let list = list(&mut Peer::new(revision), &catalog, "tools/list", None);
@@ -187,7 +187,7 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                         next = result.get("nextCursor").cloned();
                         pages.push(result.clone());
                         let Some(cursor) = &next else { break };
-                        // The same cursor, the same page.
+                        // The same cursor gives the same page.
                         let again = list(&mut peer, &catalog, method, Some(cursor));
                         assert_eq!(
                             again["result"],
@@ -210,7 +210,7 @@ fn tool_03_page_02_page_04_cache_19_all_lists_in_pages_of_any_size() {
                 assert_eq!(one.0, expected, "the order is the catalog's");
             }
         }
-        // A cursor of one list is none of another.
+        // A cursor is valid for its own list only.
         let catalog = whole.page_size(1);
         let mut peer = Peer::new(revision);
         for (of, cursor) in &cursors {
@@ -333,7 +333,7 @@ fn res_11_uris_and_templates_follow_rfc_3986() {
     }
 }
 
-/// The template that a URI fits, and two of its variables; the URI is JSON text.
+/// The template that matches a URI, and two of its variables; the URI is JSON text.
 fn variables(template: &str, uri: &str) -> Option<(Option<String>, Option<String>)> {
     let templates = [ResourceTemplate::new(template, "n")];
     let catalog = Catalog::new().templates(&templates);
@@ -361,7 +361,7 @@ fn templates_match_and_give_their_variables() {
     let some = |a: &str, b: &str| Some((Some(a.to_owned()), Some(b.to_owned())));
     let only = |a: &str| Some((Some(a.to_owned()), None));
     assert_eq!(variables("row://{a}/{b}", r#""row://users/7""#), some("users", "7"));
-    // As PHP and others write it, and with any escape.
+    // Escaped slashes, as PHP writes them, and other escapes.
     assert_eq!(variables("row://{a}/{b}", r#""row:\/\/users\/7""#), some("users", "7"));
     assert_eq!(
         variables("row://{a}/{b}", r#""\u0072ow://us\u0065rs\u002f\ud83d\ude00""#),

@@ -1,4 +1,4 @@
-//! Subscriptions where the output is slow: what is told when, and to whom.
+//! Subscriptions with slow output.
 
 use mcp_sansio::{Change, Frame, Messages, Revision, Server, ServerEvent, TxBuffer};
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
         loop {
             let event = server.next_event(NOW, &mut messages, &mut tx);
             let acknowledged = matches!(event, Ok(Some(ServerEvent::Listening { .. })));
-            // At any moment something changes; the drain comes before or after.
+            // A change at every point, before or after the drain.
             for drain_first in [false, true] {
                 if drain_first {
                     sent.extend_from_slice(tx.pending());
@@ -39,7 +39,7 @@ fn sub_03_sub_04_no_change_gets_in_front_of_the_acknowledgement() {
                 }
                 for mut change in [Change::tools(), Change::resource("u:a")] {
                     if !acknowledged {
-                        // Not even `Full`: whoever drains and repeats that would wait for ever.
+                        // Not even `Full`: a caller that drains and repeats would wait forever.
                         assert_eq!(server.publish(&mut change, &mut tx), Ok(false));
                         held_back += 1;
                     }
@@ -112,8 +112,8 @@ fn sub_07_sub_16_changes_come_through_any_buffer_one_copy_each() {
 
 #[test]
 fn sub_04_a_listen_that_is_cancelled_in_the_middle_of_a_change() {
-    // The change to the first of two is half out when its cancellation arrives: the line is
-    // finished, and the second gets its own.
+    // The notification of the first of two is partly written when its cancellation arrives: the
+    // line is finished, and the second gets its own.
     for size in 8..200 {
         let mut server: Server<'static> = Server::new(&CONFIG);
         for id in [1, 2] {
@@ -172,7 +172,7 @@ fn sub_09_sub_10_an_end_comes_through_any_buffer_and_nothing_after_it() {
         loop {
             let (more, sent) = through(size, |tx| server.end_listen(request, tx));
             output.extend_from_slice(&sent);
-            // Between the two frames, too, nothing is told any more.
+            // Nor is anything sent between the two frames.
             let (told, sent) = through(4096, |tx| server.publish(&mut Change::tools(), tx));
             assert!(!told && sent.is_empty());
             if !more {

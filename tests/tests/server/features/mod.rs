@@ -1,5 +1,4 @@
-//! What a server offers and asks for, where a transcript cannot show it: typed results, catalogs,
-//! schemas, handlers that ask.
+//! Server features that transcripts cannot show: typed results, catalogs, schemas, input requests.
 
 mod support;
 
@@ -10,9 +9,9 @@ mod questions;
 mod results;
 mod schemas;
 
-/// What the everything server lists.
+/// Catalog of the everything server.
 #[path = "../../../../examples/src/everything_server/catalog.rs"]
 mod everything_catalog;
-/// The forms that it shows.
+/// Forms of the everything server.
 #[path = "../../../../examples/src/everything_server/forms.rs"]
 mod everything_forms;

@@ -1,4 +1,4 @@
-//! What is deprecated: said so, and never done unasked.
+//! Deprecated features: documented as such, and never used by default.
 
 use std::path::Path;
 use std::time::Duration;
@@ -47,8 +47,8 @@ fn root_07_samp_18_nothing_asks_for_roots_or_samples_unless_told_to() {
         assert!(methods.iter().all(|method| method == "ping"), "{revision}: {methods:?}");
         assert_eq!(methods.is_empty(), revision.is_modern(), "a modern client is not even pinged");
     }
-    // The adapters pass on what they are given, and have no question of their own. Their clients
-    // are asked, and do not ask.
+    // The adapters forward requests of the application and make none of their own. Clients only
+    // respond.
     let mut read = 0;
     each_source(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../std-adapters/src"),
@@ -120,7 +120,7 @@ fn each_source(directory: &Path, look: &mut impl FnMut(&Path, &str)) {
     }
 }
 
-/// Answers `tools/call` with questions; what is sent then.
+/// Responds to `tools/call` with input requests; returns the output.
 fn first_asked(
     peer: &mut Peer,
     questions: &[(&str, &dyn Question)],
@@ -151,7 +151,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     let sample = CreateMessageParams::new(&messages, 9);
     let (any_form, any_page) = (ElicitParams::Form(form), ElicitParams::Url(page));
     let roots = InputRequest::ListRoots;
-    // The same by their types and by their enumeration.
+    // The same by type and by enum.
     let pairs: [(&dyn Question, InputRequest<'_>); 6] = [
         (&form, InputRequest::Elicit(any_form)),
         (&any_form, InputRequest::Elicit(any_form)),
@@ -174,8 +174,8 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
             assert_eq!(ours.as_ref(), Ok(&theirs["result"]), "{state:?}");
         }
     }
-    // A state alone; nothing at all; a key twice; what cannot be sent; what the client cannot
-    // answer; a legacy client.
+    // A state alone; neither; a duplicate key; an invalid request; one of a missing capability; a
+    // legacy client.
     let mut peer = Peer::new(Revision::LATEST);
     assert_eq!(
         first_asked(&mut peer, &[], Some("s")),
@@ -208,7 +208,7 @@ fn questions_are_asked_by_their_types_as_by_their_enumeration() {
     assert!(first_asked(&mut peer, &[("q", &form)], None).is_ok());
     let mut peer = Peer::new(Revision::V2025_11_25);
     assert_eq!(first_asked(&mut peer, &[("q", &form)], None), Err(SendError::NotAllowed));
-    // Only some requests may be answered with questions.
+    // Only some methods allow input requests.
     let mut peer = Peer::new(Revision::LATEST);
     peer.ask("tools/list", json!({}), |server, request, tx| {
         assert_eq!(

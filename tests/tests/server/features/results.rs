@@ -1,4 +1,4 @@
-//! What requests are answered with, in each revision and through buffers of any size.
+//! Results, in each revision and through buffers of any size.
 
 use mcp_sansio::types::*;
 use mcp_sansio::{
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::support::{EVERYTHING, NOW, Peer, REVISIONS, can_do_everything, lines, raw, through};
 
-/// Answers a `tools/call` with a result; returns that, without what belongs to the envelope.
+/// Responds to a `tools/call`; returns the result without members of the envelope.
 fn result_of<T: mcp_sansio::Payload>(revision: Revision, result: &T) -> Value {
     let answer =
         Peer::new(revision).ask("tools/call", json!({"name": "t"}), |server, request, tx| {
@@ -421,8 +421,7 @@ fn elic_14_elic_15_elic_16_pages_that_must_be_seen_first() {
             {"mode": "url", "message": "Agree", "url": "https://example.com/agree", "elicitationId": "e-2"},
         ]}})
     );
-    // Nobody else gets it: no other revision, and no client that was not said to show pages; not by
-    // the general way either.
+    // Not sent in other revisions, nor to clients without URL mode, nor by `respond_error`.
     let general = RpcError::new(ErrorCode::UrlElicitationRequired, "m");
     for revision in REVISIONS {
         for capabilities in [json!({}), json!({"form": {}}), json!({"url": {}})] {
@@ -482,8 +481,7 @@ fn samp_19_messages_are_lists_of_blocks_from_2025_11_25_on() {
             if revision < Revision::V2025_11_25 { (3, 0) } else { (2, 1) },
             "{sent}"
         );
-        // Answers of both shapes are understood, in any revision; why the model stopped is any
-        // text.
+        // Results of both shapes are accepted in any revision; `stopReason` is any text.
         for (content, count) in [
             (json!({"type": "text", "text": "a"}), 1),
             (json!([{"type": "text", "text": "a"}, {"type": "hologram"}]), 2),
@@ -593,7 +591,7 @@ fn a_result_is_completed_alike_in_whatever_form_it_is_written() {
         #[serde(flatten)]
         members: BTreeMap<&'a str, &'a Value>,
     }
-    // Keys that are completed, some of them there already, some that only look alike.
+    // Added keys; some are present already, some are only similar.
     for text in [
         r#"{}"#,
         r#"{"a":1}"#,

@@ -1,5 +1,5 @@
-//! JSON Schema: what a catalog takes, what arguments are measured by, and whether what the examples
-//! publish is valid.
+//! JSON Schema: schemas that a catalog accepts, validation of arguments, and the schemas of the
+//! examples.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ fn check(schema: &str) -> Result<(), String> {
     Catalog::new().tools(&[Tool::new("t", raw(schema))]).check().map_err(|fault| fault.to_string())
 }
 
-/// What is wrong with arguments, by the schema.
+/// Validates arguments by the schema.
 fn fault(schema: &str, arguments: &str) -> Option<String> {
     let (mut peer, mut found) = (Peer::new(Revision::LATEST), None);
     let tool = Tool::new("t", raw(schema));
@@ -45,7 +45,7 @@ fn sch_01_the_newest_dialect_is_taken_and_is_the_default() {
     ] {
         assert_eq!(check(schema), Ok(()), "{schema}");
     }
-    // A keyword beside a reference counts in 2020-12, and a schema without a dialect is of that.
+    // A keyword beside a reference counts in 2020-12, which is the default dialect.
     let beside = r##""$defs":{"a":{}},"properties":{"a":{"$ref":"#/$defs/a","type":"string"}}}"##;
     for dialect in ["", r#""$schema":"https://json-schema.org/draft/2020-12/schema","#] {
         let schema = format!(r#"{{{dialect}"type":"object",{beside}"#);
@@ -81,7 +81,7 @@ fn sch_02_each_dialect_is_read_as_what_it_is() {
         let schema = format!(r#"{{"$schema":"{name}","type":"object","required":["a"]}}"#);
         assert_eq!(fault(&schema, "{}").as_deref(), Some("a: is missing"));
     }
-    // Another one is never read as if it were one of these two.
+    // Another dialect is never treated as one of these two.
     let schema = r#"{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"exclusiveMinimum":true}}}"#;
     assert!(fault(schema, r#"{"a":1}"#).is_some_and(|fault| fault.contains("dialect")));
 }
@@ -150,8 +150,7 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
                 let reason =
                     "t: a schema may not refer to anything outside of itself: nobody will fetch it";
                 assert_eq!(check(&schema), Err(reason.into()), "{schema}");
-                // Where it was not checked, it is not followed either: nothing is sent, and nothing
-                // happens.
+                // An unchecked reference is not followed: nothing is sent.
                 assert_eq!(fault(&schema, "{}"), None);
             }
         }
@@ -162,7 +161,7 @@ fn sch_06_sch_07_sch_09_nothing_outside_of_a_schema_is_referred_to() {
             Ok(())
         );
     }
-    // An argument with that name, and a text with those words.
+    // An argument with that name, and a text that contains it.
     assert_eq!(
         check(
             r#"{"type":"object","properties":{"$ref":{"type":"string"}},"description":"\"$ref\":\"https://example.com\""}"#
@@ -285,7 +284,7 @@ fn tool_17_tool_19_arguments_are_measured_by_the_schema() {
         let found = fault(schema, bad).unwrap_or_else(|| panic!("{bad} passes"));
         assert_eq!(found.split(": ").next(), Some(name), "{bad}: {found}");
     }
-    // Open schemas take more; a pattern may allow anything.
+    // Open schemas allow more; a pattern may allow anything.
     assert_eq!(fault(r#"{"type":"object"}"#, r#"{"a":1}"#), None);
     assert_eq!(fault(r#"{"type":"object","additionalProperties":{}}"#, r#"{"a":1}"#), None);
     assert_eq!(
@@ -332,7 +331,7 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
         Catalog::check_structured(&without, None).is_ok()
             && Catalog::check_structured(&without, Some(RawJson::NULL)).is_ok()
     );
-    // What the example's tool answers with.
+    // The result of the example's tool.
     let list = Peer::new(Revision::LATEST).ask("tools/list", json!({}), |server, request, tx| {
         assert!(matches!(
             everything_catalog::CATALOG.respond(server, request, tx),
@@ -351,7 +350,7 @@ fn tool_11_structured_content_is_measured_by_the_output_schema() {
     );
 }
 
-/// What is wrong with a schema by the meta-schema of 2020-12, keyword by keyword.
+/// Validates a schema by the meta-schema of 2020-12, keyword by keyword.
 fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
     const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
     let Value::Object(keywords) = schema else {
@@ -421,7 +420,7 @@ fn invalid(schema: &Value, at: &str, faults: &mut Vec<String>) {
             }),
             "$id" | "$ref" | "$dynamicRef" | "$comment" | "title" | "description" | "pattern"
             | "format" | "contentEncoding" | "contentMediaType" => value.is_string(),
-            // Keywords that the meta-schema does not know say nothing.
+            // Keywords unknown to the meta-schema are ignored.
             _ => true,
         };
         if !good {
@@ -473,7 +472,7 @@ fn sch_04_sch_11_schemas_that_the_examples_publish_are_valid_ones_of_2020_12() {
                 && schema.get("$schema").is_none_or(|dialect| dialect == "https://json-schema.org/draft/2020-12/schema")
         );
     }
-    // The echo server's, which is a constant in its text.
+    // The schema of the echo server, a constant in its source.
     let source = include_str!("../../../../examples/src/echo_server.rs");
     let text =
         source.split("r#\"").nth(1).and_then(|rest| rest.split("\"#").next()).expect("its schema");

@@ -1,4 +1,4 @@
-//! A server, and lines that go in and come out.
+//! A server with helpers for its input and output.
 
 use mcp_sansio::types::Implementation;
 use mcp_sansio::{
@@ -25,12 +25,12 @@ pub(crate) const EVERYTHING: ServerFeatures = ServerFeatures::TOOLS_LIST_CHANGED
 pub(crate) static CONFIG: ServerConfig<'static> =
     ServerConfig::new(Implementation::new("s", "1"), EVERYTHING).send_server_info(false);
 
-/// What a client says that can do everything.
+/// Capabilities of a client that declares everything.
 pub(crate) fn can_do_everything() -> Value {
     json!({"roots": {}, "sampling": {"tools": {}, "context": {}}, "elicitation": {"form": {}, "url": {}}})
 }
 
-/// A connection, on which a session of a legacy revision is open already.
+/// A connection; with a legacy revision, its session is open.
 pub(crate) struct Peer<const N: usize = 8, const S: usize = 8> {
     pub(crate) server: Server<'static, N, S>,
     pub(crate) revision: Revision,
@@ -78,7 +78,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         peer
     }
 
-    /// A request in the peer's revision, with an id of its own.
+    /// A request in the peer's revision, with a new id.
     pub(crate) fn request(&mut self, method: &str, mut params: Value) -> Value {
         self.ids += 1;
         if self.revision.is_modern() {
@@ -90,7 +90,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         json!({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params})
     }
 
-    /// Hands a message over; returns what is sent.
+    /// Handles a message; returns the output.
     pub(crate) fn say(
         &mut self,
         message: &Value,
@@ -99,7 +99,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         self.say_text(&message.to_string(), handle)
     }
 
-    /// The same for a text.
+    /// Does the same for a text.
     pub(crate) fn say_text(
         &mut self,
         line: &str,
@@ -115,7 +115,7 @@ impl<const N: usize, const S: usize> Peer<N, S> {
         lines(tx.pending())
     }
 
-    /// A request whose handler is `answer`; returns the one message that is sent.
+    /// Handles a request with `answer`; returns the one message sent.
     pub(crate) fn ask(
         &mut self,
         method: &str,
@@ -141,7 +141,7 @@ pub(crate) fn lines(output: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// Writes through a buffer of `size` bytes; returns what came out.
+/// Writes through a buffer of `size` bytes; returns the output.
 pub(crate) fn through<R>(
     size: usize,
     mut call: impl FnMut(&mut Tx<'_>) -> Result<R, SendError>,
@@ -163,7 +163,7 @@ pub(crate) fn raw(text: &str) -> RawJson<'_> {
     RawJson::parse(text).expect("the test's own JSON")
 }
 
-/// A text that outlives the test that needs it.
+/// Leaks a text.
 pub(crate) fn leaked(text: String) -> &'static str {
     Box::leak(text.into_boxed_str())
 }
