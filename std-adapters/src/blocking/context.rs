@@ -1,29 +1,28 @@
-//! A server with the output that it writes to: each call drains and repeats until it is through.
+//! A server and its output. Calls write pending bytes out whenever the buffer is full.
 
 use std::fmt;
 use std::io::Write;
 
-use mcp_sansio::types::InputRequiredResult;
 use mcp_sansio::{
-    Call, Catalog, Change, ClientRequest, Delivery, Instant, Json, LogMessage, Messages, Payload,
-    Progress, RawJson, Request, RequestHandle, RpcError, SendError, Server, ServerEvent, Target,
-    Tx, TxBuffer,
+    Catalog, Change, Delivery, Instant, Json, LogMessage, Messages, Progress, Request,
+    RequestHandle, RpcError, SendError, Server, ServerEvent, Target, Tx, TxBuffer,
 };
 use serde::Serialize;
 
 use super::{Error, IN_FLIGHT, MAX_PENDING, SUBSCRIPTIONS};
 
-/// What a handler speaks through. The calls are those of [`Server`], where the documentation is;
-/// they take as long as the output takes.
+/// The server and its output, as a handler gets them. [`send`](Self::send) makes any call of the
+/// [`Server`]; the most frequent ones have a method. All of them block while the output blocks.
 ///
-/// All of them fail with the output ([`Error::Io`]), or where the core refuses ([`Error::Send`]);
-/// after the latter the session can go on.
+/// # Errors
+/// All methods fail with [`Error::Io`] if the output does, and with [`Error::NotSent`] if the core
+/// rejects the message; the session can continue after the latter.
 pub struct Context<'s, 'c, const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
     server: &'s mut Server<'c, N, S>,
     tx: &'s mut TxBuffer<Vec<u8>>,
     output: &'s mut dyn Write,
     clock: std::time::Instant,
-    /// What the clock said last: it is read once for all that one read brings.
+    /// Time of the last [`tick`](Self::tick): the clock is read once for all lines of one read.
     now: Instant,
 }
 
@@ -37,18 +36,18 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         Self { server, tx, output, clock, now: Instant::from_millis(0) }
     }
 
-    /// The time since the session began.
+    /// Returns the time since the session started.
     pub fn now(&self) -> Instant {
         Instant::from_millis(u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The server, to ask it something, or for a call that is not below.
+    /// Returns the server, for its state.
     pub fn server(&mut self) -> &mut Server<'c, N, S> {
         self.server
     }
 
-    /// [`Catalog::respond`]: responds to lists and unknown names, and returns the entry that the
-    /// request is for otherwise.
+    /// Sends the response to list requests and unknown names, and returns the entry of the catalog
+    /// that any other request is for, see [`Catalog::respond`].
     ///
     /// # Errors
     /// See [`Context`].
@@ -60,7 +59,8 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         self.send(|server, tx| catalog.respond(server, request, tx))
     }
 
-    /// [`Server::respond`]
+    /// Sends the result of a request, see [`Server::respond`]. Does nothing if the request is not
+    /// open any more.
     ///
     /// # Errors
     /// See [`Context`].
@@ -72,43 +72,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         self.send(|server, tx| server.respond(request, &Json(result), tx))
     }
 
-    /// [`Server::respond_raw`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn respond_raw(
-        &mut self,
-        request: RequestHandle,
-        result: RawJson<'_>,
-    ) -> Result<(), Error> {
-        self.send(|server, tx| server.respond_raw(request, result, tx))
-    }
-
-    /// [`Server::respond_structured`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn respond_structured(
-        &mut self,
-        request: RequestHandle,
-        data: RawJson<'_>,
-    ) -> Result<(), Error> {
-        self.send(|server, tx| server.respond_structured(request, data, tx))
-    }
-
-    /// [`Server::respond_invalid_arguments`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn respond_invalid_arguments(
-        &mut self,
-        request: RequestHandle,
-        why: &dyn fmt::Display,
-    ) -> Result<(), Error> {
-        self.send(|server, tx| server.respond_invalid_arguments(request, why, tx))
-    }
-
-    /// [`Server::respond_error`]
+    /// Sends an error as the response to a request, see [`Server::respond_error`].
     ///
     /// # Errors
     /// See [`Context`].
@@ -120,19 +84,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         self.send(|server, tx| server.respond_error(request, error, tx))
     }
 
-    /// [`Server::input_required`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn input_required(
-        &mut self,
-        request: RequestHandle,
-        input: &InputRequiredResult<'_>,
-    ) -> Result<(), Error> {
-        self.send(|server, tx| server.input_required(request, input, tx))
-    }
-
-    /// [`Server::progress`]; sent at once.
+    /// Sends a progress notification and writes it out at once, see [`Server::progress`].
     ///
     /// # Errors
     /// See [`Context`].
@@ -142,12 +94,12 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         progress: &Progress<'_>,
     ) -> Result<Delivery, Error> {
         let now = self.now();
-        let answered = self.send(|server, tx| server.progress(now, request, progress, tx))?;
+        let delivery = self.send(|server, tx| server.progress(now, request, progress, tx))?;
         self.drain()?;
-        Ok(answered)
+        Ok(delivery)
     }
 
-    /// [`Server::log`]
+    /// Sends a log message that belongs to a request, see [`Server::log`].
     ///
     /// # Errors
     /// See [`Context`].
@@ -161,20 +113,7 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         self.send(|server, tx| server.log(request, &message, tx))
     }
 
-    /// [`Server::log_unrelated`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn log_unrelated<T: Serialize + ?Sized>(
-        &mut self,
-        message: &LogMessage<'_, T>,
-    ) -> Result<Delivery, Error> {
-        let message =
-            LogMessage { level: message.level, logger: message.logger, data: &Json(message.data) };
-        self.send(|server, tx| server.log_unrelated(&message, tx))
-    }
-
-    /// [`Server::publish`], to all subscribers.
+    /// Notifies all subscribers of a change, see [`Server::publish`].
     ///
     /// # Errors
     /// See [`Context`].
@@ -183,45 +122,8 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         Ok(())
     }
 
-    /// [`Server::end_listen`], to its end.
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn end_listen(&mut self, request: RequestHandle) -> Result<(), Error> {
-        while self.send(|server, tx| server.end_listen(request, tx))? {}
-        Ok(())
-    }
-
-    /// [`Server::notify`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
-        self.send(|server, tx| server.notify(method, &Json(params), tx))
-    }
-
-    /// [`Server::request`]; the answer is an event.
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn request<P: Payload + ?Sized>(
-        &mut self,
-        request: &ClientRequest<'_, P>,
-    ) -> Result<Call, Error> {
-        let now = self.now();
-        self.send(|server, tx| server.request(now, request, tx))
-    }
-
-    /// [`Server::cancel_call`]
-    ///
-    /// # Errors
-    /// See [`Context`].
-    pub fn cancel_call(&mut self, call: Call) -> Result<bool, Error> {
-        let now = self.now();
-        self.send(|server, tx| server.cancel_call(now, call, tx))
-    }
-
-    /// Any call of the server: repeated after each drain, until it is through.
+    /// Makes any call of the server. Repeats it after writing pending bytes out, as long as the
+    /// buffer is full.
     ///
     /// # Errors
     /// See [`Context`].
@@ -232,10 +134,10 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         loop {
             match call(self.server, self.tx) {
                 Err(error) if error.is_full() => self.drain()?,
-                Err(error) => return Err(Error::Send(error)),
+                Err(error) => return Err(Error::NotSent(error)),
                 Ok(value) => {
-                    // Enough for one system call; more would only leave the cache.
-                    if self.tx.pending().len() >= ENOUGH {
+                    // One system call for many responses, but no more than fits into the cache.
+                    if self.tx.pending().len() >= WRITE_THRESHOLD {
                         self.drain()?;
                     }
                     return Ok(value);
@@ -244,8 +146,8 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         }
     }
 
-    /// Writes everything out. Done before each wait; in the middle of long work it tells the client
-    /// sooner.
+    /// Writes all pending bytes out. This happens before each wait anyway; call it in the middle of
+    /// long work so that the client gets them sooner.
     ///
     /// # Errors
     /// See [`Context`].
@@ -258,9 +160,8 @@ impl<'s, 'c, const N: usize, const S: usize> Context<'s, 'c, N, S> {
         Ok(self.output.flush()?)
     }
 
-    /// After a panic of the handler: ends a line that it has begun and will not finish, so that
-    /// others can write.
-    pub(super) fn broken_off(&mut self) -> Result<(), Error> {
+    /// Ends a line that a handler has left unfinished by its panic, so that others can write.
+    pub(super) fn end_broken_line(&mut self) -> Result<(), Error> {
         if self.tx.is_mid_frame() {
             self.drain()?;
             self.output.write_all(b"\n")?;
@@ -304,5 +205,5 @@ impl<const N: usize, const S: usize> fmt::Debug for Context<'_, '_, N, S> {
     }
 }
 
-/// Bytes of answers after which they are written although there is more to read.
-const ENOUGH: usize = 64 << 10;
+/// Number of pending bytes at which they are written although there is more to read.
+const WRITE_THRESHOLD: usize = 64 << 10;

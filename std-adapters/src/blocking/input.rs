@@ -1,4 +1,4 @@
-//! Reading with a limit in time.
+//! Input that can be waited for with a timeout.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -7,16 +7,15 @@ use std::time::Duration;
 
 /// Input that can be waited for.
 pub trait Input: Read {
-    /// Waits until there is something to read, or the end, but no longer than `timeout`. `false`:
-    /// nothing came.
+    /// Waits until there are bytes to read or the input has ended, for at most `timeout`. Returns
+    /// `false` after the timeout.
     ///
     /// # Errors
-    /// Of the input.
+    /// Errors of the input.
     fn wait(&mut self, timeout: Duration) -> io::Result<bool>;
 }
 
-/// Input with a file descriptor: a pipe, a socket, a terminal. It must not be buffered on this
-/// side.
+/// Input with a file descriptor: a pipe, a socket, a terminal. It must be unbuffered.
 #[cfg(unix)]
 #[derive(Debug)]
 pub struct Polled<R>(pub R);
@@ -40,8 +39,8 @@ impl<R: Read + std::os::fd::AsFd> Input for Polled<R> {
     }
 }
 
-/// A time limit for `poll`, of a day at most: some systems count milliseconds in 32 bits. It is
-/// asked again after that.
+/// Converts a timeout for `poll`. Limited to a day since some systems count milliseconds in 32
+/// bits; callers call `poll` again.
 #[cfg(unix)]
 pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
     let timeout = timeout.min(Duration::from_secs(24 * 60 * 60));
@@ -51,18 +50,17 @@ pub(super) fn timespec(timeout: Duration) -> rustix::event::Timespec {
     }
 }
 
-/// Any other input: a thread reads it, so that this one can stop waiting. It reads at most six
-/// chunks of 64 KiB ahead. The thread ends with the input, or at its next read after this is
-/// dropped.
+/// Any other input, read by a thread, so that the caller can stop waiting. The thread reads at most
+/// six chunks of 64 KiB ahead. It ends with the input, or at its next read after this is dropped.
 #[derive(Debug)]
 pub struct Threaded {
     chunks: Receiver<io::Result<Vec<u8>>>,
-    /// What was received and not read yet; empty at the end of input.
+    /// The chunk that is being read; an empty one at the end of the input.
     chunk: Option<io::Cursor<Vec<u8>>>,
 }
 
 impl Threaded {
-    /// Begins to read.
+    /// Starts the thread.
     pub fn new(mut input: impl Read + Send + 'static) -> Self {
         let (sender, chunks) = sync_channel(4);
         thread::spawn(move || {
@@ -89,7 +87,7 @@ impl Threaded {
 impl Read for Threaded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if !self.has_rest() {
-            // A thread that has ended has told its reason before.
+            // A thread that has ended has sent an error or an empty chunk before.
             self.chunk =
                 Some(io::Cursor::new(self.chunks.recv().unwrap_or_else(|_| Ok(Vec::new()))?));
         }

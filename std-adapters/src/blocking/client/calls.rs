@@ -1,4 +1,4 @@
-//! The client: what is called.
+//! The client.
 
 use std::fmt;
 use std::process::Command;
@@ -9,34 +9,34 @@ use mcp_sansio::{CallOptions, ClientConfig, Era, OwnedJson, Revision, RxBuffer, 
 use serde::Serialize;
 
 use super::driver::Driver;
-use super::event_loop::CATCHING_UP;
+use super::event_loop::CATCH_UP_STEPS;
 use super::pending_calls::LISTEN;
 use super::{CallId, ConnectionEnd, Connector, Error, Process, Transport};
 
-/// How a request ended.
+/// Result of a call, or its error.
 pub type CallResult = Result<OwnedJson, Error>;
 
-/// A driver with one server. See the [module](self::super).
+/// A client of one server. See the [module](self::super).
 pub struct Client<'c> {
     pub(super) driver: Driver<'c>,
     pub(super) transport: Box<dyn Transport + 'c>,
     pub(super) rx: RxBuffer<Vec<u8>>,
     pub(super) max_line: usize,
-    /// Turns in which nothing expires yet, because nobody looked for long.
-    pub(super) behind: u32,
-    /// The most that has waited to be sent since the buffer was new.
+    /// Remaining iterations in which no timeout is handled, after a long pause.
+    pub(super) catch_up_steps: u32,
+    /// Maximum number of pending bytes since the buffer was allocated.
     pub(super) most_pending: usize,
-    pub(super) about: Option<OwnedJson>,
+    pub(super) connect_result: Option<OwnedJson>,
     pub(super) ended: Option<ConnectionEnd>,
-    /// Of modern requests.
+    /// Log level for modern requests.
     pub(super) log_level: Option<LoggingLevel>,
-    /// URIs, and their listens with a modern server.
+    /// Subscribed URIs, with their `subscriptions/listen` if the server is modern.
     pub(super) subscribed: Vec<(String, Option<CallId>)>,
 }
 
 impl<'c> Client<'c> {
-    /// Starts a server and opens the driver. With a handler, or other ways of starting it:
-    /// [`Connector`], [`Process`].
+    /// Starts a server and connects to it. For a handler or other settings use [`Connector`] and
+    /// [`Process`].
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
@@ -50,16 +50,16 @@ impl<'c> Client<'c> {
         max_line: usize,
     ) -> Result<Self, Error> {
         let rx = RxBuffer::with_limit(Vec::new(), max_line);
-        let (behind, most_pending) = (0, 0);
-        let (about, ended, log_level, subscribed) = (None, None, None, Vec::new());
+        let (catch_up_steps, most_pending) = (0, 0);
+        let (connect_result, ended, log_level, subscribed) = (None, None, None, Vec::new());
         let mut client = Self {
             driver,
             transport,
             rx,
             max_line,
-            behind,
+            catch_up_steps,
             most_pending,
-            about,
+            connect_result,
             ended,
             log_level,
             subscribed,
@@ -68,10 +68,10 @@ impl<'c> Client<'c> {
         Ok(client)
     }
 
-    /// Starts the server again after its [end](Error::Closed), or a connection that can be opened
-    /// again, and asks once more for what was [listened](Self::listen) for,
-    /// [subscribed](Self::subscribe) to and logged. PendingCalls that were in flight are lost: whether
-    /// they may be repeated, the application knows.
+    /// Connects again after the [end of the connection](Error::Closed), starting the server again
+    /// if it is a process. Repeats [`listen`](Self::listen), [`subscribe`](Self::subscribe) and
+    /// [`set_log_level`](Self::set_log_level). Calls that were in flight have failed; only the
+    /// application knows whether they can be repeated.
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -81,14 +81,14 @@ impl<'c> Client<'c> {
         }
         self.connect()?;
         self.driver.listen_again()?;
-        self.set_again()
+        self.restore_settings()
     }
 
-    /// Sends a request and waits for its result. `params` is anything that serializes as a JSON
-    /// object, `RawJson::EMPTY` for none.
+    /// Sends a request and waits for its result. `params` is any value that serializes as a JSON
+    /// object, `RawJson::EMPTY` for no parameters.
     ///
     /// # Errors
-    /// All but those of the opening.
+    /// All errors but those of connecting.
     pub fn call<P: Serialize + ?Sized>(
         &mut self,
         method: &str,
@@ -99,7 +99,7 @@ impl<'c> Client<'c> {
         self.wait(id)
     }
 
-    /// Sends a request, whose result is to be [waited for](Self::wait) later.
+    /// Sends a request without waiting. [`wait`](Self::wait) returns its result.
     ///
     /// # Errors
     /// [`Error::Unsupported`], [`Error::NotSent`], [`Error::Closed`].
@@ -110,7 +110,7 @@ impl<'c> Client<'c> {
         options: CallOptions,
     ) -> Result<CallId, Error> {
         let id = self.begin(method, params, options)?;
-        // If the connection ends over it, so does the call.
+        // If this ends the connection, it ends the call too.
         let _ = self.flush();
         Ok(id)
     }
@@ -126,10 +126,10 @@ impl<'c> Client<'c> {
         self.driver.start(method, params, options)
     }
 
-    /// Waits for the result of a request.
+    /// Waits for the result of a call.
     ///
     /// # Errors
-    /// All but those of the opening.
+    /// All errors but those of connecting.
     pub fn wait(&mut self, call: CallId) -> Result<OwnedJson, Error> {
         self.catch_up();
         loop {
@@ -139,15 +139,14 @@ impl<'c> Client<'c> {
             if self.driver.calls.get(call).is_none() {
                 return Err(Error::UnknownCall);
             }
-            self.turn(None)?;
+            self.step(None)?;
         }
     }
 
-    /// Waits for the result of whichever request is over first. `None` when there is none to wait
-    /// for.
+    /// Waits for the first call that ends. Returns `None` if there are no calls.
     ///
     /// # Errors
-    /// Of the connection; those of the request are in its result.
+    /// Errors of the connection. An error of the call is in its result.
     pub fn wait_any(&mut self) -> Result<Option<(CallId, CallResult)>, Error> {
         self.catch_up();
         loop {
@@ -157,12 +156,12 @@ impl<'c> Client<'c> {
             if !self.driver.calls.is_any() {
                 return Ok(None);
             }
-            self.turn(None)?;
+            self.step(None)?;
         }
     }
 
-    /// Gives a request up, or a [listen](Self::listen), and tells the server. `false` when it was
-    /// over already; its result is forgotten then.
+    /// Cancels a call, or a [`listen`](Self::listen), and notifies the server. Returns `false` if
+    /// it was over already; its result is dropped then.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Io`].
@@ -172,20 +171,20 @@ impl<'c> Client<'c> {
         Ok(cancelled)
     }
 
-    /// Asks a modern server to be told of changes, which the [handler](super::Handler) is, and
-    /// waits until the server says what it will tell (the event
-    /// [`Listening`](mcp_sansio::ClientEvent::Listening)). It ends when it is
-    /// [cancelled](Self::cancel), or when the server ends it, which can be [waited
-    /// for](Self::wait). A legacy server tells of its lists without being asked; for single
-    /// resources of either, there is [`subscribe`](Self::subscribe).
+    /// Sends `subscriptions/listen` to a modern server, so that the [handler](super::Handler) gets
+    /// its changes, and waits until the server has acknowledged it (event
+    /// [`Listening`](mcp_sansio::ClientEvent::Listening)). It ends by [`cancel`](Self::cancel), or
+    /// by the server, for which [`wait`](Self::wait) waits. A legacy server reports changes of its
+    /// lists without a request. For single resources of both eras use
+    /// [`subscribe`](Self::subscribe).
     ///
     /// # Errors
     /// [`Error::Unsupported`] for a legacy server.
     pub fn listen(&mut self, filter: &SubscriptionFilter<'_>) -> Result<CallId, Error> {
         self.make_room(LISTEN)?;
         let listen = self.driver.listen(filter, CallOptions::new())?;
-        while self.driver.calls.get(listen).is_some_and(|waiting| !waiting.acknowledged) {
-            self.turn(None)?;
+        while self.driver.calls.get(listen).is_some_and(|pending| !pending.acknowledged) {
+            self.step(None)?;
             if let Some((_, result)) = self.driver.calls.take_result(Some(listen)) {
                 return Err(result
                     .err()
@@ -195,55 +194,55 @@ impl<'c> Client<'c> {
         Ok(listen)
     }
 
-    /// Attends to whatever comes for so long; to what has come already when that is zero.
+    /// Handles events for this time. If it is zero, handles those that have come already.
     ///
     /// # Errors
-    /// Of the connection.
+    /// Errors of the connection.
     pub fn run_for(&mut self, duration: Duration) -> Result<(), Error> {
         self.catch_up();
         let until = self.driver.now().saturating_add(duration);
-        // A server that never stops does not keep us for ever.
-        let mut more = CATCHING_UP;
-        while self.turn(Some(until))? && more > 0 || self.driver.now() < until {
+        // Limited, since a server may never stop sending.
+        let mut more = CATCH_UP_STEPS;
+        while self.step(Some(until))? && more > 0 || self.driver.now() < until {
             more -= u32::from(self.driver.now() >= until);
         }
         Ok(())
     }
 
-    /// Tells a legacy server that the roots are not what they were.
+    /// Notifies a legacy server that the roots have changed.
     ///
     /// # Errors
-    /// [`Error::NotSent`] for a modern server, and where `roots.listChanged` was not declared.
+    /// [`Error::NotSent`] for a modern server, and if `roots.listChanged` was not declared.
     pub fn roots_changed(&mut self) -> Result<(), Error> {
-        self.driver.send(|machine, _, tx| machine.roots_changed(tx))?;
+        self.driver.send(|core, _, tx| core.roots_changed(tx))?;
         self.flush()
     }
 
-    /// Sends a notification of your own.
+    /// Sends a custom notification.
     ///
     /// # Errors
     /// [`Error::NotSent`], [`Error::Closed`].
     pub fn notify<P: Serialize + ?Sized>(&mut self, method: &str, params: &P) -> Result<(), Error> {
         self.make_room(method)?;
-        self.driver.send(|machine, _, tx| machine.notify(method, params, tx))?;
+        self.driver.send(|core, _, tx| core.notify(method, params, tx))?;
         self.flush()
     }
 
-    /// Ends the driver, and says how the server ended. PendingCalls that are in flight are lost.
+    /// Closes the connection and returns how the server ended. Calls in flight are lost.
     ///
     /// # Errors
-    /// When a process cannot be ended.
+    /// Errors of the transport.
     pub fn close(mut self) -> Result<ConnectionEnd, Error> {
         if let Some(ended) = self.ended.take() {
             return Ok(ended);
         }
-        // What was said last, a cancellation perhaps, still goes out if the server takes it.
+        // Queued messages, a cancellation for example, are still written if the server reads them.
         let until = self.driver.now().saturating_add(CLOSE_TIMEOUT);
         while !self.driver.tx.pending().is_empty()
             && self.driver.now() < until
             && self.ended.is_none()
         {
-            self.turn(Some(until))?;
+            self.step(Some(until))?;
         }
         match self.ended.take() {
             Some(ended) => Ok(ended),
@@ -251,30 +250,32 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// The revision that is spoken.
+    /// Returns the revision of the connection.
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
-        self.driver.machine.revision()
+        self.driver.core.revision()
     }
 
-    /// The era of the server: worth keeping for the next time ([`Connector::era`]).
+    /// Returns the era of the server, which can be kept for [`Connector::era`].
     #[must_use]
     pub fn era(&self) -> Option<Era> {
-        self.driver.machine.era()
+        self.driver.core.era()
     }
 
-    /// What the server declared. `None` where it was not asked, since its era was said.
+    /// Returns the capabilities of the server. `None` if its era was set, since then it was not
+    /// asked.
     #[must_use]
     pub fn server_capabilities(&self) -> Option<ServerFeatures> {
-        self.driver.machine.server_capabilities()
+        self.driver.core.server_capabilities()
     }
 
-    /// How the server introduced itself: an
+    /// Returns the result of connecting: an
     /// [`InitializeResult`](mcp_sansio::types::InitializeResult) or a
-    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult). `None` where it was not asked.
+    /// [`DiscoverResult`](mcp_sansio::types::DiscoverResult). `None` if the era was set and nothing
+    /// was sent.
     #[must_use]
     pub fn connect_result(&self) -> Option<&OwnedJson> {
-        self.about.as_ref()
+        self.connect_result.as_ref()
     }
 }
 
@@ -288,5 +289,5 @@ impl fmt::Debug for Client<'_> {
     }
 }
 
-/// How long the last words before the end may take.
+/// Maximum time that [`Client::close`] spends on writing queued messages.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);

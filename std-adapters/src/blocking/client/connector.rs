@@ -1,4 +1,4 @@
-//! How a client comes to be.
+//! Settings of a client, and connecting.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use mcp_sansio::{ClientConfig, Era, Instant};
 use super::driver::Driver;
 use super::{Client, Error, Handler, MAX_LINE, Transport};
 
-/// What a client is given before it connects:
-/// `Connector::new(&CONFIG).handler(ask).connect(Process::new(command))`.
+/// Builder of a [`Client`]:
+/// `Connector::new(&CONFIG).handler(handler).connect(Process::new(command))`.
 pub struct Connector<'c> {
     config: &'c ClientConfig<'c>,
     handler: Box<dyn Handler + 'c>,
@@ -18,23 +18,23 @@ pub struct Connector<'c> {
     clock: Box<Clock<'c>>,
 }
 
-/// A clock, which counts from anywhere.
+/// A monotonic clock with an arbitrary zero.
 pub type Clock<'c> = dyn Fn() -> Instant + Send + 'c;
 
-/// What is shown each message that passes, without its line end.
+/// Function that sees each message that is sent or received, without its line end.
 pub type Trace<'c> = dyn FnMut(Direction, &[u8]) + Send + 'c;
 
-/// Which way a message goes.
+/// Direction of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// To the server. When it is written down, which may be before the server reads it.
+    /// To the server. Traced when it is queued, which may be before the server reads it.
     Sent,
-    /// From the server, noise included; of a line that is too long, the beginning.
+    /// From the server, invalid lines included; only the beginning of a line that is too long.
     Received,
 }
 
 impl<'c> Connector<'c> {
-    /// Without a handler, and without a trace.
+    /// Creates a connector without a handler and without a trace.
     #[must_use]
     pub fn new(config: &'c ClientConfig<'c>) -> Self {
         let begun = std::time::Instant::now();
@@ -51,44 +51,44 @@ impl<'c> Connector<'c> {
         }
     }
 
-    /// Who answers the server's questions and hears what else comes.
+    /// Sets the handler of input requests and of events. Default: `()`, which refuses all requests.
     #[must_use]
     pub fn handler(self, handler: impl Handler + 'c) -> Self {
         Self { handler: Box::new(handler), ..self }
     }
 
-    /// Who is shown each message.
+    /// Sets a function that sees each message.
     #[must_use]
     pub fn trace(self, trace: impl FnMut(Direction, &[u8]) + Send + 'c) -> Self {
         Self { trace: Some(Box::new(trace)), ..self }
     }
 
-    /// The era of the server, where it is known ([`Client::era`]): it is not asked then.
+    /// Sets the era of the server, if it is known ([`Client::era`]). Default: find it out.
     #[must_use]
     pub fn era(self, era: Era) -> Self {
         Self { era: Some(era), ..self }
     }
 
-    /// The longest line accepted. Default: [`MAX_LINE`].
+    /// Sets the maximum length of a line, in bytes. Default: [`MAX_LINE`].
     #[must_use]
     pub fn max_line(self, max_line: usize) -> Self {
         Self { max_line, ..self }
     }
 
-    /// Sets the clock, for tests and simulations: time limits are those of this clock, and so are
-    /// the waits that a [`Transport`] is asked for. Default: the monotonic clock of the system.
+    /// Sets the clock, for tests and simulations. Timeouts follow this clock, also those that are
+    /// passed to the [`Transport`]. Default: the monotonic clock of the system.
     #[must_use]
     pub fn clock(self, clock: impl Fn() -> Instant + Send + 'c) -> Self {
         Self { clock: Box::new(clock), ..self }
     }
 
-    /// Connects to the server and finds out what it speaks.
+    /// Connects to the server and finds out its era and revision.
     ///
     /// # Errors
     /// [`Error::Start`], [`Error::ConnectFailed`], [`Error::Closed`].
     pub fn connect(self, transport: impl Transport + 'c) -> Result<Client<'c>, Error> {
         let mut driver = Driver::new(self.config, self.handler, self.trace, self.clock);
-        driver.machine.set_era(self.era);
+        driver.core.set_era(self.era);
         Client::open(driver, Box::new(transport), self.max_line)
     }
 }

@@ -1,4 +1,5 @@
-//! The machine, its output, and what it is waiting for: all that events need while a frame is lent.
+//! The core's client, its output and the pending calls: the state that events need while a frame is
+//! borrowed.
 
 use mcp_sansio::types::{InputRequest, SubscriptionFilter};
 use mcp_sansio::{
@@ -13,31 +14,30 @@ use super::connector::Clock;
 use super::handler::{Handler, InputRefusal, ReceivedInputRequest};
 use super::pending_calls::{LISTEN, PendingCall, PendingCalls};
 use super::{CallId, Direction, Error, IN_FLIGHT, Trace};
-use crate::blocking::panics::catch;
+use crate::blocking::handler::catch_panic;
 
-pub(super) type Machine<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
+pub(super) type CoreClient<'c> = mcp_sansio::Client<'c, IN_FLIGHT>;
 
 pub(super) struct Driver<'c> {
-    pub(super) machine: Box<Machine<'c>>,
-    /// Without a limit, so that no call ever waits for room: what is long is the application's
-    /// own, and what the server makes us answer is limited by `owed`.
+    pub(super) core: Box<CoreClient<'c>>,
+    /// Unlimited, so that a call never waits for room: long messages are the application's own, and
+    /// `unread_responses` limits those that the server causes.
     pub(super) tx: TxBuffer<Vec<u8>>,
     pub(super) handler: Box<dyn Handler + 'c>,
     trace: Option<Box<Trace<'c>>>,
-    /// How much of what waits to be sent has been traced.
+    /// Number of pending bytes that have been traced.
     traced: usize,
     pub(super) calls: PendingCalls,
     pub(super) connect_state: ConnectState,
-    /// A legacy server has not answered a ping.
+    /// Whether a legacy server has not responded to a ping.
     pub(super) unresponsive: bool,
-    /// Bytes that wait to be sent because the server asked for them.
-    owed: usize,
+    /// Number of pending bytes that are responses to requests of the server.
+    unread_responses: usize,
     clock: Box<Clock<'c>>,
-    /// Milliseconds for which answers to the server's questions have kept it waiting. No deadline
-    /// counts them.
-    asked: u64,
-    /// Questions whose time is still not counted.
-    free_questions: u32,
+    /// Milliseconds that the handler took for input requests. No timeout counts them.
+    input_time: u64,
+    /// Number of further input requests whose time does not count.
+    free_input_requests: u32,
 }
 
 /// Progress of connecting to the server.
@@ -55,7 +55,7 @@ impl<'c> Driver<'c> {
         clock: Box<Clock<'c>>,
     ) -> Self {
         Self {
-            machine: Box::new(Machine::with_table_sizes(config)),
+            core: Box::new(CoreClient::with_table_sizes(config)),
             tx: Self::empty_tx(),
             handler,
             trace,
@@ -63,91 +63,94 @@ impl<'c> Driver<'c> {
             calls: PendingCalls::default(),
             connect_state: ConnectState::Connecting,
             unresponsive: false,
-            owed: 0,
+            unread_responses: 0,
             clock,
-            asked: 0,
-            free_questions: FREE_QUESTIONS,
+            input_time: 0,
+            free_input_requests: FREE_INPUT_REQUESTS,
         }
     }
 
-    /// The time of the clock, without the time that questions took.
+    /// Returns the time of the clock without the time that input requests took.
     pub(super) fn now(&self) -> Instant {
-        Instant::from_millis((self.clock)().as_millis().saturating_sub(self.asked))
+        Instant::from_millis((self.clock)().as_millis().saturating_sub(self.input_time))
     }
 
-    /// The application waits for something else: questions are free again.
-    pub(super) fn free_questions(&mut self) {
-        self.free_questions = FREE_QUESTIONS;
+    /// Allows [`FREE_INPUT_REQUESTS`] again, for the next wait of the application.
+    pub(super) fn free_input_requests(&mut self) {
+        self.free_input_requests = FREE_INPUT_REQUESTS;
     }
 
-    /// Whether the server must read before more is read from it.
-    pub(super) fn owes_too_much(&self) -> bool {
-        self.owed > MAX_OWED
+    /// Returns whether the server must read responses before more is read from it.
+    pub(super) fn must_wait_for_reads(&self) -> bool {
+        self.unread_responses > MAX_UNREAD_RESPONSES
     }
 
-    /// Forgets what the transport has taken.
+    /// Removes the bytes that the transport has written.
     pub(super) fn advance(&mut self, written: usize) {
         self.tx.advance(written);
         self.traced = self.traced.saturating_sub(written);
-        self.owed = self.owed.min(self.tx.pending().len());
+        self.unread_responses = self.unread_responses.min(self.tx.pending().len());
     }
 
-    /// A new connection: nothing of the last one is left, but the calls that wait to be waited for.
-    pub(super) fn begin(&mut self) -> Result<(), SendError> {
-        (self.tx, self.traced, self.owed, self.unresponsive) = (Self::empty_tx(), 0, 0, false);
+    /// Starts a new connection. Only the pending calls of the last one are kept.
+    pub(super) fn start_connection(&mut self) -> Result<(), SendError> {
+        (self.tx, self.traced, self.unread_responses, self.unresponsive) =
+            (Self::empty_tx(), 0, 0, false);
         self.connect_state = ConnectState::Connecting;
-        self.send(|machine, now, tx| machine.connect(now, tx))?;
-        if self.machine.is_open() {
+        self.send(|core, now, tx| core.connect(now, tx))?;
+        if self.core.is_open() {
             self.connect_state = ConnectState::Connected(None);
         }
         Ok(())
     }
 
-    /// Any call of the machine.
+    /// Makes any call of the core's client, and traces what it writes.
     pub(super) fn send<R>(
         &mut self,
-        call: impl FnOnce(&mut Machine<'c>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
+        call: impl FnOnce(&mut CoreClient<'c>, Instant, &mut Tx<'_>) -> Result<R, SendError>,
     ) -> Result<R, SendError> {
         let now = self.now();
-        let done = call(&mut self.machine, now, &mut self.tx);
+        let done = call(&mut self.core, now, &mut self.tx);
         if let Some(trace) = &mut self.trace {
             let fresh = self.tx.pending().get(self.traced..).unwrap_or_default();
             for line in fresh.split_inclusive(|byte| *byte == b'\n') {
-                let _ = catch(|| trace(Direction::Sent, line.strip_suffix(b"\n").unwrap_or(line)));
+                let _ = catch_panic(|| {
+                    trace(Direction::Sent, line.strip_suffix(b"\n").unwrap_or(line))
+                });
             }
             self.traced = self.tx.pending().len();
         }
         done
     }
 
-    /// Takes a frame, to its end.
+    /// Handles all messages of a frame.
     pub(super) fn receive(&mut self, frame: Frame<'_>) -> Result<(), Error> {
         if let Some(trace) = &mut self.trace {
             let (Frame::Complete(line) | Frame::Oversized { prefix: line, .. }) = frame;
-            let _ = catch(|| trace(Direction::Received, line));
+            let _ = catch_panic(|| trace(Direction::Received, line));
         }
         let before = self.tx.pending().len();
         let mut messages = Messages::new(frame);
         while let Some(event) =
-            self.send(|machine, now, tx| machine.next_event(now, &mut messages, tx))?
+            self.send(|core, now, tx| core.next_event(now, &mut messages, tx))?
         {
-            self.happened(&event);
+            self.handle_event(&event);
         }
-        self.owed += self.tx.pending().len().saturating_sub(before);
+        self.unread_responses += self.tx.pending().len().saturating_sub(before);
         Ok(())
     }
 
-    /// Does what is due.
-    pub(super) fn expire(&mut self) -> Result<(), Error> {
-        while let Some(event) = self.send(|machine, now, tx| machine.handle_timeout(now, tx))? {
-            self.happened(&event);
+    /// Handles all timeouts that are due.
+    pub(super) fn handle_timeouts(&mut self) -> Result<(), Error> {
+        while let Some(event) = self.send(|core, now, tx| core.handle_timeout(now, tx))? {
+            self.handle_event(&event);
         }
         Ok(())
     }
 
-    /// The connection has ended: so do all calls.
+    /// Ends all calls after the end of the connection.
     pub(super) fn end(&mut self, why: impl Fn() -> Error) {
-        while self.machine.close().is_some() {}
+        while self.core.close().is_some() {}
         self.calls.end(why);
     }
 
@@ -158,16 +161,15 @@ impl<'c> Driver<'c> {
         params: &P,
         options: CallOptions,
     ) -> Result<CallId, Error> {
-        // Only a modern server may need another attempt, and only for these.
-        let may_repeat = self.revision().is_modern() && REPEATED.contains(&method);
+        // Only modern servers respond with `InputRequiredResult`, and only to these methods.
+        let may_repeat = self.revision().is_modern() && WITH_INPUT.contains(&method);
         let kept = if may_repeat { Some(OwnedJson::new(params, Revision::LATEST)?) } else { None };
-        let call =
-            match self.send(|machine, now, tx| machine.request(now, method, params, options, tx)) {
-                Err(SendError::NotAllowed) => {
-                    return Err(Error::Unsupported { method: method.to_owned() });
-                }
-                call => call?,
-            };
+        let call = match self.send(|core, now, tx| core.request(now, method, params, options, tx)) {
+            Err(SendError::NotAllowed) => {
+                return Err(Error::Unsupported { method: method.to_owned() });
+            }
+            call => call?,
+        };
         Ok(self.calls.add(call, method, kept, options))
     }
 
@@ -178,7 +180,7 @@ impl<'c> Driver<'c> {
         options: CallOptions,
     ) -> Result<CallId, Error> {
         let kept = OwnedJson::new(filter, Revision::LATEST)?;
-        let call = match self.send(|machine, now, tx| machine.listen(now, filter, options, tx)) {
+        let call = match self.send(|core, now, tx| core.listen(now, filter, options, tx)) {
             Err(SendError::NotAllowed) => {
                 return Err(Error::Unsupported { method: LISTEN.to_owned() });
             }
@@ -191,23 +193,23 @@ impl<'c> Driver<'c> {
     /// basic/patterns/subscriptions).
     pub(super) fn listen_again(&mut self) -> Result<(), Error> {
         for id in self.calls.lost_listens() {
-            let Some(waiting) = self.calls.get(id) else { continue };
-            let (filter, options) = (waiting.params.clone(), waiting.options);
+            let Some(pending) = self.calls.get(id) else { continue };
+            let (filter, options) = (pending.params.clone(), pending.options);
             let filter = filter
                 .as_ref()
                 .map(OwnedJson::to::<SubscriptionFilter<'_>>)
                 .transpose()?
                 .unwrap_or(SubscriptionFilter::new());
-            let call = self.send(|machine, now, tx| machine.listen(now, &filter, options, tx))?;
-            self.calls.begun_again(id, call);
+            let call = self.send(|core, now, tx| core.listen(now, &filter, options, tx))?;
+            self.calls.set_attempt(id, call);
         }
         Ok(())
     }
 
-    /// Gives a call up. `false` when it was over.
+    /// Cancels a call. Returns `false` if it was over.
     pub(super) fn cancel(&mut self, id: CallId, reason: Option<&str>) -> Result<bool, Error> {
-        let Some(waiting) = self.calls.forget(id) else { return Ok(false) };
-        Ok(self.send(|machine, _, tx| machine.cancel_call(waiting.call, reason, tx))?)
+        let Some(pending) = self.calls.forget(id) else { return Ok(false) };
+        Ok(self.send(|core, _, tx| core.cancel_call(pending.call, reason, tx))?)
     }
 
     pub(super) fn empty_tx() -> TxBuffer<Vec<u8>> {
@@ -215,10 +217,10 @@ impl<'c> Driver<'c> {
     }
 
     fn revision(&self) -> Revision {
-        self.machine.revision().unwrap_or(Revision::LATEST)
+        self.core.revision().unwrap_or(Revision::LATEST)
     }
 
-    fn happened(&mut self, event: &ClientEvent<'_>) {
+    fn handle_event(&mut self, event: &ClientEvent<'_>) {
         match event {
             ClientEvent::Connected(opened) => {
                 self.connect_state = ConnectState::Connected(Some(opened.result.into()))
@@ -226,8 +228,8 @@ impl<'c> Driver<'c> {
             ClientEvent::ConnectFailed(error) => {
                 self.connect_state = ConnectState::Failed(error.to_string())
             }
-            ClientEvent::CallFinished { call, outcome } => self.ended(*call, outcome),
-            ClientEvent::Request(request) => self.requested(request),
+            ClientEvent::CallFinished { call, outcome } => self.handle_result(*call, outcome),
+            ClientEvent::Request(request) => self.handle_request(request),
             event => {
                 self.unresponsive |= matches!(event, ClientEvent::Unresponsive);
                 let call = match event {
@@ -237,99 +239,101 @@ impl<'c> Driver<'c> {
                     ClientEvent::Changed { listen, .. } => *listen,
                     _ => None,
                 };
-                let about = call.and_then(|call| self.calls.of(call)).map(|waiting| {
-                    waiting.acknowledged |= matches!(event, ClientEvent::Listening { .. });
-                    waiting.id
+                let about = call.and_then(|call| self.calls.of(call)).map(|pending| {
+                    pending.acknowledged |= matches!(event, ClientEvent::Listening { .. });
+                    pending.id
                 });
-                if catch(|| self.handler.on_event(about, event)).is_none() {
+                if catch_panic(|| self.handler.on_event(about, event)).is_none() {
                     self.panicked(about);
                 }
             }
         }
     }
 
-    fn ended(&mut self, call: Call, outcome: &CallOutcome<'_>) {
-        let Some((at, mut waiting)) = self.calls.take_out(call) else { return };
-        let method = waiting.method.clone();
-        waiting.result = match outcome {
+    fn handle_result(&mut self, call: Call, outcome: &CallOutcome<'_>) {
+        let Some((at, mut pending)) = self.calls.take_out(call) else { return };
+        let method = pending.method.clone();
+        pending.result = match outcome {
             CallOutcome::Result(result) => Some(Ok((*result).into())),
             CallOutcome::Error(error) => Some(Err(Error::Server((*error).into()))),
             CallOutcome::Invalid(violation) => {
                 Some(Err(Error::Invalid { method, violation: *violation }))
             }
             CallOutcome::EndedByServer => Some(Ok(RawJson::EMPTY.into())),
-            CallOutcome::InputRequired(input) => self.again(&mut waiting, input).err().map(Err),
+            CallOutcome::InputRequired(input) => {
+                self.send_input(&mut pending, input).err().map(Err)
+            }
             CallOutcome::TimedOut => Some(Err(Error::TimedOut { method })),
-            // `Closed` comes from closing only, which nobody listens to.
+            // `Closed` comes from `close` only, whose events `end` drops.
             _ => None,
         };
-        self.calls.put_back(at, waiting);
+        self.calls.put_back(at, pending);
     }
 
-    /// InputResponses what a modern server wants to know and sends the request again.
-    fn again(&mut self, waiting: &mut PendingCall, input: &InputRequired<'_>) -> Result<(), Error> {
-        let mut answers = InputResponses(Vec::new());
-        if input.requests().iter().nth(MAX_QUESTIONS).is_some() {
+    /// Responds to the input requests of a modern server and sends the request again.
+    fn send_input(
+        &mut self,
+        pending: &mut PendingCall,
+        input: &InputRequired<'_>,
+    ) -> Result<(), Error> {
+        let mut responses = InputResponses(Vec::new());
+        if input.requests().iter().nth(MAX_INPUT_REQUESTS).is_some() {
             return Err(Error::InputRequired(input.as_json().into()));
         }
         for (key, request) in input.requests().iter() {
-            match self.ask(Some(waiting.id), request?) {
-                Ok(answer) => answers.0.push((key.to_string(), answer)),
+            match self.call_handler(Some(pending.id), request?) {
+                Ok(answer) => responses.0.push((key.to_string(), answer)),
                 Err(InputRefusal::Panicked) => {
-                    return Err(Error::HandlerPanicked { method: waiting.method.clone() });
+                    return Err(Error::HandlerPanicked { method: pending.method.clone() });
                 }
                 Err(InputRefusal::Refused) => {
                     return Err(Error::InputRequired(input.as_json().into()));
                 }
-                Err(InputRefusal::Unwritable(error)) => return Err(error.into()),
+                Err(InputRefusal::NotSerializable(error)) => return Err(error.into()),
             }
         }
-        let params = waiting.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
+        let params = pending.params.as_ref().map_or(RawJson::EMPTY, OwnedJson::as_raw);
         let inputs = Inputs::new(input.round()).state(input.state().map(Into::into));
         let inputs =
-            if input.raw_requests().is_some() { inputs.responses(&answers) } else { inputs };
-        let (method, options) = (waiting.method.as_str(), waiting.options);
-        waiting.call = self
-            .send(|machine, now, tx| machine.retry(now, method, &params, &inputs, options, tx))?;
+            if input.raw_requests().is_some() { inputs.responses(&responses) } else { inputs };
+        let (method, options) = (pending.method.as_str(), pending.options);
+        pending.call =
+            self.send(|core, now, tx| core.retry(now, method, &params, &inputs, options, tx))?;
         Ok(())
     }
 
-    /// InputResponses what a legacy server wants to know.
-    fn requested(&mut self, request: &ServerRequest<'_>) {
-        let answer = request.question().map(|question| self.ask(None, question));
+    /// Responds to a request of a legacy server.
+    fn handle_request(&mut self, request: &ServerRequest<'_>) {
+        let answer = request.question().map(|input| self.call_handler(None, input));
         let handle = request.handle;
-        // The request may be over; nobody else could be told.
-        let _ = self.send(|machine, _, tx| match &answer {
-            Ok(Ok(answer)) => machine.respond_raw(handle, answer.as_raw(), tx),
-            Ok(Err(InputRefusal::Refused)) => machine.respond_error(handle, &REFUSED, tx),
-            Ok(Err(InputRefusal::Unwritable(_))) => machine.respond_error(
+        // An error means that the request is over.
+        let _ = self.send(|core, _, tx| match &answer {
+            Ok(Ok(answer)) => core.respond_raw(handle, answer.as_raw(), tx),
+            Ok(Err(InputRefusal::Refused)) => core.respond_error(handle, &REFUSED, tx),
+            Ok(Err(InputRefusal::NotSerializable(_))) => core.respond_error(
                 handle,
-                &RpcError::internal("The answer cannot be written"),
+                &RpcError::internal("The response cannot be serialized"),
                 tx,
             ),
             Ok(Err(InputRefusal::Panicked)) => {
-                machine.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
+                core.respond_error(handle, &RpcError::internal("The handler panicked"), tx)
             }
-            Err(_) => machine.respond_error(
-                handle,
-                &RpcError::invalid_params("The question cannot be read"),
-                tx,
-            ),
+            Err(_) => core.respond_error(handle, &RpcError::invalid_params("Invalid params"), tx),
         });
     }
 
-    fn ask(
+    fn call_handler(
         &mut self,
         about: Option<CallId>,
         request: InputRequest<'_>,
     ) -> Result<OwnedJson, InputRefusal> {
-        let question = ReceivedInputRequest::new(request, self.revision());
+        let input = ReceivedInputRequest::new(request, self.revision());
         let begun = (self.clock)().as_millis();
-        let answer = catch(|| self.handler.on_input_request(&question));
-        if let Some(left) = self.free_questions.checked_sub(1) {
-            self.free_questions = left;
-            self.asked =
-                self.asked.saturating_add((self.clock)().as_millis().saturating_sub(begun));
+        let answer = catch_panic(|| self.handler.on_input_request(&input));
+        if let Some(left) = self.free_input_requests.checked_sub(1) {
+            self.free_input_requests = left;
+            self.input_time =
+                self.input_time.saturating_add((self.clock)().as_millis().saturating_sub(begun));
         }
         match answer {
             Some(answer) => answer.0,
@@ -341,12 +345,12 @@ impl<'c> Driver<'c> {
     }
 
     fn panicked(&mut self, about: Option<CallId>) {
-        // The panic hook has printed it; if this panics as well, it prints that too.
-        let _ = catch(|| self.handler.on_panic(about));
+        // The panic hook reports a panic in here, too.
+        let _ = catch_panic(|| self.handler.on_panic(about));
     }
 }
 
-/// InputResponses by the keys of their questions.
+/// Input responses by the keys of their requests.
 struct InputResponses(Vec<(String, OwnedJson)>);
 
 impl Serialize for InputResponses {
@@ -359,13 +363,13 @@ impl Serialize for InputResponses {
     }
 }
 
-/// What a modern server may ask for more about.
-const REPEATED: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
+/// Methods to which a modern server may respond with `InputRequiredResult`.
+const WITH_INPUT: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 const REFUSED: RpcError<'_> = RpcError::new(ErrorCode::Application(-1), "The request was refused");
-/// Bytes of answers that may wait for a server which asks and does not read.
-const MAX_OWED: usize = 1 << 20;
-/// Questions in one answer of a modern server. With more, the call fails.
-const MAX_QUESTIONS: usize = 100;
-/// Questions whose time no deadline counts, while the application waits once. A server that asks
-/// more often uses up its own time.
-const FREE_QUESTIONS: u32 = 100;
+/// Maximum number of bytes of responses for a server that does not read them.
+const MAX_UNREAD_RESPONSES: usize = 1 << 20;
+/// Maximum number of input requests in one result. With more, the call fails.
+const MAX_INPUT_REQUESTS: usize = 100;
+/// Number of input requests per wait of the application whose time no timeout counts. Limited, so
+/// that a server cannot suspend its timeouts for ever.
+const FREE_INPUT_REQUESTS: u32 = 100;

@@ -1,4 +1,4 @@
-//! Why a call of a client failed.
+//! Errors of a client.
 
 use std::{fmt, io};
 
@@ -7,90 +7,88 @@ use mcp_sansio::{OwnedJson, PeerError, Printable, ReadError, SendError, Violatio
 use super::transport::ConnectionEnd;
 use super::{MAX_LIST, MAX_PAGES};
 
-/// Why a call failed. Each says what to do about it; `Debug` says the same as `Display`, for a
-/// `main` that returns it.
+/// An error of a client. `Debug` prints the same as `Display`, for a `main` that returns it.
 #[non_exhaustive]
 pub enum Error {
-    /// The server could not be started, or not be connected to.
+    /// The server could not be started, or the transport could not connect.
     Start {
-        /// The command line, or the name of the connection.
+        /// The command line, or the name of the transport.
         server: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
-    /// It was started, and there is no way to speak with it.
+    /// The transport is connected, but neither `server/discover` nor `initialize` succeeded.
     ConnectFailed {
-        /// What went wrong.
+        /// The reason.
         why: String,
-        /// How it ended then.
+        /// How the connection ended then.
         ended: ConnectionEnd,
     },
-    /// The connection ended before there was an answer. [`reconnect`](super::Client::reconnect) starts
+    /// The connection ended before the response came. [`reconnect`](super::Client::reconnect) starts
     /// the server again.
     Closed(ConnectionEnd),
-    /// The server answered with an error.
+    /// The server responded with an error.
     Server(ServerError),
-    /// There was no answer in time. The server has been told that the request is cancelled.
+    /// No response came in time. The call has been cancelled.
     TimedOut {
         /// The method.
         method: String,
     },
-    /// The server wants to know something that the [handler](super::Handler) does not tell. The
-    /// result says what.
+    /// The server requires input that the [handler](super::Handler) refused to give. Contains the
+    /// `InputRequiredResult`.
     InputRequired(OwnedJson),
-    /// The answer is none.
+    /// The response is invalid.
     Invalid {
         /// The method.
         method: String,
-        /// Why.
+        /// The rule that it violates.
         violation: Violation,
     },
-    /// The server does not have this method: its revision does not know it, or it did not declare
-    /// the capability.
+    /// The server does not support the method: its revision does not have it, or it did not declare
+    /// the capability. Nothing was sent.
     Unsupported {
         /// The method.
         method: String,
     },
-    /// The [handler](super::Handler) panicked when the server wanted to know something for this
-    /// call.
+    /// The [handler](super::Handler) panicked on an input request for this call.
     HandlerPanicked {
         /// The method.
         method: String,
     },
-    /// The server's list has more than [`MAX_PAGES`](super::MAX_PAGES) pages.
+    /// The list has more than [`MAX_PAGES`](super::MAX_PAGES) pages.
     TooManyPages {
         /// The method.
         method: String,
     },
-    /// The pages of the server's list have more than [`MAX_LIST`](super::MAX_LIST) bytes.
+    /// The pages of the list have more than [`MAX_LIST`](super::MAX_LIST) bytes.
     ListTooLong {
         /// The method.
         method: String,
     },
-    /// The server's list leads back to a page that was there before.
+    /// A cursor of the list leads back to an earlier page.
     RepeatedCursor {
         /// The method.
         method: String,
     },
-    /// The call has been waited for already, or was cancelled.
+    /// The result of the call was returned already, or the call was cancelled.
     UnknownCall,
-    /// The core refused it and nothing was sent.
+    /// The core rejected the message and nothing was sent.
     NotSent(SendError),
-    /// A result does not fit the type that it should be.
+    /// A result does not match the requested type.
     Read(ReadError),
     /// Reading or writing failed.
     Io(io::Error),
 }
 
-/// An error that the server answered with.
+/// Error response of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ServerError {
-    /// What kind of error.
+    /// Error code, see [`ErrorCode`](mcp_sansio::ErrorCode).
     pub code: i64,
-    /// What the server says about it.
+    /// Error message.
     pub message: String,
-    /// What came with it.
+    /// Additional data.
     pub data: Option<OwnedJson>,
 }
 
@@ -113,39 +111,39 @@ impl fmt::Display for Error {
             Self::Start { server, error } if error.kind() == io::ErrorKind::NotFound => {
                 write!(
                     f,
-                    "cannot start `{server}`: no such program: give its path, or install it where PATH leads"
+                    "cannot start `{server}`: no such program: give its path, or install it in a directory of PATH"
                 )
             }
             Self::Start { server, error } => write!(f, "cannot start `{server}`: {error}"),
             Self::ConnectFailed { why, ended } => {
                 write!(
                     f,
-                    "cannot speak with `{}`: {}",
+                    "cannot connect to `{}`: {}",
                     Printable::new(&ended.server),
                     Printable::new(why)
                 )?;
                 if !ended.stderr.is_empty() {
-                    f.write_str("; its last stderr_tail on standard error:")?;
+                    f.write_str("; the last lines of its standard error:")?;
                 }
                 ended.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
             }
             Self::Closed(ended) => ended.fmt(f),
-            Self::Server(fault) => write!(f, "the server answered with an error: {fault}"),
+            Self::Server(fault) => write!(f, "the server responded with an error: {fault}"),
             Self::TimedOut { method } => {
                 write!(
                     f,
-                    "`{method}` was not answered in time: give it longer (CallOptions::timeout), or ask for progress"
+                    "`{method}` got no response in time: use a longer CallOptions::timeout, or request progress"
                 )
             }
-            Self::InputRequired(_) => f.write_str(
-                "the server wants to know more before it answers, and the handler did not tell it",
-            ),
-            Self::Invalid { method, violation } => {
-                write!(f, "the answer to `{method}` is invalid: {violation}")
+            Self::InputRequired(_) => {
+                f.write_str("the server requires input that the handler refused")
             }
-            Self::Unsupported { method } => write!(f, "the server does not offer `{method}`"),
+            Self::Invalid { method, violation } => {
+                write!(f, "the response to `{method}` is invalid: {violation}")
+            }
+            Self::Unsupported { method } => write!(f, "the server does not support `{method}`"),
             Self::HandlerPanicked { method } => {
-                write!(f, "the handler panicked when the server asked it something for `{method}`")
+                write!(f, "the handler panicked on an input request for `{method}`")
             }
             Self::TooManyPages { method } => {
                 write!(f, "`{method}` has more than {MAX_PAGES} pages")
@@ -154,13 +152,13 @@ impl fmt::Display for Error {
                 write!(f, "the pages of `{method}` have more than {MAX_LIST} bytes")
             }
             Self::RepeatedCursor { method } => {
-                write!(f, "the pages of `{method}` do not end: a cursor leads in a circle")
+                write!(f, "the pages of `{method}` repeat: a cursor leads back to an earlier page")
             }
             Self::UnknownCall => {
-                f.write_str("no such call: it has been waited for already, or was cancelled")
+                f.write_str("unknown call: its result was returned already, or it was cancelled")
             }
             Self::NotSent(error) => error.fmt(f),
-            Self::Read(error) => write!(f, "the result is not what it should be: {error}"),
+            Self::Read(error) => write!(f, "the result does not match its type: {error}"),
             Self::Io(error) => Printable::new(error).fmt(f),
         }
     }

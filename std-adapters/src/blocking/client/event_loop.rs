@@ -1,4 +1,4 @@
-//! The loop: in it all waiting is done.
+//! The event loop. All waiting is done here.
 
 use mcp_sansio::{Era, Frame, Instant, Revision, RxBuffer};
 
@@ -7,17 +7,17 @@ use super::{Client, ConnectionEnd, Error, Transferred};
 
 impl Client<'_> {
     pub(super) fn connect(&mut self) -> Result<(), Error> {
-        let machine = &self.driver.machine;
-        let revisions = machine.config().revisions;
-        let probes = machine.era().is_none()
+        let core = &self.driver.core;
+        let revisions = core.config().revisions;
+        let probes = core.era().is_none()
             && revisions.contains(Revision::LATEST)
             && revisions.newest_legacy().is_some();
         match self.attempt() {
-            // Some legacy servers end over what they do not know. Once, that is worth another try.
+            // Some legacy servers exit on an unknown method.
             Err(Error::Closed(first)) if probes => {
-                self.driver.machine.set_era(Some(Era::Legacy));
+                self.driver.core.set_era(Some(Era::Legacy));
                 self.attempt().map_err(|error| {
-                    self.driver.machine.set_era(None);
+                    self.driver.core.set_era(None);
                     match error {
                         Error::Start { error, .. }
                             if error.kind() == std::io::ErrorKind::Unsupported =>
@@ -38,12 +38,12 @@ impl Client<'_> {
             .map_err(|error| Error::Start { server: self.transport.name(), error })?;
         self.ended = None;
         self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
-        self.driver.begin()?;
+        self.driver.start_connection()?;
         loop {
             match &mut self.driver.connect_state {
-                ConnectState::Connecting => self.turn(None).map(|_| ())?,
+                ConnectState::Connecting => self.step(None).map(|_| ())?,
                 ConnectState::Connected(about) => {
-                    self.about = about.take();
+                    self.connect_result = about.take();
                     return Ok(());
                 }
                 ConnectState::Failed(why) => {
@@ -58,53 +58,54 @@ impl Client<'_> {
         }
     }
 
-    /// Nothing expires before what came while nobody looked has been looked at: an answer may be
-    /// among it.
+    /// Handles what has come since the last call before any timeout: the response may be in it.
     pub(super) fn catch_up(&mut self) {
-        let due = self.driver.machine.poll_timeout();
-        self.behind = if due.is_some_and(|due| due <= self.driver.now()) { CATCHING_UP } else { 0 };
-        self.driver.free_questions();
+        let due = self.driver.core.poll_timeout();
+        self.catch_up_steps =
+            if due.is_some_and(|due| due <= self.driver.now()) { CATCH_UP_STEPS } else { 0 };
+        self.driver.free_input_requests();
     }
 
-    /// Waits until what is to be sent is less than a great deal.
+    /// Waits until at most [`MAX_PENDING`] bytes are pending.
     pub(super) fn make_room(&mut self, method: &str) -> Result<(), Error> {
         self.alive()?;
         self.catch_up();
-        let until = self.driver.now().saturating_add(self.driver.machine.config().call_timeout);
+        let until = self.driver.now().saturating_add(self.driver.core.config().call_timeout);
         while self.driver.tx.pending().len() > MAX_PENDING {
             if self.driver.now() >= until {
                 return Err(Error::TimedOut { method: method.to_owned() });
             }
-            self.turn(Some(until))?;
+            self.step(Some(until))?;
         }
         Ok(())
     }
 
-    /// Sends what the server takes at once. The rest goes with the next turn.
+    /// Writes without blocking. The rest is written by later iterations.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.catch_up();
-        self.turn(Some(Instant::from_millis(0))).map(|_| ())
+        self.step(Some(Instant::from_millis(0))).map(|_| ())
     }
 
     fn alive(&self) -> Result<(), Error> {
         self.ended.as_ref().map_or(Ok(()), |ended| Err(Error::Closed(ended.clone())))
     }
 
-    /// Once around: writes and reads what is possible, waits no longer than `until`, and attends to
-    /// what came and to what is due. `false` when nothing was written and nothing came.
-    pub(super) fn turn(&mut self, until: Option<Instant>) -> Result<bool, Error> {
+    /// Runs one iteration: reads and writes what is possible, waits until `until` at most, and
+    /// handles the messages that came and the timeouts that are due. Returns `false` if no byte was
+    /// read or written.
+    pub(super) fn step(&mut self, until: Option<Instant>) -> Result<bool, Error> {
         self.alive()?;
         let driver = &mut self.driver;
-        let due = if self.behind > 0 {
+        let due = if self.catch_up_steps > 0 {
             Some(Instant::from_millis(0))
         } else {
-            driver.machine.poll_timeout()
+            driver.core.poll_timeout()
         };
         let due = [until, due].into_iter().flatten().min();
         let timeout = due.map(|due| due.saturating_duration_since(driver.now()));
-        let into = if driver.owes_too_much() { &mut [] } else { self.rx.spare() };
-        // A turn reads a limited number of bytes, however much room a long line has made.
-        let most = into.len().min(MOST_READ);
+        let into = if driver.must_wait_for_reads() { &mut [] } else { self.rx.spare() };
+        // Limited although a long line may have grown the buffer.
+        let most = into.len().min(MAX_READ);
         let into = into.get_mut(..most).unwrap_or_default();
         self.most_pending = self.most_pending.max(driver.tx.pending().len());
         let transferred = match self.transport.transfer(driver.tx.pending(), into, timeout) {
@@ -122,15 +123,15 @@ impl Client<'_> {
         if transferred.ended
             && let Some(byte) = self.rx.spare().first_mut()
         {
-            // A last line without an end is a line.
+            // The last line may lack its line end.
             *byte = b'\n';
             self.rx.commit(1);
         }
         let mut was_long = false;
         let mut is_through = false;
-        // Lines that a server sends and whose answers it does not read stay where they are; those
-        // before the end are all looked at.
-        while transferred.ended || !driver.owes_too_much() {
+        // Further lines stay in the buffer while the server does not read its responses. At the end
+        // of the input all of them are handled.
+        while transferred.ended || !driver.must_wait_for_reads() {
             let Some(frame) = self.rx.next_frame() else {
                 is_through = true;
                 break;
@@ -139,14 +140,14 @@ impl Client<'_> {
                 || matches!(frame, Frame::Oversized { .. });
             driver.receive(frame)?;
         }
-        // What one long answer needed is not kept for ever.
+        // Frees the memory that a long line needed.
         if was_long && is_through && self.rx.unfinished() == 0 {
             self.rx = RxBuffer::with_limit(Vec::new(), self.max_line);
         }
         let moved = transferred != Transferred::default();
-        self.behind = if moved { self.behind.saturating_sub(1) } else { 0 };
-        if self.behind == 0 {
-            driver.expire()?;
+        self.catch_up_steps = if moved { self.catch_up_steps.saturating_sub(1) } else { 0 };
+        if self.catch_up_steps == 0 {
+            driver.handle_timeouts()?;
         }
         if transferred.ended || driver.unresponsive {
             self.end();
@@ -154,7 +155,7 @@ impl Client<'_> {
         Ok(moved)
     }
 
-    /// The connection is over.
+    /// Closes the transport and ends all calls.
     pub(super) fn end(&mut self) {
         let ended =
             self.transport.close().unwrap_or_else(|_| ConnectionEnd::new(self.transport.name()));
@@ -163,9 +164,10 @@ impl Client<'_> {
     }
 }
 
-/// Turns after a long absence in which nothing expires while there is something to read.
-pub(super) const CATCHING_UP: u32 = 256;
-/// Bytes that are read in one turn.
-const MOST_READ: usize = 64 << 10;
-/// Bytes that may wait to be sent before another request does, and that buffers keep.
+/// Number of iterations after a long pause in which no timeout is handled while there are bytes to
+/// read.
+pub(super) const CATCH_UP_STEPS: u32 = 256;
+/// Maximum number of bytes per read.
+const MAX_READ: usize = 64 << 10;
+/// Maximum number of pending bytes before a new request waits, and of bytes that idle buffers keep.
 const MAX_PENDING: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What an application does while it waits for an answer.
+//! The application's side of a client: input requests and events.
 
 use mcp_sansio::types::InputRequest;
 use mcp_sansio::{ClientEvent, OwnedJson, Revision, SendError};
@@ -6,31 +6,33 @@ use serde::Serialize;
 
 use super::CallId;
 
-/// What an application has to say to the server's questions, and hears of what else comes.
+/// Handles input requests and events. Closures that respond to input requests implement it; `()`
+/// refuses all input requests.
 ///
-/// It is called while one of the client's calls waits. The server waits for answers to its
-/// questions, so the time that [`on_input_request`](Self::on_input_request) takes counts for no deadline, for the first
-/// hundred questions of each wait. The time that `on_event` takes counts. A closure that answers
-/// questions is a handler, `()` refuses them all.
+/// Its functions are called while a method of the client waits. The time that
+/// [`on_input_request`](Self::on_input_request) takes does not count for any timeout, for the first
+/// hundred requests of each wait, since the server waits too. The time that
+/// [`on_event`](Self::on_event) takes counts.
 ///
-/// A panic in it ends no connection: see [`on_panic`](Self::on_panic).
+/// A panic does not end the connection: see [`on_panic`](Self::on_panic).
 pub trait Handler: Send {
-    /// The server asks: the person, the model, or for the roots. Only what the configuration
-    /// declared is asked, by servers of both eras.
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        question.refuse()
+    /// Responds to an elicitation, sampling or roots request, of servers of both eras. Only called
+    /// for kinds that the configuration declares. Default: refuses.
+    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+        request.refuse()
     }
 
-    /// Progress, log messages, changes, and whatever else is no answer. `about` is the call that it
-    /// belongs to, where it belongs to one.
+    /// Handles progress, log messages, changes and all other events but the end of calls. `about` is
+    /// the call that the event belongs to, if any.
     fn on_event(&mut self, about: Option<CallId>, event: &ClientEvent<'_>) {
         let _ = (about, event);
     }
 
-    /// [`on_input_request`](Self::on_input_request) or [`on_event`](Self::on_event) panicked, while it was about this call. The
-    /// panic hook has reported it. A legacy server's question has been answered with an internal
-    /// error (-32603); the call that a modern server asked for has failed with
-    /// [`Error::HandlerPanicked`](super::Error::HandlerPanicked). Everything else goes on.
+    /// Called after [`on_input_request`](Self::on_input_request) or [`on_event`](Self::on_event)
+    /// has panicked, for the call `about`. The panic hook has reported the panic. The request of a
+    /// legacy server has got an internal error (-32603); the call for which a modern server needed
+    /// the input has failed with [`Error::HandlerPanicked`](super::Error::HandlerPanicked).
+    /// Everything else continues.
     fn on_panic(&mut self, about: Option<CallId>) {
         let _ = about;
     }
@@ -39,16 +41,16 @@ pub trait Handler: Send {
 impl Handler for () {}
 
 impl<F: FnMut(&ReceivedInputRequest<'_>) -> InputResponse + Send> Handler for F {
-    fn on_input_request(&mut self, question: &ReceivedInputRequest<'_>) -> InputResponse {
-        self(question)
+    fn on_input_request(&mut self, request: &ReceivedInputRequest<'_>) -> InputResponse {
+        self(request)
     }
 }
 
-/// What a server wants to know.
+/// An elicitation, sampling or roots request of the server.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReceivedInputRequest<'q> {
-    /// The question.
+    /// The request.
     pub request: InputRequest<'q>,
     revision: Revision,
 }
@@ -58,24 +60,24 @@ impl<'q> ReceivedInputRequest<'q> {
         Self { request, revision }
     }
 
-    /// InputResponses with a result that belongs to the question: an
-    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), which may be that the person declined, a
+    /// Creates the response from the result that belongs to the request: an
+    /// [`ElicitResult`](mcp_sansio::types::ElicitResult), which may also decline, a
     /// [`CreateMessageResult`](mcp_sansio::types::CreateMessageResult) or a
     /// [`ListRootsResult`](mcp_sansio::types::ListRootsResult).
     #[must_use]
     pub fn respond<T: Serialize + ?Sized>(&self, result: &T) -> InputResponse {
-        InputResponse(OwnedJson::new(result, self.revision).map_err(InputRefusal::Unwritable))
+        InputResponse(OwnedJson::new(result, self.revision).map_err(InputRefusal::NotSerializable))
     }
 
-    /// Does not answer. A legacy server gets an error; a modern one is not asked again, and the
-    /// call fails with [`Error::InputRequired`](super::Error::InputRequired).
+    /// Refuses the request. A legacy server gets an error. With a modern one the call that needed
+    /// the input fails with [`Error::InputRequired`](super::Error::InputRequired).
     #[must_use]
     pub const fn refuse(&self) -> InputResponse {
         InputResponse(Err(InputRefusal::Refused))
     }
 }
 
-/// What is answered: see [`ReceivedInputRequest`].
+/// Response to a [`ReceivedInputRequest`].
 #[derive(Clone, Debug)]
 pub struct InputResponse(pub(super) Result<OwnedJson, InputRefusal>);
 
@@ -83,5 +85,5 @@ pub struct InputResponse(pub(super) Result<OwnedJson, InputRefusal>);
 pub(super) enum InputRefusal {
     Refused,
     Panicked,
-    Unwritable(SendError),
+    NotSerializable(SendError),
 }

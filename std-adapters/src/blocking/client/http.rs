@@ -1,4 +1,4 @@
-//! A server behind a URL.
+//! Streamable HTTP for a blocking client.
 
 use std::future::{Future as _, poll_fn};
 use std::io;
@@ -20,7 +20,7 @@ pub struct BlockingHttpTransport<D: Connect = TcpConnector> {
 }
 
 impl<D: Connect + Clone> BlockingHttpTransport<D> {
-    /// The server that this describes.
+    /// Creates a blocking transport from an async one.
     #[must_use]
     pub const fn new(http: HttpTransport<D>) -> Self {
         Self { http, stream: None }
@@ -82,5 +82,5 @@ impl<D: Connect + Clone> Transport for BlockingHttpTransport<D> {
     }
 }
 
-/// How long it may take to end the session.
+/// Maximum time for ending the session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,9 +1,9 @@
-//! Lists of all pages.
+//! Results of list requests.
 
 use mcp_sansio::{OwnedJson, RawJson, ReadError};
 use serde::Deserialize;
 
-/// All that a server lists: `for tool in tools.iter::<Tool<'_>>()`.
+/// All pages of a list: `for tool in tools.iter::<Tool<'_>>()`.
 #[derive(Clone, Debug)]
 pub struct List {
     member: &'static str,
@@ -15,12 +15,13 @@ impl List {
         Self { member, pages }
     }
 
-    /// The entries of all pages, in order. One that does not fit the type is an error of its own.
+    /// Returns the entries of all pages, in order. An entry that does not match the type is an
+    /// error; the entries after it can still be read.
     pub fn iter<'l, T: Deserialize<'l>>(&'l self) -> impl Iterator<Item = Result<T, ReadError>> {
         self.raw().map(RawJson::to)
     }
 
-    /// The entries as JSON.
+    /// Returns the entries as JSON.
     pub fn raw(&self) -> impl Iterator<Item = RawJson<'_>> {
         self.pages
             .iter()
@@ -28,19 +29,19 @@ impl List {
             .flat_map(RawJson::elements)
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.raw().count()
     }
 
-    /// Whether there are none.
+    /// Returns whether the list has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.raw().next().is_none()
     }
 
-    /// The results as they came, with their hints for caches.
+    /// Returns the results of the list requests, with their cache hints.
     #[must_use]
     pub fn pages(&self) -> &[OwnedJson] {
         &self.pages

@@ -1,4 +1,4 @@
-//! The requests of the protocol, by name.
+//! Requests of the protocol by name.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use serde::{Serialize, Serializer};
 
 use super::{CallId, Client, Error, List, MAX_LIST, MAX_PAGES};
 
-/// With other options: [`call`](Client::call).
+/// Requests by name. For other [`CallOptions`] use [`call`](Client::call).
 impl Client<'_> {
-    /// The tools, all pages: each a [`Tool`](mcp_sansio::types::Tool).
+    /// Lists the tools, of all pages: each is a [`Tool`](mcp_sansio::types::Tool).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -21,7 +21,7 @@ impl Client<'_> {
         self.list("tools/list", "tools")
     }
 
-    /// The resources, all pages: each a [`Resource`](mcp_sansio::types::Resource).
+    /// Lists the resources, of all pages: each is a [`Resource`](mcp_sansio::types::Resource).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -29,7 +29,7 @@ impl Client<'_> {
         self.list("resources/list", "resources")
     }
 
-    /// The templates of resources, all pages: each a
+    /// Lists the resource templates, of all pages: each is a
     /// [`ResourceTemplate`](mcp_sansio::types::ResourceTemplate).
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Client<'_> {
         self.list("resources/templates/list", "resourceTemplates")
     }
 
-    /// The prompts, all pages: each a [`Prompt`](mcp_sansio::types::Prompt).
+    /// Lists the prompts, of all pages: each is a [`Prompt`](mcp_sansio::types::Prompt).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -46,8 +46,8 @@ impl Client<'_> {
         self.list("prompts/list", "prompts")
     }
 
-    /// PendingCalls a tool: a [`CallToolResult`](mcp_sansio::types::CallToolResult). That the tool failed
-    /// is in the result.
+    /// Calls a tool. Returns a [`CallToolResult`](mcp_sansio::types::CallToolResult), also if the
+    /// tool failed (`isError`).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -59,7 +59,7 @@ impl Client<'_> {
         self.call("tools/call", &Named { name, arguments }, CallOptions::new())
     }
 
-    /// Reads a resource: a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
+    /// Reads a resource. Returns a [`ReadResourceResult`](mcp_sansio::types::ReadResourceResult).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -67,7 +67,7 @@ impl Client<'_> {
         self.call("resources/read", &ResourceParams::new(uri), CallOptions::new())
     }
 
-    /// A prompt, filled in: a [`GetPromptResult`](mcp_sansio::types::GetPromptResult).
+    /// Gets a prompt. Returns a [`GetPromptResult`](mcp_sansio::types::GetPromptResult).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -79,7 +79,7 @@ impl Client<'_> {
         self.call("prompts/get", &Named { name, arguments }, CallOptions::new())
     }
 
-    /// Values for what is being typed: a [`CompleteResult`](mcp_sansio::types::CompleteResult).
+    /// Completes an argument. Returns a [`CompleteResult`](mcp_sansio::types::CompleteResult).
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -87,8 +87,8 @@ impl Client<'_> {
         self.call("completion/complete", params, CallOptions::new())
     }
 
-    /// From now on log messages of this level and above are wanted. A legacy server is told so, a
-    /// modern one with each request.
+    /// Sets the minimum level of log messages. Sent to a legacy server at once, to a modern one
+    /// with each request.
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -100,8 +100,8 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// From now on changes of this resource are told to the [handler](super::Handler). A modern
-    /// server is sent a [listen](Self::listen) of its own for it.
+    /// Subscribes to a resource; the [handler](super::Handler) gets its changes. A modern server
+    /// gets a [`listen`](Self::listen) of its own for it.
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -120,7 +120,7 @@ impl Client<'_> {
         Ok(())
     }
 
-    /// Changes of this resource are not to be told any more.
+    /// Unsubscribes from a resource.
     ///
     /// # Errors
     /// See [`call`](Self::call).
@@ -136,8 +136,9 @@ impl Client<'_> {
         }
     }
 
-    /// Says once more what a legacy server has forgotten.
-    pub(super) fn set_again(&mut self) -> Result<(), Error> {
+    /// Sets the log level and the subscriptions again, which a legacy server has lost with its
+    /// connection.
+    pub(super) fn restore_settings(&mut self) -> Result<(), Error> {
         if let Some(level) = self.log_level {
             self.set_log_level(level)?;
         }
@@ -149,11 +150,11 @@ impl Client<'_> {
         lost.iter().try_for_each(|(uri, _)| self.subscribe(uri))
     }
 
-    /// All pages of a list whose entries are in this member.
+    /// Requests all pages of a list whose entries are in this member.
     fn list(&mut self, method: &str, member: &'static str) -> Result<List, Error> {
         let name = || method.to_owned();
-        let limit = self.driver.machine.config().call_timeout;
-        self.driver.free_questions();
+        let limit = self.driver.core.config().call_timeout;
+        self.driver.free_input_requests();
         let until = self.driver.now().saturating_add(limit.saturating_mul(LIST_CALLS));
         let mut cursors = HashSet::new();
         let (mut pages, mut bytes): (Vec<OwnedJson>, usize) = (Vec::new(), 0);
@@ -192,7 +193,7 @@ impl Client<'_> {
     }
 }
 
-/// What tools and prompts are asked for by. The arguments are anything that serializes as an
+/// Parameters of `tools/call` and `prompts/get`. The arguments are any value that serializes as an
 /// object.
 struct Named<'a, A: ?Sized> {
     name: &'a str,
@@ -209,5 +210,5 @@ impl<A: Serialize + ?Sized> Serialize for Named<'_, A> {
     }
 }
 
-/// The time limit of a whole list, in times the limit of one call.
+/// Timeout of a whole list, as a multiple of the timeout of one call.
 const LIST_CALLS: u32 = 10;

@@ -1,9 +1,9 @@
-//! A client on blocking input and output: of a server that it starts as a child process, or behind
+//! A client on blocking input and output: of a server that it starts as a child process, or over
 //! any reader and writer.
 //!
 //! ```no_run
 //! use mcp_sansio::types::{Implementation, TextContent, Tool};
-//! use mcp_sansio::{ClientFeatures, ClientConfig, RawJson};
+//! use mcp_sansio::{ClientConfig, ClientFeatures, RawJson};
 //! use mcp_sansio_adapters::blocking::client::{Client, Error};
 //! use std::process::Command;
 //!
@@ -11,65 +11,67 @@
 //!     ClientConfig::new(Implementation::new("panel", "1.0.0"), ClientFeatures::NONE);
 //!
 //! fn main() -> Result<(), Error> {
-//!     let mut server = Client::spawn(&CONFIG, Command::new("echo-server"))?;
-//!     for tool in server.list_tools()?.iter::<Tool<'_>>() {
+//!     let mut client = Client::spawn(&CONFIG, Command::new("echo-server"))?;
+//!     for tool in client.list_tools()?.iter::<Tool<'_>>() {
 //!         println!("{}", tool?.name);
 //!     }
-//!     let answer = server.call_tool("echo", &RawJson::from_static(r#"{"text": "hello"}"#))?;
-//!     println!("{}", answer.as_raw());
-//!     server.close().map(|_| ())
+//!     let result = client.call_tool("echo", &RawJson::from_static(r#"{"text": "hello"}"#))?;
+//!     println!("{}", result.as_raw());
+//!     client.close().map(|_| ())
 //! }
 //! ```
 //!
 //! # Connection
 //!
-//! The server is asked what it speaks, with `server/discover`; one that does not know that is
-//! greeted with `initialize`, and one that ends over it is started once more and greeted at once.
-//! From then on both eras look the same: what a server asks in between, in either way, goes to one
-//! [`Handler`].
+//! The client sends `server/discover` to find out the era of the server. If the server does not
+//! know that method, it sends `initialize`; if the server exits over it, it starts the server once
+//! more and sends `initialize` at once. From then on both eras look the same: elicitation, sampling
+//! and roots requests, which each era sends in its own way, go to one [`Handler`].
 //!
-//! # PendingCall
+//! # Waiting
 //!
-//! [`call`](Client::call) waits for its answer, [`start`](Client::start) does not:
-//! [`wait`](Client::wait) for it later, while others are in flight. Whatever else comes is attended
-//! to while anything is waited for, and only then: an application that has nothing to ask for long
-//! calls [`run_for`](Client::run_for). Reading never waits for writing, so two sides that write much
-//! at once cannot stop each other.
+//! [`call`](Client::call) waits for the result. [`start`](Client::start) does not: call
+//! [`wait`](Client::wait) later, while other calls are in flight. Everything else that comes is
+//! handled while the client waits for something, and only then: an application that makes no calls
+//! for a long time calls [`run_for`](Client::run_for). Reading never waits for writing, so two
+//! peers that write much at once cannot block each other.
 //!
 //! # Time
 //!
-//! Each request has a time limit ([`CallOptions`](mcp_sansio::CallOptions),
-//! [`ClientConfig`](mcp_sansio::ClientConfig)), which progress prolongs up to a hard one. Time that
-//! the handler takes to answer questions is not counted ([`Handler`]). A list of many pages may
-//! take ten times as long as one call. [`Duration::MAX`](std::time::Duration::MAX) stands for
-//! never. A server that sends without a pause, reads nothing, or sends byte after byte changes none
-//! of that: each turn reads and writes once, at most 64 KiB, and then looks at the time.
+//! Each call has a timeout ([`CallOptions`](mcp_sansio::CallOptions),
+//! [`ClientConfig`](mcp_sansio::ClientConfig)), which progress extends up to a hard limit. The time
+//! that the handler takes to respond to input requests does not count ([`Handler`]). A list of many
+//! pages may take ten times as long as one call. [`Duration::MAX`](std::time::Duration::MAX) means
+//! no timeout. These limits hold against a server that sends without a pause, reads nothing, or
+//! sends byte after byte: each iteration of the loop reads and writes once, at most 64 KiB, and
+//! then handles the timeouts.
 //!
 //! # Memory
 //!
-//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). InputResponses that the server
-//! does not read stop the reading when they have 1 MiB; a request waits while as much waits to be
-//! sent. A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one answer at most 100
-//! questions. Of standard error ten lines of 8 KiB are kept. [`IN_FLIGHT`] requests can be in
-//! flight; results stay until they are [waited](Client::wait) for.
+//! A line has at most [`Connector::max_line`] bytes ([`MAX_LINE`], 16 MiB). The client stops reading
+//! while the server leaves 1 MiB of responses unread; a call waits while as much waits to be sent.
+//! A list has at most [`MAX_PAGES`] pages and [`MAX_LIST`] bytes, one result at most 100 input
+//! requests. Ten lines of 8 KiB of standard error are kept. [`IN_FLIGHT`] calls can be in flight;
+//! results are kept until [`wait`](Client::wait) returns them.
 //!
 //! # Framing
 //!
-//! One JSON-RPC message a line, in UTF-8. What is no message is reported as a
-//! [`Violation`](mcp_sansio::Violation) to the handler and skipped, as is a line longer than
-//! [`Connector::max_line`].
+//! One JSON-RPC message per line, in UTF-8. Invalid messages and lines longer than
+//! [`Connector::max_line`] are skipped and reported to the handler as a
+//! [`Violation`](mcp_sansio::Violation).
 //!
 //! # Cancellation
 //!
-//! By `notifications/cancelled` with the id of the request, in both eras: when
-//! [`cancel`](Client::cancel) gives it up, or its time is over. What the server still answers is
+//! A call is cancelled by `notifications/cancelled` with its id, in both eras, when
+//! [`cancel`](Client::cancel) is called or its timeout is over. A response that still comes is
 //! ignored. `initialize` is never cancelled.
 //!
 //! # End
 //!
-//! [`close`](Client::close), or dropping the client, ends a process in the order that the
-//! specification wants ([`Process`]). When it ends unexpectedly, all calls fail with its exit
-//! status and last words, and [`reconnect`](Client::reconnect) starts it again.
+//! [`close`](Client::close), or dropping the client, shuts a process down in the order that the
+//! specification requires ([`Process`]). If the process ends unexpectedly, all calls fail with its
+//! exit status and the last lines of its standard error; [`reconnect`](Client::reconnect) starts it
+//! again.
 
 mod calls;
 mod connector;
@@ -103,17 +105,17 @@ pub use stderr::{LineFn, Stderr};
 pub use threaded::ThreadedStreams;
 pub use transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
-/// A request of a [`Client`]'s, whatever number of attempts it takes. Worth something only on the
-/// client that made it.
+/// Id of a call. It stays the same if the call is sent again with input responses (2026-07-28,
+/// basic/patterns/mrtr). Valid only for the [`Client`] that made the call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CallId(u64);
 
-/// The longest line accepted, in bytes, unless the [`Connector`] says otherwise. Memory is taken as
-/// lines need it.
+/// Default of [`Connector::max_line`], in bytes. Memory is allocated as lines need it.
 pub const MAX_LINE: usize = 16 << 20;
-/// Pages of a list.
+/// Maximum number of pages of a list.
 pub const MAX_PAGES: usize = 10_000;
-/// Bytes of all pages of a list together. While it is read, its cursors are kept a second time.
+/// Maximum size of all pages of a list together, in bytes. Its cursors are kept a second time while
+/// it is read.
 pub const MAX_LIST: usize = 64 << 20;
-/// Requests in flight.
+/// Maximum number of calls in flight.
 pub const IN_FLIGHT: usize = 64;

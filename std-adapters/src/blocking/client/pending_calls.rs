@@ -1,26 +1,26 @@
-//! What the application waits for.
+//! Calls whose results the application has not taken yet.
 
 use mcp_sansio::{Call, CallOptions, OwnedJson};
 
 use super::{CallId, CallResult, Error};
 
-/// The requests that have not been waited for, in the order in which they began.
+/// Calls whose results have not been taken, in the order in which they were started.
 #[derive(Default)]
 pub(super) struct PendingCalls {
     calls: Vec<PendingCall>,
     made: u64,
 }
 
-/// A request of the application's.
+/// A call of the application.
 pub(super) struct PendingCall {
     pub(super) id: CallId,
-    /// That of the latest attempt.
+    /// The core's handle of the latest attempt.
     pub(super) call: Call,
     pub(super) method: String,
-    /// For another attempt; of a `subscriptions/listen`, the filter.
+    /// Parameters for another attempt; the filter of a `subscriptions/listen`.
     pub(super) params: Option<OwnedJson>,
     pub(super) options: CallOptions,
-    /// Of a `subscriptions/listen`.
+    /// Whether the server has acknowledged a `subscriptions/listen`.
     pub(super) acknowledged: bool,
     pub(super) result: Option<CallResult>,
 }
@@ -48,67 +48,68 @@ impl PendingCalls {
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&PendingCall> {
-        self.calls.iter().find(|waiting| waiting.id == id)
+        self.calls.iter().find(|pending| pending.id == id)
     }
 
-    /// The one that this call of the machine is the latest attempt of.
+    /// Returns the call whose latest attempt has this handle of the core.
     pub(super) fn of(&mut self, call: Call) -> Option<&mut PendingCall> {
-        self.calls.iter_mut().find(|waiting| waiting.call == call && waiting.result.is_none())
+        self.calls.iter_mut().find(|pending| pending.call == call && pending.result.is_none())
     }
 
-    /// Takes one out, to be put back.
+    /// Removes a call for [`put_back`](Self::put_back).
     pub(super) fn take_out(&mut self, call: Call) -> Option<(usize, PendingCall)> {
         let at = self
             .calls
             .iter()
-            .position(|waiting| waiting.call == call && waiting.result.is_none())?;
+            .position(|pending| pending.call == call && pending.result.is_none())?;
         Some((at, self.calls.remove(at)))
     }
 
-    pub(super) fn put_back(&mut self, at: usize, waiting: PendingCall) {
-        self.calls.insert(at, waiting);
+    pub(super) fn put_back(&mut self, at: usize, pending: PendingCall) {
+        self.calls.insert(at, pending);
     }
 
-    /// Forgets one.
+    /// Removes a call.
     pub(super) fn forget(&mut self, id: CallId) -> Option<PendingCall> {
-        let at = self.calls.iter().position(|waiting| waiting.id == id)?;
+        let at = self.calls.iter().position(|pending| pending.id == id)?;
         Some(self.calls.remove(at))
     }
 
-    /// The result of this one, or of the first that has one.
+    /// Removes and returns the result of this call, or of the first that has one.
     pub(super) fn take_result(&mut self, id: Option<CallId>) -> Option<(CallId, CallResult)> {
-        let is_it = |waiting: &PendingCall| {
-            waiting.result.is_some() && id.is_none_or(|id| id == waiting.id)
+        let is_it = |pending: &PendingCall| {
+            pending.result.is_some() && id.is_none_or(|id| id == pending.id)
         };
         let at = self.calls.iter().position(is_it)?;
-        let waiting = self.calls.remove(at);
-        Some((waiting.id, waiting.result?))
+        let pending = self.calls.remove(at);
+        Some((pending.id, pending.result?))
     }
 
-    /// Whether there is any to wait for; listens end when they please.
+    /// Returns whether there is a call to wait for. An open `subscriptions/listen` does not count,
+    /// since it may never end.
     pub(super) fn is_any(&self) -> bool {
-        self.calls.iter().any(|waiting| waiting.result.is_some() || !waiting.is_listen())
+        self.calls.iter().any(|pending| pending.result.is_some() || !pending.is_listen())
     }
 
-    /// All of them end.
+    /// Ends all calls with an error.
     pub(super) fn end(&mut self, why: impl Fn() -> Error) {
-        for waiting in self.calls.iter_mut().filter(|waiting| waiting.result.is_none()) {
-            waiting.result = Some(Err(why()));
+        for pending in self.calls.iter_mut().filter(|pending| pending.result.is_none()) {
+            pending.result = Some(Err(why()));
         }
     }
 
-    /// Listens that have ended with the connection.
+    /// Returns the `subscriptions/listen` calls that have ended with the connection.
     pub(super) fn lost_listens(&self) -> Vec<CallId> {
-        let lost = |waiting: &&PendingCall| {
-            waiting.is_listen() && matches!(waiting.result, Some(Err(Error::Closed(_))))
+        let lost = |pending: &&PendingCall| {
+            pending.is_listen() && matches!(pending.result, Some(Err(Error::Closed(_))))
         };
-        self.calls.iter().filter(lost).map(|waiting| waiting.id).collect()
+        self.calls.iter().filter(lost).map(|pending| pending.id).collect()
     }
 
-    /// Another attempt has begun.
-    pub(super) fn begun_again(&mut self, id: CallId, call: Call) {
-        if let Some(waiting) = self.calls.iter_mut().find(|waiting| waiting.id == id) {
-            (waiting.call, waiting.acknowledged, waiting.result) = (call, false, None);
+    /// Replaces the attempt of a call.
+    pub(super) fn set_attempt(&mut self, id: CallId, call: Call) {
+        if let Some(pending) = self.calls.iter_mut().find(|pending| pending.id == id) {
+            (pending.call, pending.acknowledged, pending.result) = (call, false, None);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Two descriptors, waited for at once.
+//! Transport over file descriptors, with `poll`.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -8,12 +8,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
 
-/// Input and output with file descriptors: pipes, or a socket and its clone. Neither may be
-/// buffered on this side.
+/// Input and output with file descriptors: pipes, or a socket and its clone. Both must be
+/// unbuffered.
 ///
-/// The output is set to not block: `poll` says that there is room, but not for how much. That is a
-/// property of the open file, not of the descriptor: do not pass what another process writes to as
-/// well.
+/// The output is set to non-blocking mode, because `poll` does not tell how much can be written. The
+/// mode belongs to the open file, not to the descriptor: do not share the output with another
+/// process.
 #[derive(Debug)]
 pub struct PolledStreams<R, W> {
     name: String,
@@ -22,28 +22,28 @@ pub struct PolledStreams<R, W> {
 }
 
 impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
-    /// `name` is what errors call it.
+    /// Creates a transport. `name` is used in error messages.
     ///
     /// # Errors
-    /// When the output cannot be set to not block.
+    /// Errors of setting the output to non-blocking mode.
     pub fn new(name: impl Into<String>, input: R, output: W) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&output, true)?;
         Ok(Self { name: name.into(), input: Some(input), output: Some(output) })
     }
 
-    /// Ends what the server reads.
+    /// Closes the server's input.
     pub(super) fn close_output(&mut self) {
         self.output = None;
     }
 
-    /// Writes what there is room for.
+    /// Writes without blocking.
     fn write(&mut self, out: &[u8]) -> io::Result<usize> {
         let Some(output) = self.output.as_mut().filter(|_| !out.is_empty()) else {
             return Ok(out.len());
         };
         match output.write(out) {
-            Err(error) if is_nothing(&error) => Ok(0),
-            Err(error) if is_gone(&error) => {
+            Err(error) if would_block(&error) => Ok(0),
+            Err(error) if is_closed(&error) => {
                 self.output = None;
                 Ok(out.len())
             }
@@ -51,7 +51,7 @@ impl<R: Read + AsFd, W: Write + AsFd> PolledStreams<R, W> {
         }
     }
 
-    /// Whether there is something to read, and room to write.
+    /// Waits, and returns whether the input is readable and the output writable.
     fn wait(
         &self,
         reads: bool,
@@ -104,8 +104,7 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         into: &mut [u8],
         timeout: Option<Duration>,
     ) -> io::Result<Transferred> {
-        // Mostly there is room, and no need to ask. What a server does not read any more is as good
-        // as written.
+        // Writing without `poll` usually succeeds and saves a system call.
         let mut done = Transferred { written: self.write(out)?, ..Transferred::default() };
         if done.written > 0 {
             return Ok(done);
@@ -117,8 +116,8 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
         if let Some(input) = self.input.as_mut().filter(|_| readable) {
             match input.read(into) {
                 Ok(read) => (done.read, done.ended) = (read, read == 0),
-                Err(error) if is_gone(&error) => done.ended = true,
-                Err(error) if is_nothing(&error) => {}
+                Err(error) if is_closed(&error) => done.ended = true,
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -133,7 +132,7 @@ impl<R: Read + AsFd + Send, W: Write + AsFd + Send> Transport for PolledStreams<
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
+fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::BrokenPipe
@@ -142,6 +141,6 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-fn is_nothing(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

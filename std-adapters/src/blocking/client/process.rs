@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use super::stderr::{Stderr, StderrTail};
 use super::transport::{ConnectionEnd, Shutdown, Transferred, Transport};
 
-/// A server that is started as a child process and spoken with over its standard input and output.
+/// A server that is started as a child process and connected over its standard input and output.
 ///
-/// It is ended as the specification wants (2025-11-25, basic/lifecycle): its input is closed; if it
-/// does not end, SIGTERM; if it still does not, SIGKILL. Dropping it does the same.
+/// It is shut down as the specification requires (2025-11-25, basic/lifecycle): its input is closed;
+/// if it does not exit, it gets SIGTERM, and then SIGKILL. Dropping this does the same.
 #[derive(Debug)]
 pub struct Process {
     command: Command,
     stderr: Stderr,
-    /// How long it may take to end when its input has ended, and after SIGTERM.
+    /// Time to exit after the end of its input, and after SIGTERM.
     exit_timeouts: [Duration; 2],
     running: Option<Running>,
 }
@@ -35,29 +35,29 @@ type Pipes = super::PolledStreams<std::process::ChildStdout, std::process::Child
 type Pipes = super::ThreadedStreams;
 
 impl Process {
-    /// The server that this command starts. Arguments, environment and working directory are the
-    /// command's; its standard streams are set here.
+    /// Creates a server from a command. The standard streams of the command are overridden; its
+    /// arguments, environment and working directory are not.
     #[must_use]
     pub fn new(command: Command) -> Self {
         Self { command, stderr: Stderr::Keep, exit_timeouts: [EXIT_TIMEOUT; 2], running: None }
     }
 
-    /// What becomes of its standard error. Default: [`Stderr::Keep`].
+    /// Sets where its standard error goes. Default: [`Stderr::Keep`].
     #[must_use]
     pub fn stderr(mut self, stderr: Stderr) -> Self {
         self.stderr = stderr;
         self
     }
 
-    /// Limits the time in which it ends by itself when its input has ended, and again after
-    /// SIGTERM. Default: two seconds each; `Duration::MAX` waits without a limit.
+    /// Sets how long to wait for its exit after the end of its input, and again after SIGTERM.
+    /// Default: two seconds each; `Duration::MAX` waits without a limit.
     #[must_use]
     pub fn exit_timeouts(mut self, after_input: Duration, after_sigterm: Duration) -> Self {
         self.exit_timeouts = [after_input, after_sigterm];
         self
     }
 
-    /// The process id, while it runs.
+    /// Returns the process id while it runs.
     #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.running.as_ref().map(|running| running.child.id())
@@ -66,9 +66,8 @@ impl Process {
 
 impl Transport for Process {
     fn name(&self) -> String {
-        let stderr_tail =
-            std::iter::once(self.command.get_program()).chain(self.command.get_args());
-        stderr_tail.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let words = std::iter::once(self.command.get_program()).chain(self.command.get_args());
+        words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     fn open(&mut self) -> io::Result<()> {
@@ -128,8 +127,8 @@ impl Drop for Process {
 }
 
 impl Running {
-    /// Waits for the end of the process. What it still writes is read and thrown away, since it
-    /// could not end while it cannot write.
+    /// Waits for the exit of the process. Reads and discards its output, since the process could
+    /// not exit while a write blocks.
     fn wait(&mut self, limit: Duration) -> io::Result<Option<ExitStatus>> {
         let until = Instant::now().checked_add(limit);
         let mut scratch = [0; 4096];
@@ -138,14 +137,14 @@ impl Running {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(Some(status));
             }
-            // Without an end where the clock has none.
+            // `until` is `None` if the limit is beyond the range of the clock.
             let left = until
                 .map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
             }
-            // An end of the output comes just before the end of the process. But a child of the
-            // child may keep the output open.
+            // The output usually ends just before the process, unless a child of the process keeps
+            // it open.
             if reads {
                 let transferred = self.pipes.transfer(&[], &mut scratch, Some(pause.min(left)));
                 reads = transferred.is_ok_and(|transferred| !transferred.ended);
@@ -156,11 +155,11 @@ impl Running {
         }
     }
 
-    /// Asks it to end; `false` where there is no way to.
+    /// Sends SIGTERM. Returns `false` where that does not exist.
     #[cfg(unix)]
     fn terminate(&self) -> bool {
         use rustix::process::{Pid, Signal, kill_process};
-        // It has not been waited for, so the id is its own.
+        // The process has not been reaped, so the id is still its own.
         kill_process(Pid::from_child(&self.child), Signal::TERM).is_ok()
     }
 

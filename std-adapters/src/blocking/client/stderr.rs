@@ -1,4 +1,4 @@
-//! What a server writes to standard error. It is no sign of an error (2025-11-25,
+//! The standard error of a server. Output there does not mean that there was an error (2025-11-25,
 //! basic/transports).
 
 use std::collections::VecDeque;
@@ -10,34 +10,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::blocking::panics::catch;
+use crate::blocking::handler::catch_panic;
 
-/// What becomes of a server's standard error. It is always read, whatever the client does: a server
-/// never waits for it.
+/// Destination of a server's standard error. It is always read, so a server never blocks on it.
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Stderr {
-    /// The last ten lines are kept for error messages, of at most 8 KiB each (24 KiB of what is not
-    /// UTF-8); the rest is forgotten.
+    /// The last ten lines are kept for error messages, at most 8 KiB of each (24 KiB if it is not
+    /// UTF-8); the rest is discarded.
     #[default]
     Keep,
-    /// It is that of this process, with every control character that the server writes. Error
-    /// messages cannot repeat it.
+    /// It goes to the standard error of this process, control characters included. Error messages
+    /// do not contain it.
     Inherit,
-    /// It is thrown away.
+    /// It is discarded.
     Null,
-    /// Each line is passed on as it comes, from a thread of its own, and the last are kept.
-    /// [`Stderr::lines`] makes one.
+    /// Each line is passed to a function, on a thread of its own, and the last lines are kept. See
+    /// [`Stderr::lines`].
     Lines(Arc<Mutex<LineFn>>),
 }
 
-/// What takes lines.
+/// Function that gets each line.
 pub type LineFn = dyn FnMut(&str) + Send;
 
 impl Stderr {
-    /// Each line is passed on as it comes, from a thread of its own. What is not UTF-8 is replaced;
-    /// a line longer than 8 KiB comes in pieces. [`Printable`](mcp_sansio::Printable) makes it
-    /// harmless for a terminal or a log.
+    /// Passes each line to a function, on a thread of its own. Invalid UTF-8 is replaced; a line
+    /// longer than 8 KiB comes in pieces. [`Printable`](mcp_sansio::Printable) escapes control
+    /// characters for a terminal or a log.
     #[must_use]
     pub fn lines(each: impl FnMut(&str) + Send + 'static) -> Self {
         Self::Lines(Arc::new(Mutex::new(each)))
@@ -51,7 +50,7 @@ impl Stderr {
         }
     }
 
-    /// Begins to read.
+    /// Starts to read the pipe.
     pub(super) fn read(&self, pipe: Option<ChildStderr>) -> StderrTail {
         let (done, ended) = channel();
         let last = Arc::<Mutex<VecDeque<String>>>::default();
@@ -59,25 +58,25 @@ impl Stderr {
         let Some(pipe) = pipe else { return stderr_tail };
         let each = if let Self::Lines(each) = self { Some(Arc::clone(each)) } else { None };
         thread::spawn(move || {
-            // Dropped at the end, which whoever waits for it sees.
+            // Dropped at the end, which wakes `StderrTail::last`.
             let _done = done;
             let mut pipe = BufReader::new(pipe);
             let mut line = Vec::new();
             while pipe
                 .by_ref()
-                .take(LONGEST)
+                .take(MAX_PIECE)
                 .read_until(b'\n', &mut line)
                 .is_ok_and(|read| read > 0)
             {
                 let text = String::from_utf8_lossy(&line);
                 let text = text.trim_end_matches(['\n', '\r']);
                 if let Some(each) = &each {
-                    // A server must not wait for its standard error to be read because this has
-                    // panicked.
-                    let _ = catch(|| each.lock().unwrap_or_else(PoisonError::into_inner)(text));
+                    // Reading goes on after a panic, or the server would block.
+                    let _ =
+                        catch_panic(|| each.lock().unwrap_or_else(PoisonError::into_inner)(text));
                 }
                 let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-                if last.len() == KEPT {
+                if last.len() == KEPT_LINES {
                     last.pop_front();
                 }
                 last.push_back(text.to_owned());
@@ -99,7 +98,7 @@ impl fmt::Debug for Stderr {
     }
 }
 
-/// The last words of a process.
+/// The last lines of a process.
 #[derive(Debug)]
 pub(super) struct StderrTail {
     last: Arc<Mutex<VecDeque<String>>>,
@@ -108,16 +107,16 @@ pub(super) struct StderrTail {
 }
 
 impl StderrTail {
-    /// What they were. The process has ended; its pipe ends with it, unless a child of its own
-    /// holds it.
+    /// Returns the lines of a process that has exited. Its pipe ends with it, unless a child of the
+    /// process holds it.
     pub(super) fn last(&self) -> Vec<String> {
-        let _ = self.ended.recv_timeout(A_MOMENT);
+        let _ = self.ended.recv_timeout(PIPE_END_TIMEOUT);
         self.last.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }
 
-/// Lines that are kept.
-const KEPT: usize = 10;
-/// Bytes of a line that are passed on at once.
-const LONGEST: u64 = 8 << 10;
-const A_MOMENT: Duration = Duration::from_millis(200);
+/// Number of lines that are kept.
+const KEPT_LINES: usize = 10;
+/// Maximum number of bytes that are passed on at once.
+const MAX_PIECE: u64 = 8 << 10;
+const PIPE_END_TIMEOUT: Duration = Duration::from_millis(200);

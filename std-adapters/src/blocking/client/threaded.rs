@@ -1,4 +1,4 @@
-//! Any input and output, each with a thread.
+//! Transport over any reader and writer, with two threads.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 
 use super::transport::{ConnectionEnd, Transferred, Transport};
 
-/// Any input and output. A thread reads and a thread writes, so that neither can hold up the other,
-/// nor this one; each has a few buffers that go to and fro. They end with their streams, or at
-/// their next call after this was closed.
+/// Any input and output. One thread reads and one writes, so that neither blocks the other or the
+/// caller; buffers are passed back and forth. The threads end with their streams, or at their next
+/// read or write after this was closed.
 #[derive(Debug)]
 pub struct ThreadedStreams {
     name: String,
     signals: Receiver<Signal>,
-    /// Buffers to be read into; none when the input has ended.
+    /// Empty buffers for the reader; `None` once the input has ended.
     empty: Option<Sender<Vec<u8>>>,
-    /// Buffers to be written; none when the output has ended.
+    /// Full buffers for the writer; `None` once the output has ended.
     full: Option<Sender<Vec<u8>>>,
-    /// The buffer of the writer, while it is here.
+    /// The writer's buffer, unless it is being written.
     idle: Option<Vec<u8>>,
-    /// What was read and not passed on yet.
+    /// Chunks that were read, and how much of each has been passed on.
     chunks: std::collections::VecDeque<(Vec<u8>, usize)>,
 }
 
-/// What the threads report.
+/// Reports of the threads.
 #[derive(Debug)]
 enum Signal {
     Read(Vec<u8>),
@@ -34,7 +34,7 @@ enum Signal {
 }
 
 impl ThreadedStreams {
-    /// `name` is what errors call it.
+    /// Starts the threads. `name` is used in error messages.
     pub fn new(
         name: impl Into<String>,
         mut input: impl Read + Send + 'static,
@@ -90,7 +90,7 @@ impl ThreadedStreams {
         }
     }
 
-    /// Ends what the server reads, once all is written.
+    /// Closes the server's input after everything has been written.
     #[cfg(not(unix))]
     pub(super) fn close_output(&mut self) {
         self.full = None;
@@ -103,7 +103,7 @@ impl ThreadedStreams {
             Signal::OutputEnded => self.full = None,
             Signal::InputEnded(error) => {
                 self.empty = None;
-                if let Some(error) = error.filter(|error| !is_gone(error)) {
+                if let Some(error) = error.filter(|error| !is_closed(error)) {
                     return Err(error);
                 }
             }
@@ -111,7 +111,7 @@ impl ThreadedStreams {
         Ok(())
     }
 
-    /// What can be done now.
+    /// Reads and writes as far as possible without waiting.
     fn attempt(&mut self, out: &[u8], into: &mut [u8]) -> Transferred {
         let mut done = Transferred::default();
         match &self.full {
@@ -120,7 +120,7 @@ impl ThreadedStreams {
                 if let Some(mut chunk) = self.idle.take() {
                     done.written = out.len().min(CHUNK);
                     chunk.extend_from_slice(out.get(..done.written).unwrap_or_default());
-                    // Whoever is gone has said so.
+                    // A writer that has ended has sent `OutputEnded`.
                     let _ = full.send(chunk);
                 }
             }
@@ -182,7 +182,7 @@ impl Transport for ThreadedStreams {
             match signal {
                 Ok(signal) => self.take(signal)?,
                 Err(RecvTimeoutError::Timeout) => return Ok(done),
-                // Both threads have ended, and said so before.
+                // Both threads have ended.
                 Err(RecvTimeoutError::Disconnected) => self.empty = None,
             }
         }
@@ -196,7 +196,7 @@ impl Transport for ThreadedStreams {
     }
 }
 
-fn is_gone(error: &io::Error) -> bool {
+fn is_closed(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::BrokenPipe
@@ -205,7 +205,7 @@ fn is_gone(error: &io::Error) -> bool {
     )
 }
 
-/// Bytes of a buffer.
+/// Size of a buffer, in bytes.
 const CHUNK: usize = 64 << 10;
-/// Buffers of the reader.
+/// Number of buffers of the reader.
 const BUFFERS: usize = 2;

@@ -1,4 +1,4 @@
-//! What carries the bytes.
+//! The trait of transports, and how a connection ends.
 
 use std::fmt;
 use std::io;
@@ -7,28 +7,28 @@ use std::time::Duration;
 
 use mcp_sansio::Printable;
 
-/// A connection to a server: a child process ([`Process`](super::Process)), a socket, a serial
+/// A byte stream to a server: a child process ([`Process`](super::Process)), a socket, a serial
 /// port.
 ///
-/// Both directions are one method, because neither may wait for the other: a server that writes
-/// much before it reads on must find a client that reads while it writes, or both wait for ever.
+/// One method both reads and writes, because neither may wait for the other: if a server writes
+/// much before it reads on, and the client only writes meanwhile, both wait for ever.
 pub trait Transport: Send {
-    /// What errors call it: the command line of a process, for example.
+    /// Returns the name for error messages, e.g. the command line of a process.
     fn name(&self) -> String;
 
-    /// Connects, or connects again after it was [closed](Self::close).
+    /// Connects, or connects again after [`close`](Self::close).
     ///
     /// # Errors
-    /// When that fails. [`io::ErrorKind::Unsupported`] from what cannot be opened twice.
+    /// Errors of connecting. [`io::ErrorKind::Unsupported`] if it cannot connect again.
     fn open(&mut self) -> io::Result<()>;
 
-    /// Writes as much of `out` as the server takes now and reads into `into` what has come. Waits
-    /// until one of them is possible, but no longer than `timeout`, and reads nothing when
-    /// `into` is empty. What the server does not read any more counts as written: it may still
-    /// answer the rest.
+    /// Writes as much of `out` as possible without blocking and reads available bytes into `into`.
+    /// Waits until either is possible, for at most `timeout`, and reads nothing if `into` is empty.
+    /// If the server has closed its input, all of `out` counts as written: responses to earlier
+    /// requests may still come.
     ///
     /// # Errors
-    /// Those that are not the end of the connection.
+    /// Errors other than the end of the connection.
     fn transfer(
         &mut self,
         out: &[u8],
@@ -36,15 +36,14 @@ pub trait Transport: Send {
         timeout: Option<Duration>,
     ) -> io::Result<Transferred>;
 
-    /// Ends the connection in the order that the protocol wants and says how it ended. Once is
-    /// enough.
+    /// Shuts the connection down in the order that the protocol requires, and returns how it ended.
     ///
     /// # Errors
-    /// When it cannot be ended.
+    /// Errors of shutting down.
     fn close(&mut self) -> io::Result<ConnectionEnd>;
 }
 
-/// For a client that leaves the connection open when it is dropped, for another one.
+/// For a client that leaves the connection open for another one when it is dropped.
 impl<T: Transport + ?Sized> Transport for &mut T {
     fn name(&self) -> String {
         (**self).name()
@@ -68,14 +67,14 @@ impl<T: Transport + ?Sized> Transport for &mut T {
     }
 }
 
-/// What an [exchange](Transport::transfer) did.
+/// Result of [`Transport::transfer`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transferred {
-    /// Bytes taken from `out`.
+    /// Number of bytes of `out` that were written.
     pub written: usize,
-    /// Bytes put into `into`.
+    /// Number of bytes that were read into `into`.
     pub read: usize,
-    /// Nothing more will come.
+    /// Whether the input has ended.
     pub ended: bool,
 }
 
@@ -83,32 +82,32 @@ pub struct Transferred {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct ConnectionEnd {
-    /// What it was connected to.
+    /// Name of the server ([`Transport::name`]).
     pub server: String,
-    /// What was needed to end it.
+    /// What was needed to end the server.
     pub how: Shutdown,
     /// The exit status of a process.
     pub status: Option<ExitStatus>,
-    /// The last lines that a process wrote to standard error, where they were kept
+    /// The last lines that a process wrote to standard error, if they were kept
     /// ([`Stderr`](super::Stderr)).
     pub stderr: Vec<String>,
 }
 
-/// What was needed to end a server.
+/// How a server was ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Shutdown {
-    /// Nothing, or the end of its input.
+    /// It exited by itself, or when its input ended.
     #[default]
     Graceful,
-    /// SIGTERM. Only on Unix.
+    /// By SIGTERM. Only on Unix.
     Terminated,
-    /// SIGKILL, or what the operating system has instead.
+    /// By SIGKILL, or its equivalent on other systems.
     Killed,
 }
 
 impl ConnectionEnd {
-    /// How the connection to `server` ended, of which nothing else is known.
+    /// Creates the end of a connection of which only the server's name is known.
     #[must_use]
     pub fn new(server: String) -> Self {
         Self { server, ..Self::default() }
@@ -123,11 +122,11 @@ impl fmt::Display for ConnectionEnd {
                 write!(f, "the server `{}` has ended ({status})", self.server)?
             }
             (Some(status), _) => {
-                write!(f, "the server `{}` had to be ended ({status})", self.server)?
+                write!(f, "the server `{}` had to be terminated ({status})", self.server)?
             }
         }
         if !self.stderr.is_empty() {
-            f.write_str("; its last stderr_tail on standard error:")?;
+            f.write_str("; the last lines of its standard error:")?;
         }
         self.stderr.iter().try_for_each(|line| write!(f, "\n  {}", Printable::new(line)))
     }

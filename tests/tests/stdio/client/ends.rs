@@ -72,7 +72,7 @@ fn stdio_11_tol_03_a_server_that_dies_ends_all_calls_with_its_status_and_last_wo
     );
     assert!(
         error.to_string().ends_with(
-            "has ended (exit status: 7); its last words on standard error:\n  out of cheese"
+            "has ended (exit status: 7); the last lines of its standard error:\n  out of cheese"
         ),
         "{error}"
     );

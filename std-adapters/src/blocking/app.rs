@@ -1,0 +1,165 @@
+//! A server made of a configuration, a catalog and one function.
+
+use std::io::Write;
+
+use mcp_sansio::{
+    Catalog, Progress, RawJson, Request, RpcError, ServerConfig, ServerEvent, Target,
+};
+use serde::Serialize;
+
+use super::{Context, Error, Handler, Input, serve, serve_on};
+
+/// A server made of a configuration, a catalog and one function that responds to requests, one
+/// after the other.
+///
+/// ```no_run
+/// use mcp_sansio::types::{Implementation, TextResult, Tool};
+/// use mcp_sansio::{Catalog, RawJson, ServerConfig, ServerFeatures};
+/// use mcp_sansio_adapters::blocking::{App, Error};
+///
+/// static CONFIG: ServerConfig =
+///     ServerConfig::new(Implementation::new("clock", "0.1.0"), ServerFeatures::TOOLS);
+/// static CATALOG: Catalog =
+///     Catalog::new().tools(&[Tool::new("time", RawJson::from_static(r#"{"type":"object"}"#))]);
+///
+/// fn main() -> Result<(), Error> {
+///     App::new(&CONFIG).catalog(&CATALOG).serve(|ctx| ctx.respond(&TextResult::new("noon")))
+/// }
+/// ```
+///
+/// Applications that need other events, timers or concurrent requests implement [`Handler`] and
+/// call [`serve`].
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct App<'c> {
+    config: &'c ServerConfig<'c>,
+    catalog: Option<&'c Catalog<'c>>,
+}
+
+impl<'c> App<'c> {
+    /// Creates an application without a catalog.
+    pub const fn new(config: &'c ServerConfig<'c>) -> Self {
+        Self { config, catalog: None }
+    }
+
+    /// Sets the catalog, which responds to list requests and unknown names. Without one, the
+    /// function is called for every request, with [`Target::Other`].
+    pub const fn catalog(self, catalog: &'c Catalog<'c>) -> Self {
+        Self { catalog: Some(catalog), ..self }
+    }
+
+    /// Serves standard input and output until the input ends, see [`serve`]. `on_request` is called
+    /// for each request that the catalog does not respond to. If it returns without a response, the
+    /// request gets an internal error (-32603).
+    ///
+    /// # Errors
+    /// Errors of reading and of writing, and those that `on_request` returns.
+    pub fn serve<F>(self, on_request: F) -> Result<(), Error>
+    where
+        F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+    {
+        serve(self.config, OnRequest { catalog: self.catalog, on_request })
+    }
+
+    /// Serves any input and output until the input ends, see [`serve_on`].
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub fn serve_on<F>(
+        self,
+        input: impl Input,
+        output: impl Write,
+        on_request: F,
+    ) -> Result<(), Error>
+    where
+        F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+    {
+        serve_on(self.config, input, output, OnRequest { catalog: self.catalog, on_request })
+    }
+}
+
+/// A request and the connection it came on. Handed to the function of an [`App`].
+#[derive(Debug)]
+pub struct RequestContext<'r, 's, 'c> {
+    request: &'r Request<'r>,
+    target: Target<'r>,
+    connection: &'r mut Context<'s, 'c>,
+}
+
+impl<'r, 's, 'c> RequestContext<'r, 's, 'c> {
+    /// Returns the entry of the catalog that the request is for.
+    #[must_use]
+    pub const fn target(&self) -> Target<'r> {
+        self.target
+    }
+
+    /// Returns the request.
+    #[must_use]
+    pub const fn request(&self) -> &'r Request<'r> {
+        self.request
+    }
+
+    /// Returns an argument of a tool or a prompt by its name.
+    #[must_use]
+    pub fn argument(&self, name: &str) -> Option<RawJson<'r>> {
+        self.request.arguments().get(name)
+    }
+
+    /// Sends the result, see [`Server::respond`](mcp_sansio::Server::respond).
+    ///
+    /// # Errors
+    /// See [`Context`].
+    pub fn respond<T: Serialize + ?Sized>(&mut self, result: &T) -> Result<(), Error> {
+        self.connection.respond(self.request.handle, result)
+    }
+
+    /// Sends an error as the response.
+    ///
+    /// # Errors
+    /// See [`Context`].
+    pub fn respond_error(&mut self, error: &RpcError<'_>) -> Result<(), Error> {
+        self.connection.respond_error(self.request.handle, error)
+    }
+
+    /// Sends a progress notification at once, if the client has asked for them.
+    ///
+    /// # Errors
+    /// See [`Context`].
+    pub fn progress(&mut self, progress: &Progress<'_>) -> Result<(), Error> {
+        self.connection.progress(self.request.handle, progress).map(|_| ())
+    }
+
+    /// Returns the connection, for everything else.
+    pub const fn connection(&mut self) -> &mut Context<'s, 'c> {
+        self.connection
+    }
+}
+
+/// The handler of an [`App`].
+struct OnRequest<'c, F> {
+    catalog: Option<&'c Catalog<'c>>,
+    on_request: F,
+}
+
+impl<F> Handler for OnRequest<'_, F>
+where
+    F: FnMut(&mut RequestContext<'_, '_, '_>) -> Result<(), Error>,
+{
+    fn on_event(&mut self, event: ServerEvent<'_>, ctx: &mut Context<'_, '_>) -> Result<(), Error> {
+        let ServerEvent::Request(request) = event else { return Ok(()) };
+        let target = match self.catalog {
+            Some(catalog) => ctx.respond_from(catalog, &request)?,
+            None => Target::Other,
+        };
+        if matches!(target, Target::Responded) {
+            return Ok(());
+        }
+        (self.on_request)(&mut RequestContext { request: &request, target, connection: ctx })?;
+        // Nothing would respond to it later.
+        if ctx.server().is_request_open(request.handle) {
+            let error = RpcError::internal("The application sent no response");
+            ctx.respond_error(request.handle, &error)?;
+        }
+        Ok(())
+    }
+}

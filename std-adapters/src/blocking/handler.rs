@@ -1,0 +1,126 @@
+//! The trait that an application implements, and the errors of a session.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{fmt, io};
+
+use mcp_sansio::{Instant, RequestHandle, SendError, ServerEvent};
+
+use super::{Context, IN_FLIGHT, SUBSCRIPTIONS};
+
+/// Handles the events of a server. Implemented by closures that take the event and the [`Context`].
+///
+/// An application with work that takes time keeps that work as jobs and does a step of them in
+/// [`on_timer`](Self::on_timer); ping and cancellation are handled between two steps.
+pub trait Handler<const N: usize = IN_FLIGHT, const S: usize = SUBSCRIPTIONS> {
+    /// Handles an event.
+    ///
+    /// # Errors
+    /// An error ends the session. Usually that of a call of the [`Context`].
+    fn on_event(
+        &mut self,
+        event: ServerEvent<'_>,
+        ctx: &mut Context<'_, '_, N, S>,
+    ) -> Result<(), Error>;
+
+    /// Called after [`on_event`](Self::on_event) or [`on_timer`](Self::on_timer) has panicked. The
+    /// panic hook has reported the panic, on standard error unless the program has set another
+    /// hook. With `panic = "abort"` the process has ended instead.
+    ///
+    /// `request` is the request of the event. It has got an internal error (-32603) as its
+    /// response, unless it had a response before. It is `None` after `on_timer` and after other
+    /// events: then this function responds to the request of the job that failed. `on_timer` is
+    /// not called again for [`PANIC_DELAY`]. A panic in this function ends the session.
+    ///
+    /// # Errors
+    /// An error ends the session.
+    fn on_panic(
+        &mut self,
+        request: Option<RequestHandle>,
+        ctx: &mut Context<'_, '_, N, S>,
+    ) -> Result<(), Error> {
+        let _ = (request, ctx);
+        Ok(())
+    }
+
+    /// Returns when [`on_timer`](Self::on_timer) is to be called.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Called once the time of [`next_timer`](Self::next_timer) has come.
+    ///
+    /// # Errors
+    /// An error ends the session.
+    fn on_timer(&mut self, ctx: &mut Context<'_, '_, N, S>) -> Result<(), Error> {
+        let _ = ctx;
+        Ok(())
+    }
+}
+
+impl<F, const N: usize, const S: usize> Handler<N, S> for F
+where
+    F: FnMut(ServerEvent<'_>, &mut Context<'_, '_, N, S>) -> Result<(), Error>,
+{
+    fn on_event(
+        &mut self,
+        event: ServerEvent<'_>,
+        ctx: &mut Context<'_, '_, N, S>,
+    ) -> Result<(), Error> {
+        self(event, ctx)
+    }
+}
+
+/// Calls a function of the application. Returns `None` if it panicked; the panic hook has reported
+/// that by then. Values that the function shares with the caller may be in an inconsistent state,
+/// which is up to the application: calls of the core either complete or have no effect.
+pub(super) fn catch_panic<R>(call: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
+}
+
+/// An error of a server on blocking input and output.
+#[derive(Debug)]
+pub enum Error {
+    /// Reading or writing failed.
+    Io(io::Error),
+    /// The core rejected the message and nothing was sent: the protocol does not allow it now, a
+    /// table is full, or the value cannot be serialized. The session can continue; a handler that
+    /// returns this error ends it.
+    NotSent(SendError),
+}
+
+impl Error {
+    /// Returns whether the client has closed its end.
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::NotSent(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(match self {
+            Self::Io(error) => error,
+            Self::NotSent(error) => error,
+        })
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<SendError> for Error {
+    fn from(error: SendError) -> Self {
+        Self::NotSent(error)
+    }
+}
