@@ -1,4 +1,4 @@
-//! A client: calls, one after the other, and what a server says in between.
+//! A client that makes one call after the other.
 
 use core::time::Duration;
 
@@ -11,13 +11,13 @@ use mcp_sansio::{
 use serde::Serialize;
 
 use super::Error;
-use super::context::is_the_end;
+use super::context::is_closed;
 
-/// A client on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
-/// requests in flight.
+/// A client on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
+/// transmit buffer, in bytes, `N` the maximum number of calls in flight.
 ///
-/// Each call waits for its answer, and calls a closure with it while it is in the receive buffer.
-/// What comes in between, and the waiting, is the [`ClientHandler`]'s.
+/// Each call waits for its result and passes it to a closure while it is in the receive buffer. The
+/// [`ClientHandler`] gets all other events, and idles or sleeps meanwhile.
 ///
 /// ```no_run
 /// use embedded_io::{Read, ReadReady, Write};
@@ -33,7 +33,7 @@ use super::context::is_the_end;
 ///     room: &'static str,
 /// }
 ///
-/// /// Whether the house says that it is cold.
+/// /// Returns whether the house reports that it is cold.
 /// fn is_cold<U: Read + ReadReady + Write>(
 ///     uart: U,
 ///     clock: fn() -> Instant,
@@ -56,14 +56,14 @@ pub struct Client<'c, P, H, const RX: usize, const TX: usize, const N: usize = 2
     handler: H,
 }
 
-/// What an application does while it waits for an answer. `()` does nothing.
+/// Handles what happens while a call waits. `()` ignores everything.
 pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
-    /// Something came that is not the answer: progress, a log message, a change, a request of a
-    /// legacy server's (only of kinds that the configuration declares; it is for this to
-    /// answer), or something wrong.
+    /// Handles an event other than the end of the call: progress, a log message, a change, a
+    /// violation, or a request of a legacy server. Requests are only of kinds that the
+    /// configuration declares, and this function must respond to them.
     ///
     /// # Errors
-    /// End the call that waits: what the calls of the context return, as a rule.
+    /// An error ends the call that waits. Usually that of a call of the context.
     fn on_event(
         &mut self,
         event: &ClientEvent<'_>,
@@ -73,26 +73,26 @@ pub trait ClientHandler<P: Write, const TX: usize, const N: usize> {
         Ok(())
     }
 
-    /// There is nothing to do until bytes come, or until that time: sleep, or do something else for
-    /// a moment. The default returns at once.
+    /// Called when there is nothing to do until bytes come, or until `wake`. Sleeps, or does
+    /// something else for a moment. The default returns at once.
     fn on_idle(&mut self, wake: Option<Instant>) {
         let _ = wake;
         core::hint::spin_loop();
     }
 
-    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end
-    /// of a connection.
+    /// Called when reading failed. The line with the gap is rejected. The default ignores all
+    /// errors but those that end the connection.
     ///
     /// # Errors
-    /// End the call that waits: the error itself, where there is no going on.
+    /// An error ends the call that waits. Return the error if the port cannot recover.
     fn on_read_error(&mut self, error: P::Error) -> Result<(), Error<P::Error>> {
-        if is_the_end(&error) { Err(Error::Io(error)) } else { Ok(()) }
+        if is_closed(&error) { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 
 impl<P: Write, const TX: usize, const N: usize> ClientHandler<P, TX, N> for () {}
 
-/// A client with the port that it writes to.
+/// The core's client and its port.
 #[derive(Debug)]
 pub struct ClientContext<'c, P, const TX: usize, const N: usize> {
     client: mcp_sansio::Client<'c, N>,
@@ -106,8 +106,7 @@ where
     P: Read + ReadReady + Write,
     H: ClientHandler<P, TX, N>,
 {
-    /// A client with this configuration on this port. The clock counts from anywhere, and does not
-    /// go backwards.
+    /// Creates a client on a port. The clock must be monotonic; its zero is arbitrary.
     #[must_use]
     pub const fn new(
         port: P,
@@ -123,23 +122,22 @@ where
         }
     }
 
-    /// The core's client with its port: for calls that are not here.
+    /// Returns the core's client and its port, for calls that have no method here.
     pub const fn context(&mut self) -> &mut ClientContext<'c, P, TX, N> {
         &mut self.ctx
     }
 
-    /// What was given as the handler.
+    /// Returns the handler.
     pub const fn handler(&mut self) -> &mut H {
         &mut self.handler
     }
 
-    /// Finds out what the server speaks, and opens. `opened` is not called where the server was
-    /// [assumed](mcp_sansio::Client::set_era) to be modern, since then there is nothing to find
-    /// out; that is `None`.
+    /// Finds out the era of the server and connects. Returns what `opened` returns, or `None`
+    /// without calling it if the era was [set](mcp_sansio::Client::set_era) to modern: then nothing
+    /// is sent.
     ///
     /// # Errors
-    /// The port's, or the handler's. That the server cannot be spoken with is what `opened` is
-    /// told.
+    /// Errors of the port and of the handler. `opened` gets a failure to connect.
     pub fn connect<R>(
         &mut self,
         mut opened: impl FnMut(Result<Connected<'_>, ConnectError<'_>>) -> R,
@@ -156,12 +154,12 @@ where
         .map(Some)
     }
 
-    /// Sends a request, waits for its end, and calls `ended` with it. `params` is anything that
-    /// serializes as a JSON object, `RawJson::EMPTY` for none.
+    /// Sends a request, waits for its end and passes it to `ended`. `params` is any value that
+    /// serializes as a JSON object, `RawJson::EMPTY` for no parameters.
     ///
     /// # Errors
-    /// The port's, or the handler's, or that the request cannot be made. That it failed is what
-    /// `ended` is told.
+    /// Errors of the port and of the handler, and of sending the request. `ended` gets a failure of
+    /// the call.
     pub fn call<A: Serialize + ?Sized, R>(
         &mut self,
         method: &str,
@@ -177,8 +175,8 @@ where
         })
     }
 
-    /// Calls a tool. A [`CallToolResult`](mcp_sansio::types::CallToolResult) is its result; that
-    /// the tool failed is in it.
+    /// Calls a tool. The result is a [`CallToolResult`](mcp_sansio::types::CallToolResult), also if
+    /// the tool failed (`isError`).
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -191,10 +189,10 @@ where
         self.call("tools/call", &Named { name, arguments }, CallOptions::new(), ended)
     }
 
-    /// Asks for a list, page by page. `Some` of what `page` returns ends it before its end. A
-    /// cursor of more than 256 bytes, or one that leads nowhere, ends it too, and so do more than
-    /// 10,000 pages: [`Error::NotSent`] with [`SendError::TooLarge`] says so. Each page has the time
-    /// limit of a call; `page` can end a list that takes too long.
+    /// Requests a list page by page. Stops early when `page` returns `Some`. Fails with
+    /// [`Error::NotSent`] of [`SendError::TooLarge`] on a cursor of more than 256 bytes, a cursor
+    /// that repeats, and more than 10,000 pages. Each page has the timeout of a call; `page` can
+    /// stop a list that takes too long.
     ///
     /// # Errors
     /// As [`call`](Self::call).
@@ -238,40 +236,39 @@ where
         Err(Error::NotSent(SendError::TooLarge))
     }
 
-    /// Attends to whatever comes for so long: changes that are
-    /// [listened](mcp_sansio::Client::listen) for.
+    /// Handles events for this time, e.g. changes of a [`listen`](mcp_sansio::Client::listen).
     ///
     /// # Errors
     /// As [`call`](Self::call).
     pub fn run_for(&mut self, duration: Duration) -> Result<(), Error<P::Error>> {
         let until = self.ctx.now().saturating_add(duration);
         while self.ctx.now() < until {
-            self.turn(&mut |_| None::<()>, Some(until))?;
+            self.step(&mut |_| None::<()>, Some(until))?;
         }
         Ok(())
     }
 
-    /// Turns until there is what is looked for.
+    /// Runs the loop until `look` returns a value.
     fn wait<R>(
         &mut self,
         mut look: impl FnMut(&ClientEvent<'_>) -> Option<R>,
     ) -> Result<R, Error<P::Error>> {
         loop {
-            if let Some(found) = self.turn(&mut look, None)? {
+            if let Some(found) = self.step(&mut look, None)? {
                 return Ok(found);
             }
         }
     }
 
-    /// Once around: a line, what is due, and then what the port has.
-    fn turn<R>(
+    /// Runs one iteration: a line, the timeouts that are due, and then reading.
+    fn step<R>(
         &mut self,
         look: &mut impl FnMut(&ClientEvent<'_>) -> Option<R>,
         until: Option<Instant>,
     ) -> Result<Option<R>, Error<P::Error>> {
         let Self { rx, ctx, handler } = self;
         let mut found = None;
-        let mut happened = |event: ClientEvent<'_>, ctx: &mut ClientContext<'c, P, TX, N>| {
+        let mut handle = |event: ClientEvent<'_>, ctx: &mut ClientContext<'c, P, TX, N>| {
             match look(&event) {
                 Some(value) => found = Some(value),
                 None => handler.on_event(&event, ctx)?,
@@ -283,12 +280,12 @@ where
             while let Some(event) =
                 ctx.send(|client, now, tx| client.next_event(now, &mut messages, tx))?
             {
-                happened(event, ctx)?;
+                handle(event, ctx)?;
             }
             return Ok(found);
         }
         while let Some(event) = ctx.send(|client, now, tx| client.handle_timeout(now, tx))? {
-            happened(event, ctx)?;
+            handle(event, ctx)?;
         }
         ctx.drain()?;
         if found.is_none() {
@@ -311,8 +308,7 @@ where
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // Stands for what is missing: no text has such a byte, so the line that it is in is
-                // not taken for what it is not.
+                // 0xFF is never valid UTF-8, so the damaged line is rejected.
                 if rx.unfinished() > 0
                     && let Some(spare) = rx.spare().first_mut()
                 {
@@ -327,27 +323,27 @@ where
 }
 
 impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> {
-    /// The time.
+    /// Returns the time.
     #[must_use]
     pub fn now(&self) -> Instant {
         (self.clock)()
     }
 
-    /// The client, to ask or to tell it something.
+    /// Returns the core's client, for its state.
     pub const fn client(&mut self) -> &mut mcp_sansio::Client<'c, N> {
         &mut self.client
     }
 
-    /// The port. What is written to it directly stands between two messages, or in the middle of
-    /// one.
+    /// Returns the port. Bytes that are written to it directly may come in the middle of a message.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
     }
 
-    /// Any call of the client that sends: repeated after each drain, until it is through.
+    /// Makes any call of the core's client. Repeats it after writing pending bytes out, as long as
+    /// the buffer is full.
     ///
     /// # Errors
-    /// The port's, or what the core refuses; after the latter the connection can go on.
+    /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(
@@ -365,23 +361,23 @@ impl<'c, P: Write, const TX: usize, const N: usize> ClientContext<'c, P, TX, N> 
         }
     }
 
-    /// Writes everything out. Done before each wait.
+    /// Writes all pending bytes out. This happens before each wait anyway.
     ///
     /// # Errors
-    /// The port's.
+    /// Errors of the port.
     pub fn drain(&mut self) -> Result<(), Error<P::Error>> {
         super::context::drain(&mut self.port, &mut self.tx)
     }
 }
 
-/// `{"name":"x","arguments":{..}}`
+/// Parameters of `tools/call`.
 #[derive(Serialize)]
 struct Named<'a, A: ?Sized> {
     name: &'a str,
     arguments: &'a A,
 }
 
-/// Pages of a list.
+/// Maximum number of pages of a list.
 const MAX_PAGES: u32 = 10_000;
-/// The longest cursor, as JSON.
+/// Maximum length of a cursor, as JSON text in bytes.
 const CURSOR: usize = 256;

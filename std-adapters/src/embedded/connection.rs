@@ -1,4 +1,4 @@
-//! The loop, one turn at a time.
+//! The server's loop, one iteration per call.
 
 use core::time::Duration;
 
@@ -7,10 +7,11 @@ use mcp_sansio::{Instant, Messages, RxBuffer, Server, ServerConfig, TxBuffer};
 
 use super::{Context, Error, Handler};
 
-/// A server on a port: `RX` bytes for the longest line it takes, `TX` bytes to write through, `N`
-/// requests in flight, `S` subscribed URIs.
+/// A server on a port. Parameters: `RX` is the maximum length of a line and `TX` the size of the
+/// transmit buffer, in bytes, `N` the maximum number of requests in flight, `S` the maximum number
+/// of subscribed URIs.
 ///
-/// Large, so build it where it stays: in a `static`, or in the `main` that never ends.
+/// The value is large: build it in a `static`, or in a `main` that never returns.
 #[derive(Debug)]
 pub struct Connection<
     'c,
@@ -23,21 +24,21 @@ pub struct Connection<
     rx: RxBuffer<[u8; RX]>,
     ctx: Context<'c, P, TX, N, S>,
     line_timeout: Option<Duration>,
-    /// When bytes came last.
-    heard: Instant,
+    /// Time at which bytes were read last.
+    last_read: Instant,
 }
 
-/// What became of a turn.
+/// Result of [`Connection::poll`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
 pub enum PollResult {
-    /// There may be more to do at once.
+    /// Something was done. There may be more to do at once.
     Active,
-    /// There is nothing to do until bytes come, or until [`Connection::poll_timeout`], or until the handler's own
-    /// work is due.
+    /// There is nothing to do until bytes come, until [`Connection::poll_timeout`], or until the
+    /// handler has something to do.
     Idle,
-    /// The peer has closed the connection: [`Connection::close`], and the port may bring the next. A
-    /// serial line never ends.
+    /// The peer has closed the connection. After [`Connection::close`] the port may bring the next
+    /// one. A serial line never ends.
     Closed,
 }
 
@@ -50,8 +51,7 @@ impl<
     const S: usize,
 > Connection<'c, P, RX, TX, N, S>
 {
-    /// A server with this configuration on this port. The clock counts from anywhere, and does not
-    /// go backwards.
+    /// Creates a server on a port. The clock must be monotonic; its zero is arbitrary.
     #[must_use]
     pub const fn new(port: P, config: &'c ServerConfig<'c>, clock: fn() -> Instant) -> Self {
         let ctx = Context {
@@ -60,24 +60,28 @@ impl<
             port,
             clock,
         };
-        Self { rx: RxBuffer::new([0; RX]), ctx, line_timeout: None, heard: Instant::from_millis(0) }
+        Self {
+            rx: RxBuffer::new([0; RX]),
+            ctx,
+            line_timeout: None,
+            last_read: Instant::from_millis(0),
+        }
     }
 
-    /// Ends a line where it is after this silence in the middle of it. Default: never, as with
-    /// `Duration::MAX`. Some seconds are right, or less where no person types.
+    /// Sets after how long a silence an unfinished line is ended. Default: never, as with
+    /// `Duration::MAX`. Some seconds are right for people who type, less for programs.
     #[must_use]
     pub const fn line_timeout(mut self, timeout: Duration) -> Self {
         self.line_timeout = Some(timeout);
         self
     }
 
-    /// What the handler speaks through, for use between two turns.
+    /// Returns the context that handlers get, for use between two calls of [`poll`](Self::poll).
     pub const fn context(&mut self) -> &mut Context<'c, P, TX, N, S> {
         &mut self.ctx
     }
 
-    /// The connection is gone ([`PollResult::Closed`], or an error of the port's): forgets all that was of
-    /// it, so that the next peer finds a server that is as new.
+    /// Resets the server for the next peer, after [`PollResult::Closed`] or an error of the port.
     pub fn close(&mut self) {
         self.ctx.server.close();
         self.ctx.tx = TxBuffer::new([0; TX]);
@@ -87,30 +91,30 @@ impl<
         while self.rx.next_frame().is_some() {}
     }
 
-    /// When there is something to do though no bytes come.
+    /// Returns when [`poll`](Self::poll) must be called although no bytes come.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let line = self
             .line_timeout
             .filter(|_| self.rx.unfinished() > 0)
-            .map(|timeout| self.heard.saturating_add(timeout));
+            .map(|timeout| self.last_read.saturating_add(timeout));
         let line = line.filter(|due| due.as_millis() != u64::MAX);
         [line, self.ctx.server.poll_timeout()].into_iter().flatten().min()
     }
 
-    /// A turn of the loop: a frame, what is due, a step of the handler's work, and then what the
-    /// port has. Never waits for input.
+    /// Runs one iteration: handles a line, the timeouts that are due and [`Handler::on_poll`], and
+    /// then reads from the port. Never waits for input.
     ///
     /// # Errors
-    /// The port's, or the handler's.
+    /// Errors of the port and of the handler.
     pub fn poll(
         &mut self,
         handler: &mut impl Handler<P, TX, N, S>,
     ) -> Result<PollResult, Error<P::Error>> {
         let Self { rx, ctx, .. } = self;
-        let mut turn = PollResult::Idle;
+        let mut result = PollResult::Idle;
         if let Some(frame) = rx.next_frame() {
-            turn = PollResult::Active;
+            result = PollResult::Active;
             let mut messages = Messages::new(frame);
             let now = ctx.now();
             while let Some(event) =
@@ -123,13 +127,13 @@ impl<
         while let Some(event) = ctx.send(|server, tx| server.handle_timeout(now, tx))? {
             handler.on_event(event, ctx)?;
         }
-        let worked = handler.on_poll(ctx)?;
+        let has_worked = handler.on_poll(ctx)?;
         ctx.drain()?;
-        if turn == PollResult::Idle {
-            // No line waits, so what is held is unfinished.
-            turn = self.read(handler)?;
+        if result == PollResult::Idle {
+            // There is no complete line in the buffer.
+            result = self.read(handler)?;
         }
-        Ok(if worked && turn == PollResult::Idle { PollResult::Active } else { turn })
+        Ok(if has_worked && result == PollResult::Idle { PollResult::Active } else { result })
     }
 
     fn read(
@@ -144,20 +148,21 @@ impl<
         {
             Ok(Some(0)) => return Ok(PollResult::Closed),
             Ok(Some(read)) => {
-                self.heard = now;
+                self.last_read = now;
                 self.rx.commit(read);
             }
             Ok(None)
                 if self.rx.unfinished() > 0
-                    && self.line_timeout.is_some_and(|t| now >= self.heard.saturating_add(t)) =>
+                    && self
+                        .line_timeout
+                        .is_some_and(|t| now >= self.last_read.saturating_add(t)) =>
             {
                 self.put(b'\n');
             }
             Ok(None) => return Ok(PollResult::Idle),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
-                // Stands for what is missing: no text has such a byte, so the line that it is in is
-                // not taken for what it is not.
+                // 0xFF is never valid UTF-8, so the damaged line is rejected.
                 if self.rx.unfinished() > 0 {
                     self.put(0xff);
                 }

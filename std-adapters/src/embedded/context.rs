@@ -1,45 +1,46 @@
-//! What an application does with events, and what it speaks through.
+//! The handler trait, the context that handlers get, and errors.
 
 use core::fmt;
 
 use ::embedded_io::{ErrorKind, Write};
 use mcp_sansio::{Change, Instant, SendError, Server, ServerEvent, Tx, TxBuffer};
 
-/// What an application does with the events of a [`Connection`](super::Connection). A closure that takes an
-/// event and the context will do for one that answers at once.
+/// Handles the events of a [`Connection`](super::Connection). Implemented by closures that take the
+/// event and the [`Context`].
 pub trait Handler<P: Write, const TX: usize, const N: usize, const S: usize> {
-    /// Something happened.
+    /// Handles an event.
     ///
     /// # Errors
-    /// End the turn: what the calls of the context return, as a rule.
+    /// An error ends [`poll`](super::Connection::poll). Usually that of a call of the context.
     fn on_event(
         &mut self,
         event: ServerEvent<'_>,
         ctx: &mut Context<'_, P, TX, N, S>,
     ) -> Result<(), Error<P::Error>>;
 
-    /// Called once in each turn, between two frames: do a step of what is being worked on. Returns
-    /// whether anything was done.
+    /// Called once in each [`poll`](super::Connection::poll), between two lines. Does a step of
+    /// long work and returns whether anything was done.
     ///
     /// # Errors
-    /// End the turn.
+    /// An error ends [`poll`](super::Connection::poll).
     fn on_poll(&mut self, ctx: &mut Context<'_, P, TX, N, S>) -> Result<bool, Error<P::Error>> {
         let _ = ctx;
         Ok(false)
     }
 
-    /// Reading failed; what was lost by it is skipped. The default rides out everything but the end
-    /// of a connection.
+    /// Called when reading failed. The line with the gap is rejected. The default ignores all
+    /// errors but those that end the connection.
     ///
     /// # Errors
-    /// End the turn: the error itself, where there is no going on.
+    /// An error ends [`poll`](super::Connection::poll). Return the error if the port cannot
+    /// recover.
     fn on_read_error(
         &mut self,
         error: P::Error,
         ctx: &mut Context<'_, P, TX, N, S>,
     ) -> Result<(), Error<P::Error>> {
         let _ = ctx;
-        if is_the_end(&error) { Err(Error::Io(error)) } else { Ok(()) }
+        if is_closed(&error) { Err(Error::Io(error)) } else { Ok(()) }
     }
 }
 
@@ -56,7 +57,7 @@ where
     }
 }
 
-/// A server with the port that it writes to.
+/// The server and its port.
 #[derive(Debug)]
 pub struct Context<'c, P, const TX: usize, const N: usize, const S: usize> {
     pub(super) server: Server<'c, N, S>,
@@ -66,27 +67,27 @@ pub struct Context<'c, P, const TX: usize, const N: usize, const S: usize> {
 }
 
 impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, P, TX, N, S> {
-    /// The time.
+    /// Returns the time.
     #[must_use]
     pub fn now(&self) -> Instant {
         (self.clock)()
     }
 
-    /// The server, to ask it something.
+    /// Returns the server, for its state.
     pub const fn server(&mut self) -> &mut Server<'c, N, S> {
         &mut self.server
     }
 
-    /// The port. What is written to it directly stands between two messages, or in the middle of
-    /// one.
+    /// Returns the port. Bytes that are written to it directly may come in the middle of a message.
     pub const fn port(&mut self) -> &mut P {
         &mut self.port
     }
 
-    /// Any call of the server that sends: repeated after each drain, until it is through.
+    /// Makes any call of the server. Repeats it after writing pending bytes out, as long as the
+    /// buffer is full.
     ///
     /// # Errors
-    /// The port's, or what the core refuses; after the latter the connection can go on.
+    /// Errors of the port, and [`Error::NotSent`]. The connection can continue after the latter.
     pub fn send<R>(
         &mut self,
         mut call: impl FnMut(&mut Server<'c, N, S>, &mut Tx<'_>) -> Result<R, SendError>,
@@ -99,7 +100,7 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
         }
     }
 
-    /// [`Server::publish`], to all subscribers.
+    /// Notifies all subscribers of a change, see [`Server::publish`].
     ///
     /// # Errors
     /// See [`send`](Self::send).
@@ -108,17 +109,18 @@ impl<'c, P: Write, const TX: usize, const N: usize, const S: usize> Context<'c, 
         Ok(())
     }
 
-    /// Writes everything out. Done at the end of each turn; in the middle of long work it tells the
-    /// client sooner.
+    /// Writes all pending bytes out. This happens at the end of each
+    /// [`poll`](super::Connection::poll) anyway; call it in the middle of long work so that the
+    /// client gets them sooner.
     ///
     /// # Errors
-    /// The port's.
+    /// Errors of the port.
     pub fn drain(&mut self) -> Result<(), Error<P::Error>> {
         drain(&mut self.port, &mut self.tx)
     }
 }
 
-/// Writes everything out.
+/// Writes all pending bytes out.
 pub(super) fn drain<P: Write>(port: &mut P, tx: &mut Tx<'_>) -> Result<(), Error<P::Error>> {
     if tx.pending().is_empty() {
         return Ok(());
@@ -132,16 +134,16 @@ pub(super) fn drain<P: Write>(port: &mut P, tx: &mut Tx<'_>) -> Result<(), Error
     port.flush().map_err(Error::Io)
 }
 
-/// Why a turn failed.
+/// An error of a connection on a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Error<E> {
     /// Reading or writing failed.
     Io(E),
-    /// The port takes no more bytes.
+    /// The port accepts no more bytes.
     WriteZero,
-    /// The input has ended while an answer was waited for.
+    /// The input ended while a call was waiting.
     ConnectionClosed,
-    /// The core refused it and nothing was sent. The connection can go on.
+    /// The core rejected the message and nothing was sent. The connection can continue.
     NotSent(SendError),
 }
 
@@ -149,7 +151,7 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
-            Self::WriteZero => f.write_str("the port takes no more bytes"),
+            Self::WriteZero => f.write_str("the port accepts no more bytes"),
             Self::ConnectionClosed => f.write_str("the peer has closed the connection"),
             Self::NotSent(error) => error.fmt(f),
         }
@@ -158,8 +160,8 @@ impl<E: fmt::Display> fmt::Display for Error<E> {
 
 impl<E: core::error::Error> core::error::Error for Error<E> {}
 
-/// Whether nothing more will come, however often it is tried.
-pub(super) fn is_the_end(error: &impl ::embedded_io::Error) -> bool {
+/// Returns whether an error is permanent: further reads would fail too.
+pub(super) fn is_closed(error: &impl ::embedded_io::Error) -> bool {
     use ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, NotConnected};
     matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | NotConnected)
 }

@@ -1,6 +1,6 @@
-//! A server on a serial line ([`Connection`]), a client on one ([`Client`]), or either on any port that
-//! implements the traits of [embedded-io](::embedded_io). Without an allocator and without
-//! blocking: what a firmware's main loop calls again and again.
+//! A server ([`Connection`]) and a client ([`Client`]) on a serial line, or on any port that
+//! implements the traits of [embedded-io](::embedded_io). Without an allocator; the main loop of a
+//! firmware calls them again and again.
 //!
 //! ```no_run
 //! use embedded_io::{Read, ReadReady, Write};
@@ -51,31 +51,31 @@
 //! }
 //! ```
 //!
-//! # A line is not a pipe
+//! # Serial lines
 //!
-//! What a serial line brings beside messages is survived, and each time the application is told:
+//! A serial line brings more than messages. The connection survives all of this, and the
+//! application is notified each time:
 //!
-//! - **Noise, log lines, half a line after a reset**: refused with a parse error,
-//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation); the next line is read as if
-//!   nothing had been.
-//! - **A line longer than the receive buffer**: refused with its id, where that is in what is kept
-//!   of it; the rest of it is skipped.
-//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. Bytes are missing, so the line
-//!   that they are missing from is refused whatever it looks like; it could be valid and mean
-//!   something else. Lines that were whole before and after it are served.
-//! - **Half a line, then silence**: the sender was reset or unplugged. After [`Connection::line_timeout`]
-//!   the line is ended where it is, so that the first line of the next peer is not glued to it.
-//! - **A peer that starts again** says so with `initialize`, or by using ids that are in use: see
+//! - **Noise, log lines, half a line after a reset**: rejected with a parse error and
+//!   [`ServerEvent::Violation`](mcp_sansio::ServerEvent::Violation). The next line is read as usual.
+//! - **A line longer than the receive buffer**: rejected with its id, if the id is in the part that
+//!   is kept. The rest of the line is skipped.
+//! - **A read error** (overrun, framing, noise): [`Handler::on_read_error`]. The line with the gap
+//!   is rejected whatever it contains, since it could be valid and mean something else. Complete
+//!   lines before and after it are handled.
+//! - **Half a line, then silence**: the sender was reset or unplugged. The line is ended after
+//!   [`Connection::line_timeout`], so that the next peer's first line is not appended to it.
+//! - **A peer that starts again**: detected by `initialize`, or by ids that are in use. See
 //!   [`ServerConfig::peer_can_reconnect`](mcp_sansio::ServerConfig::peer_can_reconnect).
 //!
-//! A peer that never pauses gets one line a turn, and deadlines are looked at in each. A panic of
-//! the handler, where panics unwind, leaves [`Connection::poll`] with the message half handled and the
-//! connection usable; whether to go on is the caller's decision.
+//! Each [`Connection::poll`] handles one line and then the timeouts, also if the peer never pauses.
+//! After a panic of the handler, where panics unwind, the message is half handled and the connection
+//! can be used; the caller decides whether to continue.
 //!
-//! Output blocks, as [`Write`](::embedded_io::Write) does: against a peer that never reads, the
-//! driver's own time limit ends the turn, with [`Error::Io`]. What was not written stays, and the
-//! next turn goes on with it. While a long answer is written nothing is read, so the driver needs
-//! room for what a client sends meanwhile: a ring buffer that its interrupt fills, or flow control.
+//! Output blocks, as [`Write`](::embedded_io::Write) does. If the peer never reads, the timeout of
+//! the driver ends the call with [`Error::Io`]; pending bytes stay, and the next call continues with
+//! them. Nothing is read while a long response is written, so the driver needs room for the bytes
+//! that come meanwhile: a ring buffer that its interrupt fills, or flow control.
 
 mod client;
 mod connection;
