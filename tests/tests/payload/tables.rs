@@ -62,7 +62,7 @@ fn codes_and_statuses_by_revision() {
             "{violation:?}"
         );
     }
-    assert_eq!(Violation::UnexpectedResponse.message(), "A response to nothing");
+    assert_eq!(Violation::UnexpectedResponse.message(), "Response to an unknown request");
     assert_eq!(Violation::InvalidResult.message(), "Invalid request");
 }
 
